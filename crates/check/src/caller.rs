@@ -1,4 +1,4 @@
-//! One rule at work: it calls the agent, and what was said last is kept for the report.
+//! A running rule: it calls the agent, and keeps the last exchange for the report.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -13,7 +13,7 @@ use crate::rule::Trouble;
 use crate::stage::{Question, Stage};
 use crate::wire::{Answer, Request, RoundTrip, exchange};
 
-/// How long an agent may take to answer what needs no thought.
+/// How long an agent may take to answer a simple call.
 pub const PROMPT: Duration = Duration::from_secs(10);
 
 /// The headers of every call.
@@ -22,8 +22,8 @@ pub const JSON: [(&str, &str); 2] = [
     ("Accept", "application/json, text/event-stream"),
 ];
 
-/// An id that no other call of this process has: concurrent calls in one session of MCP are told
-/// apart by nothing else.
+/// An id that is unique in this process: it alone distinguishes concurrent calls in one MCP
+/// session.
 pub fn fresh_id() -> u64 {
     static NEXT: AtomicU64 = AtomicU64::new(1);
     NEXT.fetch_add(1, Ordering::Relaxed)
@@ -42,18 +42,18 @@ impl Caller {
         }
     }
 
-    /// Keeps what was said for the report.
+    /// Stores an exchange for the report.
     pub fn note(&self, trip: RoundTrip) {
         *self.last.lock().unwrap_or_else(PoisonError::into_inner) = Some(trip);
     }
 
-    /// What was said last.
+    /// The last exchange.
     pub fn last(&self) -> Option<RoundTrip> {
         let last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
         last.clone()
     }
 
-    /// Sends a request and gives what came of it, an answer or not.
+    /// Sends a request and returns the outcome, with or without an answer.
     pub async fn send(&self, request: &Request<'_>, patience: Duration) -> RoundTrip {
         let trip = exchange(&self.stage.agent, request, patience).await;
         self.note(trip.clone());
@@ -72,7 +72,7 @@ impl Caller {
         headers
     }
 
-    /// Posts a body to the agent and gives the answer.
+    /// Posts a body to the agent and returns the answer.
     ///
     /// # Errors
     ///
@@ -96,11 +96,11 @@ impl Caller {
         self.send(&request, patience).await
     }
 
-    /// Calls a tool and gives the reply, however it is wrapped.
+    /// Calls a tool and returns the reply, in any wrapping.
     ///
     /// # Errors
     ///
-    /// No answer within the patience breaks the rule.
+    /// No answer within this time breaks the rule.
     pub async fn call_within(
         &self,
         question: &Question,
@@ -114,7 +114,7 @@ impl Caller {
         Ok(Reply::read(trip))
     }
 
-    /// Calls a tool and gives the reply, however it is wrapped.
+    /// Calls a tool and returns the reply, in any wrapping.
     ///
     /// # Errors
     ///
@@ -123,7 +123,7 @@ impl Caller {
         self.call_within(question, PROMPT).await
     }
 
-    /// Calls a method of MCP in a session.
+    /// Calls an MCP method in a session.
     ///
     /// # Errors
     ///
@@ -141,7 +141,7 @@ impl Caller {
         Ok(Reply::read(trip))
     }
 
-    /// Asks many things at once; the replies come in the order of the questions.
+    /// Asks several questions at once; the replies come in the order of the questions.
     ///
     /// # Errors
     ///
@@ -166,11 +166,11 @@ impl Caller {
         replies
     }
 
-    /// Sees that the agent still answers an ordinary call.
+    /// Checks that the agent still answers an ordinary call.
     ///
     /// # Errors
     ///
-    /// An agent that does not breaks the rule; the report shows what was done to it before.
+    /// An agent that does not answer breaks the rule; the report shows the exchange before.
     pub async fn still_answers(&self, after: &str) -> Result<(), Trouble> {
         let before = self.last();
         let reply = self.call(&self.stage.question().await).await;

@@ -1,4 +1,4 @@
-//! The exchanges of rules: which question is asked in which situation, and what is recorded of it.
+//! The exchanges of rules: which question is asked in which situation, and what is recorded.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use crate::rule::{Judgement, Pending, Trouble};
 use crate::stage::{Question, Stage};
 use crate::wire::{Request, RoundTrip};
 
-/// The number in whose place an id is written.
+/// The placeholder that is replaced by an id in its exact spelling.
 const STAND_IN: u64 = 987_654_321_012_345;
 
 /// Records what an agent said.
@@ -28,7 +28,7 @@ pub enum Exchange {
 }
 
 impl Exchange {
-    /// The types of message that are due; none if any will do.
+    /// The types of message that are due; empty if every type is acceptable.
     pub fn due(&self) -> &'static [&'static str] {
         match self {
             Self::Ask(ask) => ask.due,
@@ -36,11 +36,11 @@ impl Exchange {
         }
     }
 
-    /// Performs the exchange; steps leave no records.
+    /// Performs the exchange; steps do not leave records.
     ///
     /// # Errors
     ///
-    /// Says why there is nothing to judge.
+    /// Returns why there is nothing to judge.
     pub async fn records(&self, caller: &Caller) -> Result<Vec<Record>, Trouble> {
         match self {
             Self::Ask(ask) => ask.perform(caller).await,
@@ -50,8 +50,8 @@ impl Exchange {
     }
 }
 
-/// What a situation brought about: the match or the address that a question is about, what it is
-/// made from, and whatever has to live until it is answered.
+/// The result of a situation: the match or address of a question, the data it is made from, and the
+/// resources that must live until it is answered.
 #[derive(Default)]
 pub struct Setting {
     pub subject: String,
@@ -68,13 +68,13 @@ impl Setting {
     }
 }
 
-/// Brings about a situation.
+/// Sets up a situation.
 pub type Situation = for<'a> fn(&'a Caller) -> Pending<'a, Result<Setting, Trouble>>;
 
 /// Changes a message or a frame before it is sent.
 pub type Change = fn(&mut Value, &Stage);
 
-/// What a call says besides the usual.
+/// How a call differs from an ordinary one.
 #[derive(Clone, Copy)]
 pub enum Body {
     /// The message, changed.
@@ -83,7 +83,7 @@ pub enum Body {
     Frame(fn(&mut Value)),
     /// The text of the frame, changed.
     Text(fn(String) -> String),
-    /// The frame with this id, spelled as it is.
+    /// The frame with this id, in its exact spelling.
     Id(&'static str),
     /// Other bytes.
     Raw(&'static [u8]),
@@ -94,7 +94,7 @@ pub enum Body {
 pub struct Ask {
     situation: Situation,
     question: fn(&Stage, &Setting) -> Question,
-    /// One call each.
+    /// One call for each body.
     bodies: Vec<Body>,
     headers: &'static [(&'static str, &'static str)],
     patience: Duration,
@@ -152,7 +152,7 @@ impl Ask {
         })
     }
 
-    /// A method in no situation.
+    /// A method that needs no situation.
     pub fn method(question: fn(&Stage, &Setting) -> Question) -> Self {
         Self::new(|_| Box::pin(async { Ok(Setting::default()) }), question)
     }
@@ -219,7 +219,7 @@ impl Ask {
         self
     }
 
-    /// Skips the rule for the reason that an answer gives.
+    /// Skips the rule for the reason that the function finds in an answer.
     #[must_use]
     pub fn unless(mut self, reason: fn(&Reply) -> Option<&'static str>) -> Self {
         self.unless = Some(reason);
@@ -304,7 +304,7 @@ fn spell(caller: &Caller, body: &Body, question: &mut Question) -> Vec<u8> {
     }
 }
 
-/// Takes members out of a message.
+/// Removes members from a message.
 pub(crate) fn remove(message: &mut Value, names: &[&str]) {
     if let Some(members) = message.as_object_mut() {
         members.retain(|name, _| !names.contains(&name.as_str()));

@@ -1,4 +1,4 @@
-//! The league manager of a player or a referee under check, which admits it as a rule wants.
+//! The league manager for a player or a referee under check, which admits it as a rule demands.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -15,28 +15,28 @@ use crate::{AgentKind, RandomBytes};
 /// How registrations are taken.
 #[derive(Debug, Clone, Default)]
 pub enum Admitting {
-    /// Everybody is let in.
+    /// Every agent is admitted.
     #[default]
     Open,
-    /// Everybody is turned away, for this reason.
+    /// Every agent is rejected, for this reason.
     Rejecting(String),
-    /// The next so many requests are met like this, then everybody is let in.
+    /// This many requests get this answer, then every agent is admitted.
     Failing(u32, ScriptedAnswer),
 }
 
-/// What an agent was told when it was let in.
+/// What an agent received when it was admitted.
 #[derive(Debug, Clone)]
 pub struct Admission {
     pub id: String,
     pub token: String,
     pub league: String,
-    /// The token by which the manager proves itself.
+    /// The token with which the manager proves its identity.
     pub manager_token: String,
     /// The registration as it came.
     pub call: Arc<IncomingCall>,
 }
 
-/// What a league is called for players of `league.v1`.
+/// The league id for players of `league.v1`.
 const V1_LEAGUE: &str = "550e8400-e29b-41d4-a716-446655440000";
 
 /// A league manager that a player or a referee under check registers with.
@@ -56,7 +56,7 @@ struct State {
     admission: Option<Admission>,
     /// Whether the agent first registered in the spelling of 001.
     is_api: bool,
-    /// What the next report of a match is met with, instead of a nod.
+    /// The answer to the next report of a match, instead of an acknowledgement.
     spoiled: BTreeMap<String, ScriptedAnswer>,
 }
 
@@ -94,7 +94,7 @@ impl FakeManager {
         })
     }
 
-    /// What the agent was told when it was last let in.
+    /// The latest admission of the agent.
     pub fn admission(&self) -> Option<Admission> {
         lock(&self.state).admission.clone()
     }
@@ -237,7 +237,7 @@ impl State {
         self.respond(heard, says)
     }
 
-    /// The answer in the words of 003, which has no tokens.
+    /// The answer in the form of 003, which does not have tokens.
     fn respond_in_v1(&self, heard: &IncomingCall, says: &Value) -> ScriptedAnswer {
         wrapped(
             heard,
@@ -252,7 +252,7 @@ impl State {
         )
     }
 
-    /// Whether it is the agent under check that registers; whoever names no port is taken for it.
+    /// Whether the agent under check registers; an agent that does not name a port is taken for it.
     fn is_under_check(&self, heard: &IncomingCall) -> bool {
         let message = heard.message();
         let meta = [&message["player_meta"], &message["referee_meta"]];
@@ -277,7 +277,7 @@ impl State {
     }
 }
 
-/// Whether a registration is in the words of 003.
+/// Whether a registration is in the form of 003.
 fn is_old(heard: &IncomingCall) -> bool {
     heard.message()["protocol"] == "league.v1"
 }
@@ -294,7 +294,7 @@ fn is_api(heard: &IncomingCall) -> bool {
     heard.message()["sender"] == "player:UNREGISTERED"
 }
 
-/// An answer in the form in which it was asked.
+/// An answer in the form of the request.
 fn wrapped(heard: &IncomingCall, message: Value) -> ScriptedAnswer {
     if heard.json["method"] != "tools/call" {
         return ScriptedAnswer::Result(message);

@@ -1,6 +1,6 @@
-//! How the agent under check takes calls: by the name of a tool, or by `tools/call` of MCP.
+//! How the agent under check takes calls: by the name of a tool, or by MCP's `tools/call`.
 //!
-//! This is the way of a call only; what the call says is the same for both.
+//! Only the framing of a call differs; its message is the same for both.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use super::stage::Question;
 use super::wire::{Request, exchange};
 use crate::Target;
 
-/// The revision of MCP that is offered.
+/// The MCP revision that the check offers.
 pub const REVISION: &str = "2025-11-25";
 
 /// How an agent takes calls.
@@ -26,13 +26,13 @@ pub enum Habit {
     Mcp {
         /// The session, if the agent keeps one.
         session: Option<String>,
-        /// What each tool takes.
+        /// The inputs of each tool.
         inputs: BTreeMap<String, Inputs>,
     },
 }
 
 impl Habit {
-    /// Finds out by an ordinary call, and by a handshake if that is not understood.
+    /// Tries an ordinary call, and a handshake if the agent does not understand the call.
     pub async fn find(agent: &Target, question: &Question) -> Self {
         let plain = said(agent, &frame(&question.method, &question.params), None).await;
         if plain.is_some_and(|reply| reply.result().is_some()) {
@@ -66,7 +66,7 @@ impl Habit {
         }
     }
 
-    /// The word of the report.
+    /// The name used in the report.
     pub const fn as_str(&self) -> &'static str {
         match self {
             Self::Simple => "simple",
@@ -109,7 +109,7 @@ impl Habit {
         json!({"jsonrpc": "2.0", "method": method, "params": params, "id": id})
     }
 
-    /// The headers of a call, besides those that every call has.
+    /// The headers of a call, besides the common ones.
     pub fn headers(&self) -> Vec<(&str, &str)> {
         match self {
             Self::Simple => Vec::new(),

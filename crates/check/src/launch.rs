@@ -1,4 +1,4 @@
-//! The agent as a process of ours, so that it can be killed and started again.
+//! The agent as a child process, so that it can be killed and started again.
 
 use std::io;
 use std::net::SocketAddr;
@@ -13,18 +13,18 @@ use tokio::process::{Child, Command};
 
 use super::wire::Line;
 
-/// How often it is looked whether an agent has come up.
+/// How often the check tests whether an agent accepts connections.
 const LOOK: Duration = Duration::from_millis(20);
-/// How many bytes of what the agent says on standard error are kept, the last ones.
+/// How many bytes of the agent's standard error are kept, the last ones.
 const MOST_COMPLAINTS: usize = 8 * 1024;
 /// How many lines of it are shown.
 const MOST_LINES: usize = 10;
 /// How many characters of a line are shown.
 const LONGEST_LINE: usize = 200;
-/// How long the last words of an agent that has ended are waited for.
+/// How long to wait for the last output of an agent that has ended.
 const LAST_WORDS: Duration = Duration::from_millis(200);
 
-/// An agent that we started; its whole group ends when this is dropped.
+/// An agent that we started; its whole process group is killed when this is dropped.
 pub struct Launched {
     words: Vec<String>,
     running: Mutex<Option<Child>>,
@@ -32,7 +32,7 @@ pub struct Launched {
 }
 
 impl Launched {
-    /// An agent that is started by this command, not started yet.
+    /// An agent with this command, not started yet.
     pub fn new(words: Vec<String>) -> Self {
         Self {
             words,
@@ -75,12 +75,12 @@ impl Launched {
         }
     }
 
-    /// Kills the agent and waits until it is gone, with all that it held.
+    /// Kills the agent and waits until it has ended and released its resources.
     pub async fn end(&self) {
         let ended = self.running().take();
         if let Some(mut child) = ended {
             end_group(&child);
-            // What cannot be waited for is gone.
+            // A process that cannot be waited for has already ended.
             let _ = child.wait().await;
         }
     }
@@ -90,7 +90,7 @@ impl Launched {
         self.ending().is_some()
     }
 
-    /// How the agent ended by itself, and what it said last; nothing if it runs.
+    /// How the agent ended by itself, and its last output; `None` if it runs.
     pub async fn last_words(&self) -> Option<String> {
         let status = self.ending()?;
         tokio::time::sleep(LAST_WORDS).await;
@@ -101,7 +101,7 @@ impl Launched {
         Some(how + &self.said())
     }
 
-    /// What the agent said last on standard error, made harmless; empty if it said nothing.
+    /// The agent's last output on standard error, safe to print; empty without output.
     pub fn said(&self) -> String {
         let complaints = self.complaints();
         let text = String::from_utf8_lossy(&complaints);
@@ -140,8 +140,8 @@ impl Drop for Launched {
     }
 }
 
-/// Waits until somebody listens at an address, and no longer once the agent that was started to
-/// listen there has ended; says whether somebody does.
+/// Waits until an address accepts connections, or until the agent that should listen there has
+/// ended; returns whether the address accepts connections.
 pub async fn comes_up(address: SocketAddr, launched: Option<&Launched>, wait: Duration) -> bool {
     let up = async {
         while Line::open(address).await.is_err() {
@@ -155,7 +155,7 @@ pub async fn comes_up(address: SocketAddr, launched: Option<&Launched>, wait: Du
     tokio::time::timeout(wait, up).await.unwrap_or(false)
 }
 
-/// Waits until the agent that was started has ended; for ever if none was.
+/// Waits until the started agent has ended; forever if none was started.
 pub async fn ended(launched: Option<&Launched>) {
     let Some(launched) = launched else {
         return std::future::pending().await;
@@ -165,7 +165,7 @@ pub async fn ended(launched: Option<&Launched>) {
     }
 }
 
-/// Keeps the last of what an agent says; it never waits for us.
+/// Keeps the last output of an agent, and never blocks the agent.
 async fn listen(mut stderr: impl AsyncRead + Unpin, complaints: Arc<Mutex<Vec<u8>>>) {
     let mut chunk = vec![0; MOST_COMPLAINTS];
     while let Ok(length @ 1..) = stderr.read(&mut chunk).await {
@@ -177,10 +177,10 @@ async fn listen(mut stderr: impl AsyncRead + Unpin, complaints: Arc<Mutex<Vec<u8
 }
 
 fn end_group(child: &Child) {
-    // Once it was waited for, its number may be somebody else's.
+    // After the wait, the process id may belong to another process.
     let group = child.id().and_then(|id| Pid::from_raw(id.cast_signed()));
     if let Some(group) = group {
-        // A group that is gone needs no ending.
+        // A process group that has ended need not be killed.
         let _ = kill_process_group(group, Signal::KILL);
     }
 }

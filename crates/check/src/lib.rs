@@ -1,8 +1,8 @@
 //! The conformance check: plays every rule of the protocol against an agent, as its other side.
 //!
-//! Everything is sent and read by the byte; the lenient reader of the league has no part in it. A
-//! rule is a row ([`rule`]) of an [`exchange`] and of what it expects of the [`record`]. To add a
-//! rule, add a row; a test sees to it that each row is seen to fail.
+//! Everything is sent and read at the level of bytes; the check does not use the lenient reader of
+//! the league. A rule is a row ([`rule`]) of an [`exchange`] and of the expectations about its
+//! [`record`]. To add a rule, add a row; a test checks that each row can fail.
 
 pub mod caller;
 pub mod exchange;
@@ -31,7 +31,7 @@ use std::sync::Arc;
 
 use rule::Topic;
 
-/// Gives 32 bytes that cannot be guessed, for tokens and seeds.
+/// Returns 32 unpredictable bytes, for tokens and seeds.
 pub type RandomBytes = Arc<dyn Fn() -> [u8; 32] + Send + Sync>;
 
 /// The address of the agent under check.
@@ -69,7 +69,7 @@ pub enum AgentKind {
 }
 
 impl AgentKind {
-    /// The letter that the names of its rules begin with.
+    /// The first letter of its rule ids.
     pub const fn letter(self) -> char {
         match self {
             Self::Player => 'P',
@@ -86,8 +86,8 @@ impl AgentKind {
         }
     }
 
-    /// All rules for agents of this kind, in the order in which they are played; for players those
-    /// of `league.v2`.
+    /// All rules for agents of this kind, in the order in which they are played; for players the
+    /// rules of `league.v2`.
     pub fn topics(self) -> Vec<Topic> {
         match self {
             Self::Player => player::topics(),

@@ -1,4 +1,4 @@
-//! A server that does as a script says, and keeps all that it heard: the other side of a check.
+//! A scripted server that records every request: the check's side of a conversation.
 
 use std::collections::VecDeque;
 use std::io;
@@ -24,15 +24,15 @@ use tokio::time::Instant;
 const LARGEST_REQUEST: usize = 4 * 1024 * 1024;
 /// How many requests are kept, the newest ones.
 const MOST_HEARD: usize = 10_000;
-/// How many bytes of bodies are kept, of the newest requests; the last is kept whatever its size.
+/// How many bytes of bodies are kept, of the newest requests; the last is kept at any size.
 const MOST_BYTES: usize = 32 * 1024 * 1024;
 
-/// A request that came in, as it came.
+/// A request as it came in.
 #[derive(Debug, Clone)]
 pub struct IncomingCall {
-    /// When.
+    /// When it came in.
     pub at: Instant,
-    /// The method of HTTP.
+    /// The HTTP method.
     pub method: String,
     /// The path.
     pub path: String,
@@ -40,12 +40,12 @@ pub struct IncomingCall {
     pub headers: HeaderMap,
     /// The body.
     pub body: Bytes,
-    /// The body as JSON, if it is any.
+    /// The body as JSON; null if it is not JSON.
     pub json: Value,
 }
 
 impl IncomingCall {
-    /// The tool that was called, by whatever form of call.
+    /// The tool that was called, in any form of call.
     pub fn tool(&self) -> Option<&str> {
         let method = self.json.get("method")?.as_str()?;
         if method == "tools/call" {
@@ -78,20 +78,20 @@ impl IncomingCall {
     }
 }
 
-/// What a listener does with a request.
+/// How a listener reacts to a request.
 #[derive(Debug, Clone)]
 pub enum ScriptedAnswer {
     /// Answers with a result.
     Result(Value),
     /// Answers with bytes of its own.
     Raw(u16, String),
-    /// Answers after a while.
+    /// Answers after a delay.
     Late(Duration, Box<ScriptedAnswer>),
-    /// Closes the connection without a word.
+    /// Closes the connection without an answer.
     Nothing,
 }
 
-/// The newest requests, each with its place in the row of all that came.
+/// The newest requests, each with its sequence number.
 #[derive(Default)]
 struct Row {
     kept: VecDeque<Arc<IncomingCall>>,
@@ -100,7 +100,7 @@ struct Row {
 }
 
 impl Row {
-    /// Keeps a request; the oldest make room for it.
+    /// Stores a request and drops the oldest ones if necessary.
     fn push(&mut self, heard: IncomingCall) {
         self.bytes += heard.body.len();
         self.kept.push_back(Arc::new(heard));
@@ -111,12 +111,12 @@ impl Row {
         }
     }
 
-    /// How many requests came, kept or not.
+    /// How many requests came in, kept or not.
     fn count(&self) -> usize {
         self.forgotten + self.kept.len()
     }
 
-    /// What is kept from a place in the row on.
+    /// The kept requests from a sequence number on.
     fn since(&self, first: usize) -> Vec<Arc<IncomingCall>> {
         let kept = self.kept.iter().skip(first.saturating_sub(self.forgotten));
         kept.cloned().collect()
@@ -125,7 +125,7 @@ impl Row {
 
 type Script = dyn Fn(&IncomingCall) -> ScriptedAnswer + Send + Sync;
 
-/// A server that does as its script says; it ends when it is dropped.
+/// A scripted server; it stops when it is dropped.
 pub struct Listener {
     /// Where it listens.
     pub address: SocketAddr,
@@ -168,7 +168,7 @@ impl Listener {
         })
     }
 
-    /// All that was heard from a place in the row on; of too much the newest.
+    /// The kept requests from a sequence number on; the oldest may have been dropped.
     pub fn since(&self, first: usize) -> Vec<Arc<IncomingCall>> {
         self.row().since(first)
     }
@@ -182,7 +182,7 @@ impl Listener {
         self.heard.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits for a request that passes, from a place in the row on.
+    /// Waits for a request that satisfies a condition, from a sequence number on.
     pub async fn wait(
         &self,
         first: usize,
@@ -193,7 +193,7 @@ impl Listener {
         let found = async {
             loop {
                 count.mark_unchanged();
-                // Whoever looks may want to look further, so the row is let go of first.
+                // The condition may read the requests itself, so the lock is released first.
                 let kept = self.row().since(first);
                 let found = kept.into_iter().find(|heard| passes(heard));
                 if found.is_some() || count.changed().await.is_err() {
@@ -227,7 +227,7 @@ async fn converse(stream: TcpStream, ears: Arc<Ears>) {
         let ears = Arc::clone(&ears);
         async move { ears.answer(request).await }
     });
-    // A peer that breaks the connection has nobody left to be told.
+    // After a broken connection there is no peer to report the error to.
     let _ = http1::Builder::new()
         .serve_connection(TokioIo::new(stream), service)
         .await;

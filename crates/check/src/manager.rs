@@ -1,5 +1,5 @@
-//! Rules for managers. The check plays the referees and the players of a whole league, which is
-//! brought about as the rules ask for it: the beginning, then one round after another.
+//! Rules for managers. The check plays the referees and the players of a whole league, which
+//! advances as the rules need it: the beginning, then one round after another.
 
 mod admission;
 mod fake_member;
@@ -42,7 +42,7 @@ pub fn topics() -> Vec<Topic> {
 
 const ANSWERED: &[&str] = &["LEAGUE_QUERY_RESPONSE"];
 
-/// A question of the first player about the league.
+/// A query of the first player about the league.
 fn query(stage: &Stage, kind: &str, about: Option<&str>) -> Question {
     let by = stage.league.players().first();
     let (token, sender) = by.map(|by| (by.token(), by.sender())).unwrap_or_default();
@@ -77,14 +77,14 @@ fn record_of(stage: &Stage, league: &Arc<LeagueRecord>, said: Statement) -> Reco
     record
 }
 
-/// The league once it has begun, as a whole.
+/// The whole league once it has begun.
 async fn begun_league(caller: &Caller) -> Result<Vec<Record>, Trouble> {
     season::begun(&caller.stage).await?;
     let league = Arc::new(season::snapshot(&caller.stage));
     Ok(vec![record_of(&caller.stage, &league, Statement::Nothing)])
 }
 
-/// The league when it is over, as a whole.
+/// The whole league once it is over.
 async fn played_league(caller: &Caller) -> Result<Vec<Record>, Trouble> {
     let league = Arc::new(season::played(&caller.stage).await?);
     Ok(vec![record_of(&caller.stage, &league, Statement::Nothing)])
@@ -105,7 +105,7 @@ fn call_record(
     record_of(stage, league, said).with("receiver", &*member.id)
 }
 
-/// Sees that a query succeeded.
+/// Checks that a query succeeded.
 fn succeeded(record: &Record) -> Judgement {
     let message = record.message();
     hold(message["success"] == true, || {

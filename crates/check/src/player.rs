@@ -28,7 +28,7 @@ pub(crate) const JOIN: Duration = Duration::from_secs(5);
 pub(crate) const MOVE: Duration = Duration::from_secs(30);
 /// The referee that calls.
 const REFEREE: &str = "referee:REF01";
-/// A token that was never given.
+/// A token that was never issued.
 pub(crate) const FALSE_TOKEN: &str = "tok-false-fedcba9876543210";
 
 pub(crate) const JOINED: &[&str] = &["GAME_JOIN_ACK"];
@@ -57,7 +57,7 @@ pub fn v1_topics() -> Vec<Topic> {
     topics
 }
 
-/// The token by which a referee proves itself in a match.
+/// The token with which a referee proves its identity in a match.
 fn match_token(match_id: &str) -> String {
     format!("tok-match-{match_id}-0123456789abcdef")
 }
@@ -77,7 +77,7 @@ pub(crate) fn announcement(stage: &Stage, match_id: &str) -> Question {
     news(stage, "notify_round", "ROUND_ANNOUNCEMENT", body)
 }
 
-/// A call of the manager.
+/// A call from the manager.
 fn news(stage: &Stage, tool: &str, kind: &str, mut body: Value) -> Question {
     body["league_id"] = stage.league_id().into();
     if let Some(admission) = stage.admission() {
@@ -87,7 +87,7 @@ fn news(stage: &Stage, tool: &str, kind: &str, mut body: Value) -> Question {
     Question::new(tool, message(kind, "league_manager", &conversation, body))
 }
 
-/// A call of the referee of a match.
+/// A call from the referee of a match.
 fn from_referee(
     stage: &Stage,
     tool: &str,
@@ -112,7 +112,7 @@ pub(crate) fn invitation(stage: &Stage, match_id: &str) -> Question {
     from_referee(stage, tool, kind, match_id, body)
 }
 
-/// Invites the player to a match in the dialect that it knows.
+/// Invites the player to a match in the player's dialect.
 pub(crate) fn first_call(stage: &Stage, match_id: &str) -> Question {
     match stage.is_v1() {
         true => v1::invitation(stage, match_id),
@@ -133,7 +133,7 @@ pub(crate) fn choice(stage: &Stage, match_id: &str) -> Question {
     from_referee(stage, "choose_parity", "CHOOSE_PARITY_CALL", match_id, body)
 }
 
-/// Tells the player how a match ended, which it won.
+/// Sends the player the end of a match, which it won.
 pub(crate) fn game_over(stage: &Stage, match_id: &str) -> Question {
     let id = stage.player_id();
     let result = json!({
@@ -145,7 +145,7 @@ pub(crate) fn game_over(stage: &Stage, match_id: &str) -> Question {
     from_referee(stage, "notify_match_result", "GAME_OVER", match_id, body)
 }
 
-/// Tells the player that its choice failed.
+/// Sends the player an error about its choice.
 fn game_error(stage: &Stage, match_id: &str, code: &str, name: &str) -> Question {
     let body = json!({
         "error_code": code, "error_name": name, "error_description": name,
@@ -160,12 +160,12 @@ fn game_error(stage: &Stage, match_id: &str, code: &str, name: &str) -> Question
     from_referee(stage, "notify_game_error", "GAME_ERROR", match_id, body)
 }
 
-/// A situation: a match that the player knows nothing of.
+/// A situation: a match that was not announced to the player.
 fn unannounced(caller: &Caller) -> Pending<'_, Result<Setting, Trouble>> {
     Box::pin(async { Ok(Setting::about(caller.stage.next_match())) })
 }
 
-/// A situation: a match that the player will come to.
+/// A situation: a match that the player will join.
 fn open(caller: &Caller) -> Pending<'_, Result<Setting, Trouble>> {
     Box::pin(async { Ok(Setting::about(caller.stage.open_match().await)) })
 }
@@ -185,7 +185,7 @@ fn played(caller: &Caller) -> Pending<'_, Result<Setting, Trouble>> {
     })
 }
 
-/// Invites the player to a match of its own.
+/// Invites the player to a new match.
 pub(crate) async fn join(caller: &Caller) -> Result<String, Trouble> {
     let match_id = caller.stage.open_match().await;
     let question = invitation(&caller.stage, &match_id);
@@ -193,7 +193,7 @@ pub(crate) async fn join(caller: &Caller) -> Result<String, Trouble> {
     Ok(match_id)
 }
 
-/// Asks for a choice in a match, and sees that it is one.
+/// Asks for a choice in a match, and checks that it is legal.
 async fn choose(caller: &Caller, match_id: &str) -> Result<Value, Trouble> {
     let question = choice(&caller.stage, match_id);
     let reply = caller.call_within(&question, MOVE).await?;

@@ -1,5 +1,5 @@
-//! What an agent said, and what a rule expects of it. Both are plain values: an expectation looks
-//! at a record and at nothing else.
+//! What an agent said, and what a rule expects of it. Both are plain values: an expectation reads
+//! the record only.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,21 +19,21 @@ use crate::wire::RoundTrip;
 /// What an agent said.
 #[derive(Debug, Clone)]
 pub enum Statement {
-    /// It is judged by the whole match or league.
+    /// The rule judges the whole match or league.
     Nothing,
     Reply(Reply),
-    /// A call of its own, and whom it called.
+    /// The agent's own call, and the receiver of the call.
     Call(Arc<IncomingCall>, &'static str),
 }
 
-/// One thing that an agent said, with what the check knew then.
+/// One statement of an agent, with the facts that the check knew then.
 #[derive(Debug, Clone)]
 pub struct Record {
     pub kind: AgentKind,
     /// The message that was sent to the agent, or that its call follows from.
     pub asked: Value,
     pub said: Statement,
-    /// What the check knows by a name: ids, tokens, counts.
+    /// Named facts: ids, tokens, counts.
     pub facts: Vec<(&'static str, Value)>,
     pub match_record: Option<Arc<MatchRecord>>,
     pub league: Option<Arc<LeagueRecord>>,
@@ -57,7 +57,7 @@ impl Record {
         self
     }
 
-    /// The message that the agent said; null if there is none.
+    /// The message of the agent; null if there is none.
     pub fn message(&self) -> &Value {
         match &self.said {
             Statement::Nothing => &Value::Null,
@@ -71,11 +71,11 @@ impl Record {
         path.split('.').fold(self.message(), |at, name| &at[name])
     }
 
-    /// A text in the message; a missing one is forgiven by a lenient league.
+    /// A string in the message; a lenient league forgives a missing one.
     ///
     /// # Errors
     ///
-    /// Says that it is missing, or not a text.
+    /// Returns an error if it is missing or not a string.
     pub fn text(&self, path: &str) -> Result<&str, Trouble> {
         match self.member(path) {
             Value::Null => Err(Trouble::forgiven(format!("`{path}` is missing"))),
@@ -86,7 +86,7 @@ impl Record {
 
     /// # Errors
     ///
-    /// Breaks the rule if it is judged by something else.
+    /// Breaks the rule if the record is of another kind.
     pub fn reply(&self) -> Result<&Reply, Trouble> {
         match &self.said {
             Statement::Reply(reply) => Ok(reply),
@@ -96,7 +96,7 @@ impl Record {
 
     /// # Errors
     ///
-    /// Breaks the rule if it is judged by something else.
+    /// Breaks the rule if the record is of another kind.
     pub fn call(&self) -> Result<&IncomingCall, Trouble> {
         match &self.said {
             Statement::Call(call, _) => Ok(call),
@@ -106,7 +106,7 @@ impl Record {
 
     /// # Errors
     ///
-    /// Breaks the rule if it is judged by something else.
+    /// Breaks the rule if the record is of another kind.
     pub fn match_record(&self) -> Result<&MatchRecord, Trouble> {
         let found = self.match_record.as_deref();
         found.ok_or_else(|| Trouble::broken("no match was recorded"))
@@ -114,17 +114,17 @@ impl Record {
 
     /// # Errors
     ///
-    /// Breaks the rule if it is judged by something else.
+    /// Breaks the rule if the record is of another kind.
     pub fn league(&self) -> Result<&LeagueRecord, Trouble> {
         let found = self.league.as_deref();
         found.ok_or_else(|| Trouble::broken("no league was recorded"))
     }
 
-    /// What the check knows by a name.
+    /// A fact by its name.
     ///
     /// # Errors
     ///
-    /// Skips the rule if it is not known, as with an agent that never registered.
+    /// Skips the rule if the fact is not known, as with an agent that never registered.
     pub fn fact(&self, name: &str) -> Result<&Value, Trouble> {
         let found = self.facts.iter().find(|(known, _)| *known == name);
         found
@@ -132,7 +132,7 @@ impl Record {
             .ok_or_else(|| not_registered(self.kind))
     }
 
-    /// Notes it for the report, as what was said last.
+    /// Stores it as the last exchange for the report.
     pub fn note(&self, caller: &Caller) {
         match &self.said {
             Statement::Nothing => {}
@@ -142,7 +142,7 @@ impl Record {
     }
 }
 
-/// Why a rule is skipped that needs a registered agent.
+/// The reason for skipping a rule that needs a registered agent.
 pub fn not_registered(kind: AgentKind) -> Trouble {
     let hint = match kind {
         AgentKind::Referee => {
@@ -162,7 +162,7 @@ pub fn not_registered(kind: AgentKind) -> Trouble {
 pub enum Want {
     Text(&'static str),
     Bool(bool),
-    /// What the check knows by this name.
+    /// The fact of this name.
     Fact(&'static str),
 }
 
@@ -185,13 +185,13 @@ pub enum Expect {
     Is(&'static str, Want),
     /// A member has a value; a missing one is not forgiven.
     Equals(&'static str, Want),
-    /// A member is a token, which is not shown in the report.
+    /// A member is a token, which the report does not show.
     Token {
         name: &'static str,
         fact: &'static str,
         missing_is_forgiven: bool,
     },
-    /// A member repeats what was asked.
+    /// A member repeats a member of the question.
     Repeats {
         name: &'static str,
         missing_is_forgiven: bool,
@@ -201,13 +201,13 @@ pub enum Expect {
         name: &'static str,
         in_body: bool,
     },
-    /// A member is a text.
+    /// A member is a string.
     Text(&'static str),
     /// The message is of one of these types.
     Kind(&'static [&'static str]),
     /// The answer came within this time.
     Within(Duration),
-    /// The status of HTTP.
+    /// The answer has this HTTP status.
     Status(u16),
     /// The answer is a JSON-RPC error with one of these codes.
     RpcError(&'static [i64]),
@@ -216,7 +216,7 @@ pub enum Expect {
         code: &'static str,
         other_is_forgiven: bool,
     },
-    /// The agent refused what is named here, in any form.
+    /// The agent refused the named thing, in any form.
     Refused(&'static str),
     /// The agent did not refuse.
     Taken,
@@ -265,7 +265,7 @@ pub(crate) const fn refused_with(code: &'static str) -> Expect {
 }
 
 pub(crate) const PROTOCOL: Expect = Expect::Is("protocol", Want::Text("league.v2"));
-/// The message is in the conversation of the question.
+/// The message belongs to the conversation of the question.
 pub(crate) const SAME_CONVERSATION: Expect = Expect::Repeats {
     name: "conversation_id",
     missing_is_forgiven: true,
@@ -293,7 +293,7 @@ impl Expect {
     ///
     /// # Errors
     ///
-    /// Says what was found instead.
+    /// Returns what was found instead.
     pub fn judge(&self, record: &Record) -> Judgement {
         match *self {
             Self::Is(name, want) => {

@@ -1,4 +1,4 @@
-//! Rules for referees, which run matches between players of the check.
+//! Rules for referees, which run matches between fake players.
 
 mod attempts;
 pub mod bout;
@@ -40,7 +40,7 @@ pub fn topics() -> Vec<Topic> {
     topics
 }
 
-/// Asks where a match stands.
+/// Asks for the state of a match.
 pub(crate) fn look_at(match_id: &str) -> Question {
     Question::new("get_match_state", json!({"match_id": match_id}))
 }
@@ -61,7 +61,7 @@ fn record_of(stage: &Stage, played: impl Into<Arc<MatchRecord>>, said: Statement
     record
 }
 
-/// Matches as wholes; the report shows the result as it was reported.
+/// Records of whole matches; the report shows the reported result.
 async fn match_of(caller: &Caller, plots: &[Plot]) -> Result<Vec<Record>, Trouble> {
     let mut records = Vec::new();
     for plot in plots {
@@ -89,7 +89,7 @@ fn told_record(stage: &Stage, played: &Arc<MatchRecord>, seat: usize, place: usi
         .with("standings", played.order["players"][seat]["record"].clone())
 }
 
-/// The first message of a kind that some seats of a match received.
+/// The first message of a type that some seats of a match received.
 async fn told_to(
     caller: &Caller,
     plot: Plot,
@@ -109,7 +109,7 @@ async fn told_to(
     Ok(records)
 }
 
-/// The first message of a kind that both players of a match received.
+/// The first message of a type that both players of a match received.
 async fn told(caller: &Caller, plot: Plot, kind: &str) -> Result<Vec<Record>, Trouble> {
     told_to(caller, plot, kind, &[0, 1]).await
 }
@@ -134,7 +134,7 @@ fn not_told(played: &MatchRecord, seat: usize, kind: &str) -> Trouble {
     ))
 }
 
-/// Sees that both players of a match received a message of a kind.
+/// Checks that both players of a match received a message of a type.
 fn both_told(record: &Record, kind: &str) -> crate::rule::Judgement {
     let played = record.match_record()?;
     match (0..2).find(|seat| played.seats[*seat].told(kind).next().is_none()) {

@@ -123,7 +123,7 @@ pub(crate) async fn registration(caller: &Caller) -> Result<Vec<Record>, Trouble
     Ok(vec![record])
 }
 
-/// An agent that was started by the check must register; of others it is not known where.
+/// An agent that the check started must register; other agents may have registered elsewhere.
 async fn registers(caller: &Caller) -> Judgement {
     let stage = &caller.stage;
     let registered = registration(caller).await;
@@ -137,7 +137,7 @@ async fn registers(caller: &Caller) -> Judgement {
     Ok(())
 }
 
-/// A member of what the agent says of itself.
+/// A member of the agent's metadata.
 fn meta<'r>(record: &'r Record, name: &str) -> Result<&'r Value, Trouble> {
     let path = format!("{}_meta.{name}", record.kind.as_str());
     match record.member(&path) {
@@ -175,7 +175,7 @@ fn has_a_printable_name(record: &Record) -> Judgement {
     })
 }
 
-/// Whether a text is three numbers, and what may stand behind them.
+/// Whether a text is three numbers with an optional suffix.
 fn is_version(text: &str) -> bool {
     let numbers = text.split(['-', '+']).next().unwrap_or_default();
     let parts: Vec<_> = numbers.split('.').map(str::parse::<u32>).collect();

@@ -1,5 +1,5 @@
-//! A rehearsal of faults: matches in which calls come late, twice, broken, out of order or from
-//! strangers, and in which the player is killed. The plan follows from a number.
+//! Fault injection: matches in which calls come late, twice, malformed, out of order or with wrong
+//! identities, and in which the player is killed. The plan follows from a seed.
 
 use std::fmt;
 use std::sync::Arc;
@@ -32,22 +32,22 @@ const MOST_FAULTS: u64 = 2;
 /// How many digits of the digest are shown.
 const DIGITS: usize = 16;
 
-/// What goes wrong before a call.
+/// A fault that is injected before a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fault {
     /// The call comes in two pieces, with a pause between.
     Late,
     /// The call comes twice.
     Doubled,
-    /// What should come later comes first.
+    /// A later call comes first.
     Reordered,
-    /// The body is no JSON.
+    /// The body is not JSON.
     Malformed,
-    /// Somebody calls with another token.
+    /// A call comes with another token.
     WrongToken,
     /// The call breaks off in its middle.
     CutOff,
-    /// Somebody asks for another player.
+    /// A call is meant for another player.
     Stranger,
     /// The player is killed and started again.
     Restart,
@@ -79,14 +79,14 @@ impl fmt::Display for Fault {
     }
 }
 
-/// What goes wrong in one match, before each of its three calls.
+/// The faults of one match, before each of its three calls.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Match {
     /// Before the invitation.
     pub invitation: Vec<Fault>,
     /// Before the call for a choice.
     pub choice: Vec<Fault>,
-    /// Before the end is told.
+    /// Before the end of the match is announced.
     pub end: Vec<Fault>,
 }
 
@@ -111,7 +111,7 @@ impl fmt::Display for Match {
     }
 }
 
-/// The plan that follows from a number.
+/// The plan that follows from a seed.
 pub fn plan(seed: u64) -> Vec<Match> {
     let mut dice = Dice::seeded(seed);
     let mut faults = || {
@@ -127,9 +127,9 @@ pub fn plan(seed: u64) -> Vec<Match> {
     matches.collect()
 }
 
-/// Rehearses the plan of a number; gives what came of each match, and what was rehearsed.
+/// Plays the plan of a seed; returns the findings of all matches, and what was rehearsed.
 ///
-/// A player that takes no part is told so, and nothing is rehearsed with it.
+/// If the player does not take part, the report says so and nothing is rehearsed.
 pub async fn rehearse(stage: &Arc<Stage>, seed: u64, strict: bool) -> (Vec<Finding>, Rehearsed) {
     let plan = plan(seed);
     let told: Vec<String> = plan.iter().map(ToString::to_string).collect();
@@ -158,8 +158,7 @@ pub async fn rehearse(stage: &Arc<Stage>, seed: u64, strict: bool) -> (Vec<Findi
     (findings, rehearsed)
 }
 
-/// Sees that there is somebody to rehearse with: a player of `league.v2` that registered and comes
-/// to a match.
+/// Checks that the agent can take part: a registered player of `league.v2` that joins a match.
 async fn takes_part(caller: &Caller) -> Result<(), (&'static str, Trouble)> {
     if caller.stage.is_v1() {
         let why = "faults are rehearsed in `league.v2` alone";
@@ -176,7 +175,7 @@ async fn takes_part(caller: &Caller) -> Result<(), (&'static str, Trouble)> {
         .map_err(|trouble| (why, trouble))
 }
 
-/// What came of a match.
+/// The finding for a match.
 async fn judged(
     caller: &Caller,
     number: u32,
@@ -215,7 +214,7 @@ async fn judged(
     finding.judged(ending, played)
 }
 
-/// Plays one match with its faults; each call of the match itself must be answered rightly.
+/// Plays one match with its faults; each regular call must be answered correctly.
 async fn played(caller: &Caller, planned: &Match) -> Judgement {
     let stage = &caller.stage;
     let match_id = stage.open_match().await;
@@ -256,9 +255,9 @@ async fn played(caller: &Caller, planned: &Match) -> Judgement {
     })
 }
 
-/// Lets something go wrong with a call; `later` is what should come after it.
+/// Injects a fault into a call; `later` is the call that should come after it.
 async fn commit(caller: &Caller, fault: Fault, call: &Question, later: &Question) -> Judgement {
-    // What is answered here does not matter: only what is answered afterwards does.
+    // The answers here do not matter: only the later answers do.
     match fault {
         Fault::Late => in_pieces(caller, call, true).await,
         Fault::CutOff => in_pieces(caller, call, false).await,
@@ -286,7 +285,7 @@ async fn commit(caller: &Caller, fault: Fault, call: &Question, later: &Question
             let _ = caller.call_within(&call, MOVE).await;
         }
         Fault::Restart => match restarted_and_back(caller).await {
-            // Without `--launch` the match goes on without it.
+            // Without `--launch` the match goes on without the restart.
             Ok(_) | Err(Trouble::Skipped { .. }) => {}
             Err(trouble) => return Err(trouble),
         },

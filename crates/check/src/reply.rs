@@ -1,4 +1,4 @@
-//! What an agent answered to a call, as it stands, with or without the frame of JSON-RPC.
+//! An agent's answer to a call, unchanged, with or without the JSON-RPC frame.
 
 use league_protocol::peer::{self, ToolResult};
 use serde_json::Value;
@@ -10,16 +10,16 @@ use crate::wire::RoundTrip;
 /// An answer to a call.
 #[derive(Debug, Clone)]
 pub struct Reply {
-    /// What was said and came back.
+    /// The request and the response.
     pub trip: RoundTrip,
-    /// The body as JSON, if it is any.
+    /// The body as JSON, if it is JSON.
     pub json: Option<Value>,
-    /// What a tool of MCP gave, taken out of its wrapping.
+    /// The result of an MCP tool, unwrapped.
     unwrapped: Option<Value>,
 }
 
 impl Reply {
-    /// Reads what came back; the body of a stream of events is its last event with data.
+    /// Reads a response; the body of an event stream is its last event with data.
     pub fn read(trip: RoundTrip) -> Self {
         let json = trip.came.as_ref().ok().and_then(|answer| {
             let events = answer
@@ -42,7 +42,7 @@ impl Reply {
         }
     }
 
-    /// The status of HTTP; 0 if there was no answer.
+    /// The HTTP status; 0 without an answer.
     pub fn status(&self) -> u16 {
         let answer = self.trip.came.as_ref();
         answer.map_or(0, |answer| answer.status)
@@ -58,13 +58,13 @@ impl Reply {
         answer.map(|answer| answer.text()).unwrap_or_default()
     }
 
-    /// Whether the answer is framed as JSON-RPC wants it.
+    /// Whether the answer has a JSON-RPC frame.
     pub fn is_framed(&self) -> bool {
         let json = self.json.as_ref();
         json.is_some_and(|json| json.get("jsonrpc").is_some())
     }
 
-    /// What was answered: the `result` of a frame, or a bare message.
+    /// The content: the `result` of a frame, or a bare message.
     pub fn result(&self) -> Option<&Value> {
         let json = self.json.as_ref()?;
         if self.unwrapped.is_some() {
@@ -90,27 +90,27 @@ impl Reply {
         self.json.as_ref()?.get("error")?.get("code")?.as_i64()
     }
 
-    /// The code of a league's error, such as `E012`.
+    /// The code of a league error, such as `E012`.
     pub fn league_error(&self) -> Option<&str> {
         self.result()?.get("error_code")?.as_str()
     }
 
-    /// Whether the agent said no in any form: an error of JSON-RPC, of the league, or of HTTP.
+    /// Whether the agent refused in any form: by an error of JSON-RPC, of the league, or of HTTP.
     pub fn is_refusal(&self) -> bool {
         self.result().is_none() || self.league_error().is_some() || self.status() >= 400
     }
 
-    /// The type of the message that was answered.
+    /// The type of the message in the answer.
     pub fn message_type(&self) -> Option<&str> {
         self.result()?.get("message_type")?.as_str()
     }
 
-    /// A member of the message that was answered.
+    /// A member of the message in the answer.
     pub fn member(&self, name: &str) -> Option<&Value> {
         self.result()?.get(name)
     }
 
-    /// What was answered, in a few words.
+    /// A short description of the answer.
     pub fn describe(&self) -> String {
         match (&self.trip.came, &self.json) {
             (Err(silence), _) => silence.to_string(),
@@ -126,7 +126,7 @@ impl Reply {
         }
     }
 
-    /// The message that was answered.
+    /// The message in the answer.
     ///
     /// # Errors
     ///
@@ -136,11 +136,11 @@ impl Reply {
             .ok_or_else(|| Trouble::broken(format!("no message came, but {}", self.describe())))
     }
 
-    /// The message that was answered, if it is of a kind.
+    /// The message in the answer, if it has one of these types.
     ///
     /// # Errors
     ///
-    /// Breaks the rule if it is another.
+    /// Breaks the rule if it has another type.
     pub fn of_kind(&self, kinds: &[&str]) -> Result<&Value, Trouble> {
         let message = self.needed()?;
         let found = self.message_type();
@@ -154,11 +154,11 @@ impl Reply {
         )))
     }
 
-    /// Passes if the agent refused, in whatever form.
+    /// Passes if the agent refused, in any form.
     ///
     /// # Errors
     ///
-    /// Breaks the rule if it took the call.
+    /// Breaks the rule if the agent accepted the call.
     pub fn refused(&self, what: &str) -> Judgement {
         hold(self.is_refusal(), || {
             format!("{what} was taken: the answer is {}", self.describe())
@@ -166,7 +166,7 @@ impl Reply {
     }
 }
 
-/// What a tool of MCP gave, read as a league reads it; words that are no JSON are a text.
+/// The result of an MCP tool, read as a league reads it; a text that is not JSON becomes a string.
 fn unwrapped(json: &Value) -> Option<Value> {
     let result = json.get("result")?;
     let content = result.get("content")?.as_array()?;

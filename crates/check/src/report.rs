@@ -1,4 +1,4 @@
-//! What is told of a check: for people, for machines, for build servers.
+//! The report of a check: for people, for machines, for build servers.
 
 mod junit;
 mod text;
@@ -12,43 +12,43 @@ use crate::verdict::{Ceiling, Counts, FORMULA, Finding, Grade, Verdict, count, g
 pub use junit::junit;
 pub use text::{Wrap, text};
 
-/// A check that was played to its end.
+/// A completed check.
 #[derive(Debug, Clone)]
 pub struct Report {
-    /// Where the agent answers.
+    /// The address of the agent.
     pub agent: String,
     /// What kind of agent it is.
     pub kind: AgentKind,
-    /// Which spelling of the protocol it uses, as far as that was found.
+    /// The dialect that it uses, as far as it is known.
     pub dialect: &'static str,
     /// How it takes calls.
     pub speech: &'static str,
     /// Whether nothing was forgiven.
     pub strict: bool,
-    /// What came of each rule.
+    /// The finding for each rule.
     pub findings: Vec<Finding>,
-    /// What was rehearsed, if it was a rehearsal of faults.
+    /// The rehearsal, if faults were rehearsed.
     pub rehearsed: Option<Rehearsed>,
 }
 
 /// A rehearsal of faults.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rehearsed {
-    /// The number that the plan comes from.
+    /// The seed of the plan.
     pub seed: u64,
-    /// The digest of the plan: the same number gives the same plan.
+    /// The digest of the plan: the same seed gives the same plan.
     pub digest: String,
-    /// Why nothing was rehearsed, if the agent took no part.
+    /// Why nothing was rehearsed, if the agent did not take part.
     pub absent: Option<&'static str>,
 }
 
 impl Report {
-    /// How many rules came to what.
+    /// How many rules have each verdict.
     pub fn counts(&self) -> Counts {
         count(&self.findings)
     }
 
-    /// The mark for all rules together.
+    /// The grade for all rules together.
     pub fn grade(&self) -> Grade {
         grade(&self.findings)
     }
@@ -71,7 +71,7 @@ impl Report {
     }
 }
 
-/// Writes one object a line: each rule, then the summary.
+/// Writes one JSON object on each line: each rule, then the summary.
 ///
 /// # Errors
 ///

@@ -1,4 +1,4 @@
-//! A rule is a row: what it asks for, the exchange that shows it, and what is expected of that.
+//! A rule is a row: its title, the exchange that tests it, and the expected outcome.
 
 use std::pin::Pin;
 use std::time::Duration;
@@ -35,31 +35,31 @@ impl Level {
     }
 }
 
-/// The result of a rule: nothing to say, or why it is not passed.
+/// The result of a rule: passed, or why not.
 pub type Judgement = Result<(), Trouble>;
 
-/// A future of a rule at work.
+/// The future of a running rule.
 pub type Pending<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
 pub struct Rule {
-    /// Its name without the letter of the kind: `JOIN-03`.
+    /// Its id without the letter of the kind: `JOIN-03`.
     pub id: &'static str,
     pub title: &'static str,
-    /// Where the documents ask for it.
+    /// The clause of the documents that asks for it.
     pub clause: &'static str,
     pub level: Level,
-    /// Whether it asks for leniency, which a strict agent does not owe.
+    /// Whether it asks for leniency, which a strict agent need not show.
     pub kindness: bool,
     /// How to fix an agent that breaks it.
     pub fix: &'static str,
     pub bound: Duration,
     pub exchange: Exchange,
-    /// What is expected of each record of the exchange.
+    /// The expectations for each record of the exchange.
     pub expects: Vec<Expect>,
 }
 
 impl Rule {
-    /// Everything that is expected of a record: the kinds of message that are due, then the rest.
+    /// All expectations for a record: the due types of message, then the rest.
     pub fn expectations(&self) -> Vec<Expect> {
         let due = self.exchange.due();
         let due = (!due.is_empty()).then_some(Expect::Kind(due));
@@ -72,7 +72,7 @@ impl Rule {
     ///
     /// # Errors
     ///
-    /// Says why it is not passed.
+    /// Returns why it is not passed.
     pub async fn play(&self, caller: &Caller) -> Judgement {
         if let Exchange::Steps(steps) = &self.exchange {
             return steps(caller).await;
@@ -88,7 +88,7 @@ impl Rule {
     ///
     /// # Errors
     ///
-    /// Says which one is not met.
+    /// Returns the expectation that is not met.
     pub fn judge(&self, record: &Record) -> Judgement {
         let all = self.expectations();
         all.iter().try_for_each(|expect| expect.judge(record))
@@ -105,9 +105,9 @@ pub struct Topic {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Trouble {
     Broken(String),
-    /// Bent in a way that a lenient league forgives.
+    /// Broken in a way that a lenient league forgives.
     Forgiven(String),
-    /// It could not be played, or does not concern this agent.
+    /// It could not be played, or does not apply to this agent.
     Skipped {
         reason: String,
         /// What to do so that it can be played; may be empty.
@@ -132,11 +132,11 @@ impl Trouble {
     }
 }
 
-/// Passes if something holds, and is broken otherwise.
+/// Passes if a condition holds, and breaks the rule otherwise.
 ///
 /// # Errors
 ///
-/// Says what was found instead.
+/// Returns what was found instead.
 pub fn hold(holds: bool, otherwise: impl FnOnce() -> String) -> Judgement {
     if holds {
         Ok(())

@@ -1,4 +1,4 @@
-//! The words of the other side: messages built by hand, member by member.
+//! Messages from the check's side, built by hand, member by member.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -37,14 +37,14 @@ pub fn extend(message: &mut Value, more: Value) {
     }
 }
 
-/// The moment that lies so far ahead.
+/// The time after this delay.
 pub fn in_time(ahead: Duration) -> String {
     let ahead = i64::try_from(ahead.as_millis()).unwrap_or(i64::MAX);
     let then = now().as_millis().saturating_add(ahead);
     Timestamp::from_millis(then).to_seconds_text()
 }
 
-/// The word for a number.
+/// The parity of a number, as a word.
 pub fn parity_of(number: u64) -> &'static str {
     if number.is_multiple_of(2) {
         "even"

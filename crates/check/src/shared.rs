@@ -1,4 +1,4 @@
-//! The rules that every kind of agent is held to: HTTP, connections, JSON-RPC, MCP.
+//! The rules for every kind of agent: HTTP, connections, JSON-RPC, MCP.
 
 mod connections;
 mod http;
@@ -7,7 +7,7 @@ mod mcp;
 
 use crate::rule::Topic;
 
-/// The topics that every kind of agent has.
+/// The topics for every kind of agent.
 pub(crate) fn topics() -> Vec<Topic> {
     vec![
         http::topic(),

@@ -1,4 +1,4 @@
-//! The agent under check, and all that plays its other side.
+//! The agent under check, and the fake agents around it.
 
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -21,7 +21,7 @@ use crate::script::now;
 use crate::wire::{Request, exchange};
 use crate::{AgentKind, RandomBytes, Target, manager, player, referee};
 
-/// How many matches make a round in the names of made-up matches.
+/// How many matches make a round in generated match ids.
 const MATCHES_A_ROUND: u32 = 50;
 
 /// A call of a tool, or of a method.
@@ -30,7 +30,7 @@ pub struct Question {
     pub method: String,
     /// The message.
     pub params: Value,
-    /// Whether it is a tool that is called, and not a method of JSON-RPC itself.
+    /// Whether it calls a tool, not a method of JSON-RPC itself.
     pub is_tool: bool,
 }
 
@@ -56,7 +56,7 @@ impl Question {
 pub struct Stage {
     pub kind: AgentKind,
     pub agent: Target,
-    /// The agent as a process of ours.
+    /// The agent's process, if the check started it.
     pub launched: Option<Launched>,
     /// How long to wait for the agent to come up and register.
     pub wait: Duration,
@@ -64,7 +64,7 @@ pub struct Stage {
     pub manager: Option<FakeManager>,
     habit: OnceLock<Habit>,
     matches: AtomicU32,
-    /// Whether the player comes only to matches that were announced.
+    /// Whether the player joins only announced matches.
     wary: AtomicBool,
     /// The matches that a referee runs.
     pub(crate) played: Matches,
@@ -129,7 +129,7 @@ impl Stage {
     }
 
     /// Waits until the agent can be reached and has registered, and finds out how it takes calls;
-    /// says whether it was reached.
+    /// returns whether it was reached.
     pub async fn begin(self: &Arc<Self>) -> bool {
         let began = Instant::now();
         if !self.comes_up().await {
@@ -172,12 +172,12 @@ impl Stage {
         }
     }
 
-    /// Waits until the agent's address takes connections.
+    /// Waits until the agent's address accepts connections.
     pub async fn comes_up(&self) -> bool {
         launch::comes_up(self.agent.address, self.launched.as_ref(), self.wait).await
     }
 
-    /// The spelling that the agent uses, as far as its registration shows it.
+    /// The dialect that the agent uses, as far as its registration shows it.
     pub fn dialect(&self) -> &'static str {
         if self.kind == AgentKind::Manager {
             return "v2";
@@ -204,7 +204,7 @@ impl Stage {
         }
     }
 
-    /// Whether it is a player of `league.v1`.
+    /// Whether the agent is a player of `league.v1`.
     pub fn is_v1(&self) -> bool {
         self.kind == AgentKind::Player && self.dialect() == "v1"
     }
@@ -226,7 +226,7 @@ impl Stage {
         }
     }
 
-    /// Starts the agent again if it has ended and that is in our power; says whether it had.
+    /// Restarts the agent if it has ended and the check started it; returns whether it had ended.
     pub async fn revive(&self) -> bool {
         let Some(launched) = self.launched.as_ref().filter(|agent| agent.has_ended()) else {
             return false;
@@ -238,7 +238,7 @@ impl Stage {
         true
     }
 
-    /// Asks outside of any rule.
+    /// Asks a question outside of any rule.
     ///
     /// # Errors
     ///
@@ -258,12 +258,12 @@ impl Stage {
         Ok(Reply::read(trip))
     }
 
-    /// What the agent was told when it was last admitted.
+    /// The latest admission of the agent.
     pub fn admission(&self) -> Option<Admission> {
         self.manager.as_ref().and_then(FakeManager::admission)
     }
 
-    /// What the agent was told when it was last admitted.
+    /// The latest admission of the agent.
     ///
     /// # Errors
     ///
@@ -272,8 +272,7 @@ impl Stage {
         self.admission().ok_or_else(|| not_registered(self.kind))
     }
 
-    /// What the check knows about an agent that was admitted; every player has an id, made up if
-    /// need be.
+    /// The facts about an admitted agent; every player has an id, generated if necessary.
     pub fn facts(&self) -> Vec<(&'static str, Value)> {
         let mut facts = vec![
             ("mcp", self.habit().is_mcp().into()),
@@ -290,7 +289,7 @@ impl Stage {
         facts
     }
 
-    /// The id of the player under check; made up if it never registered.
+    /// The id of the player under check; generated if it never registered.
     pub fn player_id(&self) -> String {
         let admission = self.admission();
         admission.map_or_else(|| "P01".to_owned(), |admission| admission.id)
@@ -302,7 +301,7 @@ impl Stage {
         manager.map_or_else(String::new, |manager| manager.league.clone())
     }
 
-    /// The calls that the manager received, from a place in their row on.
+    /// The calls that the manager received, from a sequence number on.
     pub fn calls_since(&self, first: usize) -> Vec<Arc<IncomingCall>> {
         let manager = self.manager.as_ref();
         manager.map_or_else(Vec::new, |manager| manager.listener.since(first))
@@ -314,7 +313,7 @@ impl Stage {
         manager.map_or(0, |manager| manager.listener.count())
     }
 
-    /// Waits for a call to the manager that passes.
+    /// Waits for a call to the manager that satisfies a condition.
     pub async fn manager_hears(
         &self,
         first: usize,
@@ -325,7 +324,7 @@ impl Stage {
         manager.listener.wait(first, patience, passes).await
     }
 
-    /// Waits for a registration from a place in the row of calls on.
+    /// Waits for a registration, from a sequence number on.
     pub async fn registration(
         &self,
         first: usize,
@@ -334,18 +333,18 @@ impl Stage {
         self.manager_hears(first, patience, is_registration).await
     }
 
-    /// A match that was not played yet.
+    /// The id of a match that was not played yet.
     pub fn next_match(&self) -> String {
         let number = self.matches.fetch_add(1, Ordering::Relaxed);
         let (round, place) = (number / MATCHES_A_ROUND, number % MATCHES_A_ROUND);
         format!("R{}M{}", 1 + round, 1 + place)
     }
 
-    /// A match that the player will come to: announced, if it wants that.
+    /// A match that the player will join; announced if the player requires that.
     pub async fn open_match(&self) -> String {
         let match_id = self.next_match();
         if self.wary.load(Ordering::Relaxed) {
-            // A player that did not hear of it refuses the match later.
+            // A player that missed the announcement refuses the match later.
             let _ = self.ask(&player::announcement(self, &match_id)).await;
         }
         match_id

@@ -1,4 +1,4 @@
-//! Plays all rules one after another, and judges: the verdict of each, the grade of all.
+//! Plays all rules one after another and grades them: a verdict for each, one grade for all.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -14,19 +14,19 @@ use crate::rule::{Judgement, Level, Rule, Topic, Trouble};
 use crate::stage::Stage;
 use crate::wire::RoundTrip;
 
-/// How many characters of what was said are shown.
+/// How many characters of an exchange are shown.
 const LONGEST_QUOTE: usize = 480;
 
-/// What came of a rule.
+/// The outcome of a rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Verdict {
     /// The agent keeps it.
     Pass,
-    /// The agent does not quite keep it, and a lenient league forgives that.
+    /// The agent breaks it in a way that a lenient league forgives.
     Deviation,
     /// The agent breaks it.
     Fail,
-    /// It could not be played, or does not concern this agent.
+    /// It could not be played, or does not apply to this agent.
     Skipped,
 }
 
@@ -45,7 +45,7 @@ impl Verdict {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finding {
     pub topic: &'static str,
-    /// The whole name of the rule: `P-JOIN-03`.
+    /// The full id of the rule: `P-JOIN-03`.
     pub id: String,
     pub title: Cow<'static, str>,
     pub clause: &'static str,
@@ -53,17 +53,17 @@ pub struct Finding {
     pub verdict: Verdict,
     /// What was found, or why it was skipped; empty for a pass.
     pub found: String,
-    /// How to mend it, or what to do so that it is played; empty for a pass.
+    /// How to fix it, or what to do so that it can be played; empty for a pass.
     pub fix: String,
-    /// What was sent, cut and made harmless.
+    /// What was sent, cut and safe to print.
     pub sent: String,
-    /// What came back, cut and made harmless.
+    /// What came back, cut and safe to print.
     pub came: String,
     pub took: Duration,
 }
 
 impl Finding {
-    /// A rule that is kept, until it is judged otherwise.
+    /// A passed rule, before it is judged.
     fn of(rule: &Rule, topic: &'static str, letter: char, took: Duration) -> Self {
         Self {
             topic,
@@ -80,7 +80,7 @@ impl Finding {
         }
     }
 
-    /// Judges how a rule ended.
+    /// Judges the outcome of a rule.
     #[must_use]
     pub fn judged(mut self, ending: Ending, judgement: Judgement) -> Self {
         let (found, forgiven) = match judgement {
@@ -133,22 +133,22 @@ impl Finding {
     }
 }
 
-/// What is known when a rule has ended, besides its judgement.
+/// The circumstances of a rule's end, besides its judgement.
 #[derive(Debug, Clone)]
 pub struct Ending {
     pub fix: &'static str,
     pub kindness: bool,
-    /// What was said last.
+    /// The last exchange.
     pub last: Option<RoundTrip>,
-    /// Whether the agent's process ended over it.
+    /// Whether the agent's process ended during the rule.
     pub crashed: bool,
     /// Whether nothing is forgiven.
     pub strict: bool,
 }
 
 impl Ending {
-    /// Whether a strict agent refused, by an error of JSON-RPC or of the league, what it need not
-    /// understand.
+    /// Whether a strict agent refused, by an error of JSON-RPC or of the league, a message that it
+    /// need not understand.
     fn is_not_owed(&self) -> bool {
         let owed = !self.strict || !self.kindness || self.crashed;
         let reply = self.last.clone().filter(|_| !owed).map(Reply::read);
@@ -156,17 +156,17 @@ impl Ending {
     }
 }
 
-/// How far a check is.
+/// The progress of a check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Progress<'p> {
     pub done: usize,
     pub all: usize,
-    /// The rule that is about to be played, without the letter of the kind.
+    /// The next rule, without the letter of the kind.
     pub next: &'p str,
 }
 
-/// Plays the rules of all topics in their order, and tells before each how far it is. None stops
-/// the others, and each has its bound.
+/// Plays the rules of all topics in order, and reports progress before each. A failed rule does not
+/// stop the others, and each has a time limit.
 pub async fn play(
     stage: &Arc<Stage>,
     topics: &[Topic],
@@ -200,7 +200,7 @@ pub async fn play(
     findings
 }
 
-/// How many rules came to what.
+/// How many rules have each verdict.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Counts {
     pub passed: u32,
@@ -209,17 +209,17 @@ pub struct Counts {
     pub skipped: u32,
 }
 
-/// The mark for all rules together.
+/// The grade for all rules together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Grade {
     /// From 0 to 100.
     pub score: u32,
     pub letter: char,
-    /// What keeps it down, whatever the other rules say.
+    /// What limits the grade, whatever the other rules say.
     pub ceiling: Option<Ceiling>,
 }
 
-/// How the grade comes about, for the report.
+/// How the grade is computed, for the report.
 pub const FORMULA: &str = "a MUST weighs 2, a SHOULD 1; a deviation keeps half of its weight; \
     A from 95 without a failure, B from 85, C from 70, D from 50; without an essential step D at \
     best, or F";
@@ -237,7 +237,7 @@ pub fn count(findings: &[Finding]) -> Counts {
     counts
 }
 
-/// Grades verdicts by [`FORMULA`]; what was skipped counts neither way.
+/// Grades verdicts by [`FORMULA`]; skipped rules do not count.
 pub fn grade(findings: &[Finding]) -> Grade {
     let (mut whole, mut kept) = (0, 0);
     for finding in findings {
@@ -269,7 +269,7 @@ pub fn grade(findings: &[Finding]) -> Grade {
     }
 }
 
-/// A rule that a match, or the whole league, depends on, and without which the grade is limited.
+/// A rule that a match or the whole league depends on; breaking it limits the grade.
 struct Step {
     id: &'static str,
     /// The best grade of an agent that breaks it.
@@ -277,10 +277,10 @@ struct Step {
     lacking: &'static str,
 }
 
-/// The best grade of an agent whose essential step was not seen, for whatever reason.
+/// The best grade of an agent whose essential step was not seen, for any reason.
 const UNSEEN: char = 'D';
 
-/// The steps that only an agent takes which begins while it is checked.
+/// Steps that only an agent takes that starts during the check.
 const REGISTERED: [&str; 3] = ["P-REG-01", "P-OLD-01", "R-REG-01"];
 
 /// The steps of all kinds of agents, in the order in which they are taken.
@@ -342,23 +342,23 @@ const fn step(id: &'static str, broken: char, lacking: &'static str) -> Step {
     }
 }
 
-/// The best grade that is left, and why.
+/// The best possible grade, and why.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ceiling {
     pub letter: char,
     pub because: &'static str,
 }
 
-/// The best grade that is left after these verdicts; nothing if every essential step was taken.
+/// The best grade that these verdicts allow; `None` if every essential step was taken.
 ///
-/// Of several steps that are missing the worst is told, and of equal ones the first: whoever
-/// answers no invitation makes no choice either.
+/// Of several missing steps the worst counts, and of equal ones the first: a player that does not
+/// answer invitations does not choose either.
 pub fn ceiling(findings: &[Finding]) -> Option<Ceiling> {
     let missing = STEPS.iter().filter_map(|step| {
         let finding = findings.iter().find(|finding| finding.id == step.id)?;
         let letter = match finding.verdict {
             Verdict::Fail => step.broken,
-            // One that was started before the check has registered elsewhere.
+            // An agent that was started before the check has registered elsewhere.
             Verdict::Skipped if REGISTERED.contains(&step.id) => return None,
             Verdict::Skipped => UNSEEN,
             Verdict::Pass | Verdict::Deviation => return None,

@@ -1,6 +1,6 @@
-//! HTTP by the byte: what was sent, what came back, and how long it took.
+//! HTTP at the level of bytes: what was sent, what came back, and how long it took.
 //!
-//! Nothing is forgiven or repaired here, and no connection is used again unless a rule wants it.
+//! Nothing is forgiven or repaired here, and connections are reused only if a rule asks for it.
 
 use std::io;
 use std::net::SocketAddr;
@@ -15,17 +15,17 @@ use crate::Target;
 
 /// The largest body of an answer that is read, in bytes.
 pub const LARGEST_BODY: usize = 4 * 1024 * 1024;
-/// The longest line of a head that is read, in bytes.
+/// The longest header line that is read, in bytes.
 const LONGEST_LINE: u64 = 16 * 1024;
 /// The most headers that are read.
 const MOST_HEADERS: usize = 128;
 
-/// An answer of HTTP as it came.
+/// An HTTP response as it came.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Answer {
     /// The status.
     pub status: u16,
-    /// Whether it came by HTTP/1.0, which keeps no connection unless it says so.
+    /// Whether it is HTTP/1.0, which closes the connection unless a header keeps it.
     pub is_old: bool,
     /// The headers, their names in lower case.
     pub headers: Vec<(String, String)>,
@@ -34,13 +34,13 @@ pub struct Answer {
 }
 
 impl Answer {
-    /// The first header of a name.
+    /// The first header with a name.
     pub fn header(&self, name: &str) -> Option<&str> {
         let found = self.headers.iter().find(|(known, _)| known == name);
         found.map(|(_, value)| value.as_str())
     }
 
-    /// Whether the connection ends with this answer, as it says itself or by the age of its HTTP.
+    /// Whether the connection ends with this answer, by its headers or by its HTTP version.
     pub fn closes(&self) -> bool {
         let words = self.header("connection").unwrap_or_default();
         let says = |word: &str| {
@@ -50,27 +50,27 @@ impl Answer {
         says("close") || self.is_old && !says("keep-alive")
     }
 
-    /// The body as text, whatever it is.
+    /// The body as text, even if it is not valid text.
     pub fn text(&self) -> String {
         String::from_utf8_lossy(&self.body).into_owned()
     }
 }
 
-/// What was sent, and what came of it.
+/// A request and its outcome.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RoundTrip {
-    /// The body that was sent, or the whole request if it is no ordinary one.
+    /// The body that was sent, or the whole request if it is unusual.
     pub sent: String,
-    /// What came back, or why nothing did.
+    /// The response, or why there is none.
     pub came: Result<Answer, Silence>,
     /// How long it took.
     pub took: Duration,
-    /// Whom the agent called by itself, if this is no answer to us; `came` holds its call.
+    /// The receiver, if this is a call by the agent and not an answer to us; `came` holds the call.
     pub overheard: Option<&'static str>,
 }
 
 impl RoundTrip {
-    /// A call of the agent itself to somebody whom we play.
+    /// A call by the agent to one of the fake agents.
     pub fn overheard(whom: &'static str, body: &[u8]) -> Self {
         Self {
             sent: String::new(),
@@ -84,19 +84,19 @@ impl RoundTrip {
     }
 }
 
-/// Why nothing came back.
+/// Why there is no response.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum Silence {
-    /// Nobody listens there.
+    /// The address does not accept connections.
     #[error("no connection: {0}")]
     Unreachable(String),
     /// The connection was closed before an answer was complete.
     #[error("the connection was closed without a whole answer: {0}")]
     Closed(String),
-    /// Nothing came in time.
+    /// The response did not come in time.
     #[error("no answer within {0:?}")]
     Late(Duration),
-    /// What came is no HTTP.
+    /// Not an HTTP response.
     #[error("not an HTTP response: {0}")]
     NoHttp(String),
 }
@@ -109,7 +109,7 @@ impl Line {
     ///
     /// # Errors
     ///
-    /// Says that nobody listens there.
+    /// Returns `Silence` if the address does not accept connections.
     pub async fn open(address: SocketAddr) -> Result<Self, Silence> {
         let unreachable = |error: io::Error| Silence::Unreachable(error.to_string());
         let stream = TcpStream::connect(address).await.map_err(unreachable)?;
@@ -127,7 +127,7 @@ impl Line {
         sent.map_err(|error| Silence::Closed(error.to_string()))
     }
 
-    /// Says that nothing more will be sent.
+    /// Closes the sending side.
     ///
     /// # Errors
     ///
@@ -137,14 +137,14 @@ impl Line {
         finished.map_err(|error| Silence::Closed(error.to_string()))
     }
 
-    /// Reads one answer; `head` is for answers that have no body whatever their headers say.
+    /// Reads one response; `head` is for responses without a body, whatever their headers say.
     ///
     /// # Errors
     ///
-    /// Says what came instead of one.
+    /// Returns what came instead of a response.
     pub async fn answer(&mut self, head: bool) -> Result<Answer, Silence> {
         let mut answer = self.head().await?;
-        // An interim answer is followed by the one that counts.
+        // An interim response is followed by the final one.
         while (100..200).contains(&answer.status) {
             answer = self.head().await?;
         }
@@ -237,7 +237,7 @@ fn is_chunked(answer: &Answer) -> bool {
     encoding.eq_ignore_ascii_case("chunked")
 }
 
-/// A request of HTTP, spelled out.
+/// An HTTP request, byte for byte.
 #[derive(Debug, Clone)]
 pub struct Request<'r> {
     /// The method.
@@ -270,12 +270,12 @@ impl Request<'_> {
     }
 }
 
-/// Sends a request over a connection of its own and waits for the answer.
+/// Sends a request over a new connection and waits for the answer.
 pub async fn exchange(to: &Target, request: &Request<'_>, patience: Duration) -> RoundTrip {
     let began = Instant::now();
     let spoken = async {
         let mut line = Line::open(to.address).await?;
-        // Whoever refuses early may close before it has read everything; its answer counts.
+        // An agent that refuses early may close before it has read everything; its answer counts.
         let sent = line.send(&request.bytes(&to.authority)).await;
         match line.answer(request.method == "HEAD").await {
             Ok(answer) => Ok(answer),

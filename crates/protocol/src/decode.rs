@@ -1,7 +1,7 @@
-//! From the bytes of a message to what it says.
+//! Decodes the bytes of a message.
 //!
 //! A message is split once, recognised by its protocol, its type and the shape of its fields, and
-//! read field by field. The result always holds what was found, whether it makes sense or not.
+//! read field by field. The result always holds what was found, valid or not.
 
 use serde::ser::SerializeMap;
 use serde_json::value::RawValue;
@@ -15,26 +15,26 @@ use crate::sender::Dialect;
 use crate::shape::{Cx, object};
 use crate::token::AuthToken;
 
-/// A message as it was read.
+/// A decoded message.
 #[derive(Debug)]
 pub struct Decoded<'a> {
-    /// What every message has.
+    /// The envelope.
     pub envelope: Envelope,
     /// The dialect it is in.
     pub dialect: Dialect,
-    /// How its type is read; `None` if the type is not known.
+    /// The form of its type; `None` if the type is unknown.
     form: Option<&'static dyn AnyForm>,
     /// The members of the envelope, as they came.
     enveloped: Members<'a>,
     /// All other members, as they came.
     rest: Members<'a>,
-    /// What was found on the way.
+    /// The findings so far.
     pub notes: Notes,
 }
 
-/// Reads the envelope of a message; a pinned dialect is taken as given, otherwise it is recognised.
+/// Reads the envelope of a message; without a pinned dialect the dialect is recognised.
 ///
-/// `Err` holds the findings where there is no message at all.
+/// `Err` holds the findings if there is no message at all.
 pub fn decode(
     raw: &RawValue,
     reading: Reading,
@@ -78,7 +78,7 @@ pub fn decode(
     })
 }
 
-/// Notes what in an envelope belongs to another protocol than the dialect's.
+/// Notes envelope fields that belong to another protocol than the dialect's.
 fn check_dialect(
     envelope: &Envelope,
     members: &Members<'_>,
@@ -111,8 +111,8 @@ fn check_dialect(
     }
 }
 
-/// Parts the members of the envelope from the rest. The token in an answer to a registration is
-/// what is granted, not what proves the sender, so it goes with the rest.
+/// Separates the members of the envelope from the rest. The token in an answer to a registration is
+/// the granted one, not the sender's proof, so it stays with the rest.
 fn part<'a>(members: Members<'a>, message_type: &str) -> (Members<'a>, Members<'a>) {
     let is_granted = message_type.ends_with("REGISTER_RESPONSE");
     let is_enveloped = |name: &str| {
@@ -124,12 +124,12 @@ fn part<'a>(members: Members<'a>, message_type: &str) -> (Members<'a>, Members<'
 }
 
 impl<'a> Decoded<'a> {
-    /// Whether there is a `message_type`, of whatever kind: without one this is not a message.
+    /// Whether there is a `message_type` of any kind; without one this is not a message.
     pub(crate) fn names_type(&self) -> bool {
         self.enveloped.has("message_type")
     }
 
-    /// A member that does not belong to the envelope, as it came.
+    /// A member outside the envelope, as it came.
     pub(crate) fn member(&self, name: &str) -> Option<&'a RawValue> {
         self.rest.get(name)
     }
@@ -147,14 +147,14 @@ impl Decoded<'_> {
         token.filter(|token| !token.reveal().is_empty())
     }
 
-    /// Reads what the message says, or gives the first finding that is not forgiven.
+    /// Decodes the message, or returns the first finding that is not forgiven.
     pub fn message(&mut self, hints: &Hints<'_>) -> Result<Message, Finding> {
         let mut cx = Cx {
             dialect: self.dialect,
             hints,
             notes: &mut self.notes,
         };
-        // A type that could not be read is no type.
+        // An unreadable type counts as missing.
         let form = self.form.filter(|_| self.envelope.message_type.is_some());
         let understood = form.and_then(|form| form.read(&self.rest, &mut cx));
         if let Some(error) = self.notes.first_error() {
@@ -188,7 +188,7 @@ impl Decoded<'_> {
     }
 }
 
-/// What is left if a message cannot be understood and nothing says why.
+/// The finding for a message that cannot be understood for an unknown reason.
 fn unclear(message_type: Option<&str>) -> Finding {
     let mut notes = Notes::new(Reading::Strict);
     let name = excerpt(message_type.unwrap_or_default());
@@ -202,7 +202,7 @@ fn unclear(message_type: Option<&str>) -> Finding {
     notes.findings.remove(0)
 }
 
-/// A finding as the error that is told to the sender.
+/// The error that the sender gets for a finding.
 impl From<&Finding> for LeagueError {
     fn from(finding: &Finding) -> Self {
         let mut error = Self::new(
@@ -214,7 +214,7 @@ impl From<&Finding> for LeagueError {
     }
 }
 
-/// The token that a response grants, if it does.
+/// The token that a response grants, if any.
 pub(crate) fn granted(message: &Message) -> Option<&AuthToken> {
     match message {
         Message::PlayerRegisterResponse(RegisterResponse::Accepted(enrolment)) => {

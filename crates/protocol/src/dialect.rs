@@ -1,7 +1,7 @@
-//! Three spellings of one protocol: how a dialect is recognised, what every message has, and the
-//! names that differ.
+//! Three spellings of one protocol: how to recognise a dialect, the envelope of every message, and
+//! the names that differ.
 //!
-//! The messages themselves are declared in [`message`](crate::message), a row a member.
+//! The messages are declared in [`message`](crate::message), one row for each member.
 
 mod envelope;
 mod hints;
@@ -18,8 +18,9 @@ use crate::sender::Dialect;
 
 /// Recognises a dialect by protocol, type and the shape of the fields.
 ///
-/// `league.v1` says so itself, or by a type that only it has. The two spellings of `league.v2`
-/// share most messages; a message is in the API page's only if something in it is spelled so.
+/// `league.v1` is recognised by its protocol name or by its own types. The two spellings of
+/// `league.v2` share most messages; the API page's is recognised only by a spelling that it alone
+/// uses.
 pub fn recognise(message_type: &str, members: &Members<'_>) -> Dialect {
     match members.get("protocol").and_then(text).as_deref() {
         Some("league.v1") => Dialect::V1,
@@ -34,7 +35,7 @@ fn only_v1(message_type: &str) -> bool {
 }
 
 fn v2_or_api(message_type: &str, members: &Members<'_>) -> Dialect {
-    // A round by name is read by both (ruling 8), so it decides only where nothing else does.
+    // Both accept a round by name (ruling 8), so it decides only if nothing else does.
     let by_the_api_page = spelled_by_the_api_page(message_type, members).unwrap_or_else(|| {
         let round = members.get("round_id").and_then(text);
         round.is_some_and(|round| round.starts_with("ROUND_"))
@@ -46,7 +47,7 @@ fn v2_or_api(message_type: &str, members: &Members<'_>) -> Dialect {
     }
 }
 
-/// Whether a field is spelled as only one of the two spells it.
+/// Whether a field uses a spelling that only one of the two has.
 fn spelled_by_the_api_page(message_type: &str, members: &Members<'_>) -> Option<bool> {
     let has = |names: &[&str]| names.iter().any(|name| members.has(name));
     let has_all = |names: &[&str]| names.iter().all(|name| members.has(name));
@@ -56,8 +57,8 @@ fn spelled_by_the_api_page(message_type: &str, members: &Members<'_>) -> Option<
         "LEAGUE_REGISTER_REQUEST" => (false, says("sender", "player:UNREGISTERED")),
         "LEAGUE_REGISTER_RESPONSE" => (says("status", "ACCEPTED"), says("status", "REGISTERED")),
         "GAME_INVITATION" => (has(&["role_in_match"]), has(&["role"])),
-        // Here the page only leaves out what the document has. So a message must be whole as the
-        // page shows it: what leaves out more may have left out anything.
+        // Here the API page only omits fields of the document. So a message must have all fields of
+        // the page: a message that omits more may have omitted anything.
         "GAME_JOIN_ACK" => (
             has(&["player_id", "arrival_timestamp"]),
             has_all(&["protocol", "match_id", "accept"]),

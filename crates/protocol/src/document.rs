@@ -1,6 +1,6 @@
-//! The other JSON of the documents: files, log lines, registries, fragments.
+//! The other JSON in the documents: files, log lines, registries, fragments.
 //!
-//! They are no messages, but a person who asks what a piece of JSON is should be told.
+//! They are not messages, but an explanation should still name them.
 
 use serde_json::value::RawValue;
 use serde_json::{Map, Number, Value};
@@ -146,7 +146,7 @@ impl crate::shape::Value for RegisteredGame {
     }
 }
 
-/// What each kind of document is called, and the members that only it has.
+/// The label of each kind of document, and the members that identify it.
 static DOCUMENTS: [(&str, &Object<()>, &[&str]); 9] = [
     ("log line", &LOG_LINE, &["timestamp", "level"]),
     ("games registry", &GAMES_REGISTRY, &["game_registry"]),
@@ -167,7 +167,7 @@ static DOCUMENTS: [(&str, &Object<()>, &[&str]); 9] = [
     ("health answer", &HEALTH, &["status", "agent"]),
 ];
 
-/// Recognises a document by the members that only it has, checks it, and says what it is.
+/// Recognises a document by the members that only it has, checks it, and returns its label.
 pub(crate) fn recognise(members: &Members<'_>, notes: &mut Notes) -> Option<&'static str> {
     let has_all = |marks: &[&str]| marks.iter().all(|name| members.has(name));
     let mut documents = DOCUMENTS.iter();
@@ -182,7 +182,7 @@ pub(crate) fn recognise(members: &Members<'_>, notes: &mut Notes) -> Option<&'st
     Some(label)
 }
 
-/// Describes a kind of document as JSON Schema.
+/// The JSON Schema of a kind of document.
 pub(crate) fn schema(label: &str, reading: Reading) -> Option<Map<String, Value>> {
     let mut documents = DOCUMENTS.iter();
     let (_, object, _) = documents.find(|(known, _, _)| *known == label)?;

@@ -1,4 +1,4 @@
-//! From what is said to the bytes of a message.
+//! Encodes a message as bytes.
 
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
@@ -12,27 +12,27 @@ use crate::sender::{Agent, Dialect};
 use crate::time::Timestamp;
 use crate::token::AuthToken;
 
-/// What is put on every message.
+/// The envelope data of an outgoing message.
 #[derive(Debug, Clone, Copy)]
 pub struct Stamp<'s> {
-    /// Who says it.
+    /// The sender.
     pub sender: Sender<'s>,
-    /// When.
+    /// The time.
     pub at: Timestamp,
-    /// In which exchange.
+    /// The conversation.
     pub conversation: &'s ConversationId,
-    /// What proves the sender.
+    /// The sender's token.
     pub token: Option<&'s AuthToken>,
 }
 
-/// Who says a message.
+/// The sender of a message.
 #[derive(Debug, Clone, Copy)]
 pub enum Sender<'s> {
     /// An agent with an id.
     Agent(&'s Agent),
-    /// A referee that has no id yet, by its name.
+    /// A referee that does not have an id yet, by its name.
     NewReferee(&'s str),
-    /// A player that has no id yet, by its name.
+    /// A player that does not have an id yet, by its name.
     NewPlayer(&'s str),
 }
 
@@ -42,14 +42,14 @@ pub struct Outgoing<'m> {
     message: &'m Message,
     dialect: Dialect,
     stamp: Stamp<'m>,
-    /// The type on the wire; none for what has no type.
+    /// The type on the wire; `None` for content without a type.
     message_type: Option<&'static str>,
-    /// The league, where each message names it and this one does not know it.
+    /// The league, for messages that must name it but do not hold it.
     league: LeagueId,
     synonyms: Vec<(&'static str, Value)>,
 }
 
-/// Puts a message into words; `None` if the dialect has none for it.
+/// Encodes a message; `None` if the dialect does not have it.
 pub fn encode<'m>(
     message: &'m Message,
     dialect: Dialect,
@@ -73,8 +73,8 @@ pub fn encode<'m>(
     })
 }
 
-/// Who registers, where that is said without a name: 001 and 003 show no other sender, and `v2-api`
-/// is told by it (ruling 5), so an agent that comes back says it as well.
+/// The sender of a registration where it has no name: 001 and 003 show no other sender, and
+/// `v2-api` is recognised by it (ruling 5), so an agent that comes back uses it as well.
 fn candidate(message: &Message, dialect: Dialect) -> Option<Sender<'static>> {
     match message {
         _ if dialect == Dialect::V2 => None,
@@ -191,7 +191,7 @@ pub fn tool(message: &Message) -> &'static str {
     }
 }
 
-/// The exchange that a call of ours belongs to, so that a repeat is known as one.
+/// The conversation of our call, so that a repeat is recognised.
 pub fn conversation(message: &Message, sender: &str) -> ConversationId {
     let of_match = |id: &MatchId| format!("conv-{}-001", id.as_str().to_ascii_lowercase());
     ConversationId::new(match message {
@@ -230,11 +230,11 @@ pub fn conversation(message: &Message, sender: &str) -> ConversationId {
     })
 }
 
-/// The members that are added to an answer, in words that other people's referees look for.
+/// Extra members of an answer, named as other referees expect them.
 ///
 /// Public referees of this league read `choice` where `parity_choice` is missing, `accepted` or a
-/// `status` for `accept`, and some want league and round in every message. Ours read none of it,
-/// so it is said only where the hints ask for it (ruling 48).
+/// `status` for `accept`, and some want league and round in every message. Ours read none of these,
+/// so they are sent only where the hints ask for it (ruling 48).
 fn synonyms(message: &Message, dialect: Dialect, hints: &Hints<'_>) -> Vec<(&'static str, Value)> {
     if !hints.synonyms || dialect == Dialect::V1 {
         return Vec::new();
@@ -255,7 +255,7 @@ fn synonyms(message: &Message, dialect: Dialect, hints: &Hints<'_>) -> Vec<(&'st
     }
 }
 
-/// The league and the round, as far as they are known (000 table 4).
+/// The league and the round, if known (000 table 4).
 fn match_context(
     match_id: &MatchId,
     hints: &Hints<'_>,

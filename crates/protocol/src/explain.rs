@@ -1,4 +1,4 @@
-//! Tells what a piece of JSON is, in which dialect, and what is wrong with it.
+//! Explains a piece of JSON: its kind, its dialect and its faults.
 
 mod frame;
 mod pieces;
@@ -24,32 +24,32 @@ use pieces::Line;
 pub use pieces::{LARGEST_TEXT, MOST_PIECES};
 pub use repaired::explain_leniently;
 
-/// What was found out about one piece of JSON.
+/// The explanation of one piece of JSON.
 #[derive(Debug, Clone, Serialize)]
 pub struct Explanation {
-    /// Which element of an array it is, or which line, from 0; nothing if it stands alone.
+    /// The index of an array element or a line, from 0; `None` if the piece stands alone.
     #[serde(skip)]
     pub index: Option<usize>,
-    /// What it is: a message, a request, a response, a log line, ….
+    /// The kind of JSON: a message, a request, a response, a log line, ….
     pub kind: &'static str,
-    /// The tool it calls, if it is a request; harmless to print.
+    /// The tool that a request calls; safe to print.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub method: Option<String>,
-    /// The type of the message in it; harmless to print.
+    /// The type of the message in it; safe to print.
     pub message_type: Option<String>,
-    /// The dialect of that message; none if neither its type nor its protocol tells.
+    /// The dialect of that message; `None` if neither type nor protocol shows it.
     pub dialect: Option<Dialect>,
-    /// Whether there is no error in it.
+    /// Whether it is free of errors.
     pub valid: bool,
     /// What was found, in order.
     pub findings: Vec<Finding>,
-    /// What it says, written again from what was read.
+    /// Its content, written again from what was read.
     #[serde(skip)]
     pub again: Again,
 }
 
-/// JSON that was written again, as text, so that no number in it loses a digit; prints only its
-/// length, since a token may stand in it.
+/// JSON that was written again, as text, so that numbers keep all digits; `Debug` prints only its
+/// length, because it may contain a token.
 #[derive(Clone, Default)]
 pub struct Again(String);
 
@@ -70,12 +70,12 @@ impl fmt::Debug for Again {
     }
 }
 
-/// How JSON is looked at.
+/// The settings of an explanation.
 #[derive(Debug, Clone, Copy)]
 pub struct Lens {
     /// What is forgiven.
     pub reading: Reading,
-    /// The dialect that it is held to; without one it is found out.
+    /// The dialect to check against; without one it is recognised.
     pub dialect: Option<Dialect>,
 }
 
@@ -88,13 +88,13 @@ impl From<Reading> for Lens {
 
 /// Explains bytes: one piece of JSON, an array of them, or one on each line.
 ///
-/// Each piece may be as large as a body, all together [`LARGEST_TEXT`]; the first [`MOST_PIECES`]
-/// are looked at.
+/// Each piece may be as large as a body, all together [`LARGEST_TEXT`]; only the first
+/// [`MOST_PIECES`] are explained.
 pub fn explain(bytes: &[u8], lens: impl Into<Lens>) -> Vec<Explanation> {
     pieces::explained(bytes, lens.into(), |raw, lens| piece(raw, lens, one))
 }
 
-/// Explains a piece, or the message in a line of a match that is told again.
+/// Explains a piece, or the message in a line of a replayed match.
 fn piece(raw: &RawValue, lens: Lens, one: impl Fn(&RawValue, Lens) -> Explanation) -> Explanation {
     match Line::of(raw) {
         Some(Line::Said(message)) => one(message, lens).placed("message"),
@@ -120,13 +120,13 @@ impl Explanation {
         }
     }
 
-    /// Says that it is an element of an array.
+    /// Sets the index in an array.
     fn numbered(mut self, index: usize) -> Self {
         self.index = Some(index);
         self.placed(&format!("[{index}]"))
     }
 
-    /// Names the places of the findings from further outside.
+    /// Prefixes the paths of the findings with the outer path.
     fn placed(mut self, outside: &str) -> Self {
         for finding in &mut self.findings {
             let inside = &finding.path;
@@ -166,7 +166,8 @@ fn one(raw: &RawValue, lens: Lens) -> Explanation {
     message(raw, lens, "message")
 }
 
-/// A document that is no message; a line of a log may tell of a message, but claims no protocol.
+/// A document that is not a message; a log line may describe a message, but does not claim a
+/// protocol.
 fn document_label(members: &Members<'_>, notes: &mut Notes) -> Option<&'static str> {
     let is_log = members.has("level") && members.has("timestamp") && !members.has("protocol");
     let looked_at = members.repeated().is_none() && (is_log || !members.has("message_type"));
@@ -178,10 +179,10 @@ fn message(raw: &RawValue, lens: Lens, kind: &'static str) -> Explanation {
         Ok(decoded) => decoded,
         Err(notes) => return Explanation::new(kind, notes),
     };
-    // What is said is checked too; the first error of that is among the notes by then.
+    // The content is checked too; its first error is among the notes by then.
     let (reader, opponent) = (PlayerId::numbered(1), PlayerId::numbered(2));
     let sender = sender(&decoded);
-    // Whoever asks the manager is known by its own name alone; a referee knows whom it talks to.
+    // A query is from its named sender only, without a placeholder; a referee knows its players.
     let asks = decoded.message_type() == Some("LEAGUE_QUERY");
     let hints = Hints {
         reader: sender.as_ref().or(Some(&reader).filter(|_| !asks)),
@@ -205,7 +206,7 @@ fn message(raw: &RawValue, lens: Lens, kind: &'static str) -> Explanation {
     }
 }
 
-/// What is an error is no deviation besides.
+/// Removes deviations that are also reported as errors.
 fn tell_once(findings: &mut Vec<Finding>) {
     let errors: Vec<(Code, String)> = findings
         .iter()
@@ -218,8 +219,7 @@ fn tell_once(findings: &mut Vec<Finding>) {
     });
 }
 
-/// Whether any dialect has the type of a message; if none has, the finding about it says which
-/// type may have been meant.
+/// Whether any dialect has the type of a message; if not, the finding suggests a type.
 fn suggest_type(decoded: &mut Decoded<'_>) -> bool {
     let mut all = Dialect::ALL.into_iter().flat_map(types).copied();
     let Some(written) = decoded.message_type() else {
@@ -245,7 +245,7 @@ fn suggest_type(decoded: &mut Decoded<'_>) -> bool {
     false
 }
 
-/// The player who sent a message, if it was one.
+/// The player who sent a message; `None` for other senders.
 fn sender(decoded: &Decoded<'_>) -> Option<PlayerId> {
     match decoded.envelope.sender.as_ref()? {
         SenderName::Player(name) => PlayerId::new(name).ok(),
@@ -253,7 +253,7 @@ fn sender(decoded: &Decoded<'_>) -> Option<PlayerId> {
     }
 }
 
-/// A message as it goes out again.
+/// A message as it is written again.
 struct Whole<'d>(&'d Decoded<'d>);
 
 impl Serialize for Whole<'_> {

@@ -1,4 +1,4 @@
-//! What is wrong with a message: which field, which rule, and how bad.
+//! Departures of a message from the protocol: which field, which rule, and how severe.
 
 use std::fmt;
 
@@ -9,17 +9,17 @@ use crate::fault::Code;
 use crate::lenient::{Grace, severity};
 use crate::redact::hidden;
 
-/// How a message is read.
+/// How strictly a message is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Reading {
-    /// Whatever is certain in its meaning is taken, and each departure is noted.
+    /// Everything with a certain meaning is accepted, and each departure is noted.
     #[default]
     Lenient,
     /// Every departure is an error.
     Strict,
 }
 
-/// How bad a finding is.
+/// How severe a finding is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Severity {
@@ -34,19 +34,19 @@ pub enum Severity {
 pub struct Finding {
     /// The league's code for it.
     pub code: Code,
-    /// Where: `player_meta.game_types[0]`; empty for the message as a whole.
+    /// The path: `player_meta.game_types[0]`; empty for the message as a whole.
     pub path: String,
     /// Forgiven or not.
     pub severity: Severity,
-    /// What should have been there.
+    /// What the protocol expects there.
     pub expected: String,
-    /// Where that is written.
+    /// The clause that says so.
     pub clause: &'static str,
-    /// What was found and what to do, in a sentence.
+    /// What was found and what to do, in one sentence.
     pub detail: String,
 }
 
-/// The code is written with its name beside it, so that nobody has to look it up.
+/// Writes the name beside the code, so that readers need not look it up.
 impl Serialize for Finding {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut written = serializer.serialize_struct("Finding", 7)?;
@@ -61,17 +61,17 @@ impl Serialize for Finding {
     }
 }
 
-/// Collects what is found while a message is read.
+/// Collects findings while a message is read.
 #[derive(Debug, Default)]
 pub struct Notes {
     /// How the message is read.
     pub reading: Reading,
-    /// What was found, in the order in which it was.
+    /// The findings, in order.
     pub findings: Vec<Finding>,
 }
 
-/// How many findings one message may have; more add nothing that a person would read. The first
-/// error is always among them.
+/// The most findings of one message; more would not help a reader. The first error is always among
+/// them.
 pub const MAX_FINDINGS: usize = 64;
 
 impl Notes {
@@ -83,7 +83,7 @@ impl Notes {
         }
     }
 
-    /// Notes a departure that is forgiven unless the message hangs on its place.
+    /// Notes a departure that is forgiven unless the message depends on its place.
     pub fn note(
         &mut self,
         code: Code,
@@ -129,7 +129,7 @@ impl Notes {
             .find(|finding| finding.severity == Severity::Error)
     }
 
-    /// The names that were found missing in the object at a place.
+    /// The names that are missing in the object at a place.
     pub(crate) fn missing_in(&self, at: &Path<'_>) -> impl Iterator<Item = &str> + Clone {
         let around = at.to_string();
         let missing = self.findings.iter();
@@ -142,7 +142,7 @@ impl Notes {
         })
     }
 
-    /// Whether another deviation would find no room.
+    /// Whether another deviation would not be kept.
     pub(crate) fn is_full(&self) -> bool {
         self.findings.len() >= MAX_FINDINGS
     }
@@ -164,20 +164,20 @@ impl Notes {
         });
     }
 
-    /// The first error always finds room, for a message is judged by it.
+    /// The first error is always kept, because it decides about the message.
     fn is_full_for(&self, severity: Severity) -> bool {
         self.is_full() && (severity == Severity::Deviation || self.first_error().is_some())
     }
 }
 
-/// A place in a message, linked to the place around it; written out only when needed.
+/// A place in a message, linked to the place around it; formatted only when needed.
 #[derive(Debug, Clone, Copy)]
 pub struct Path<'p> {
     around: Option<&'p Path<'p>>,
     step: Step<'p>,
-    /// Whether the message has no certain meaning without this place.
+    /// Whether the message does not have a certain meaning without this place.
     pub needed: bool,
-    /// Where the rule for this place is written.
+    /// The clause with the rule for this place.
     pub clause: &'static str,
 }
 
@@ -250,14 +250,14 @@ impl fmt::Display for Path<'_> {
     }
 }
 
-/// Cuts a stranger's text to what fits into a sentence, and makes it harmless to print: nothing
-/// in it moves a cursor, and what nobody else may see is hidden.
+/// Cuts a peer's text to the length of a sentence and makes it safe to print: control characters
+/// are escaped, and secrets are hidden.
 pub fn excerpt(text: &str) -> String {
     const LONGEST: usize = 60;
     harmless(text, LONGEST)
 }
 
-/// As [`excerpt`], for a text that may be longer than what fits into a sentence.
+/// As [`excerpt`], for texts of another maximum length.
 pub fn harmless(text: &str, longest: usize) -> String {
     let text = &hidden(text);
     let mut shown: String = text

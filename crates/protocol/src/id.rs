@@ -1,7 +1,7 @@
-//! Names of things: leagues, players, referees, matches, games, conversations.
+//! Ids of leagues, players, referees, matches, games and conversations.
 //!
-//! Each is a type of its own, so that a player cannot be passed where a referee is meant. An id
-//! that exists has been checked: it may become part of a file name without a second look.
+//! Each is a separate type, so that a player cannot be passed where a referee is meant. Every id
+//! has been checked: it may become part of a file name without another check.
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -16,10 +16,10 @@ pub const MAX_ID_LENGTH: usize = 64;
 /// The longest conversation id that is accepted, in bytes.
 pub const MAX_CONVERSATION_LENGTH: usize = 128;
 
-/// The id of whoever is not named.
+/// The id of an unnamed player.
 const UNKNOWN: &str = "unknown";
 
-/// A text that is no id.
+/// Why a text is not an id.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum IdError {
     /// The text is empty.
@@ -51,8 +51,8 @@ fn check(text: &str) -> Result<(), IdError> {
     }
 }
 
-/// The first eight bytes of a text as one number, so that most ids are told apart and put in order
-/// without a look at the rest.
+/// The first eight bytes of a text as one number, so that most ids can be compared without their
+/// text.
 const fn start_of(text: &str) -> u64 {
     let bytes = text.as_bytes();
     let (mut start, mut place) = (0, 0);
@@ -64,7 +64,7 @@ const fn start_of(text: &str) -> u64 {
     start
 }
 
-/// Whether the text that starts so has ended: no id holds a zero.
+/// Whether the number holds the whole text: ids never contain a zero byte.
 const fn is_whole(start: u64) -> bool {
     start & 0xff == 0
 }
@@ -79,7 +79,7 @@ macro_rules! id {
         }
 
         impl $name {
-            /// Takes a text that has the form of an id.
+            /// Checks that a text has the form of an id.
             pub fn new(text: impl AsRef<str>) -> Result<Self, IdError> {
                 let text = text.as_ref();
                 check(text).map(|()| Self::of(SmolStr::new(text)))
@@ -178,7 +178,7 @@ impl PlayerId {
         Self::of(numbered([("P", number, 2)]))
     }
 
-    /// Stands for a player whom no message names.
+    /// Stands for a player that no message names.
     pub const fn unknown() -> Self {
         Self {
             start: start_of(UNKNOWN),
@@ -186,7 +186,7 @@ impl PlayerId {
         }
     }
 
-    /// Whether it only stands for a player whom no message names.
+    /// Whether it stands for a player that no message names.
     pub fn is_unknown(&self) -> bool {
         self.text == UNKNOWN
     }
@@ -205,7 +205,7 @@ impl MatchId {
         Self::of(numbered([("R", round, 1), ("M", number, 1)]))
     }
 
-    /// The round and the number in an id that is written as [`MatchId::numbered`] writes it.
+    /// The round and the number of an id in the form of [`MatchId::numbered`].
     pub fn numbers(&self) -> Option<(u32, u32)> {
         let mut numbers = [0_u32; 2];
         let mut place = 0;
@@ -231,7 +231,7 @@ impl MatchId {
         (number > 0).then_some((round, number))
     }
 
-    /// The round in an id such as `R1M3`, where the id tells one.
+    /// The round in an id such as `R1M3`, if it has that form.
     pub fn round(&self) -> Option<u32> {
         let (round, number) = self.text.strip_prefix('R')?.split_once('M')?;
         number.parse::<u32>().ok()?;
@@ -239,7 +239,7 @@ impl MatchId {
     }
 }
 
-/// Writes words, each with a number behind it that has at least so many digits.
+/// Writes words, each followed by a number with at least the given count of digits.
 fn numbered<const PARTS: usize>(parts: [(&str, u32, usize); PARTS]) -> SmolStr {
     let mut text = SmolStrBuilder::new();
     for (word, number, least) in parts {

@@ -1,8 +1,8 @@
-//! Everything a lenient reader forgives, in one place, each with its reason.
+//! Everything that a lenient reader forgives, in one place, each with its reason.
 //!
-//! We send exactly what the documents show. What we forgive in others is decided here and nowhere
-//! else: a strict reader forgives nothing, a lenient one forgives what leaves the meaning of a
-//! message certain. Each thing forgiven is noted, so that its author can be told.
+//! We send exactly what the documents show. This module alone decides what we forgive in others: a
+//! strict reader forgives nothing, a lenient reader forgives departures that leave the meaning of a
+//! message certain. Each departure is noted, so that its author can be told.
 
 use serde_json::value::RawValue;
 
@@ -27,14 +27,14 @@ pub(crate) use reply::{Found, response};
 pub(crate) use spelling::nearest;
 use spelling::synonyms;
 
-/// How much of a departure can be forgiven.
+/// How far a departure can be forgiven.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Grace {
-    /// The meaning stays certain, whatever the place.
+    /// The meaning stays certain at every place.
     Always,
-    /// The meaning stays certain unless the message hangs on this place.
+    /// The meaning stays certain unless the message depends on this place.
     UnlessNeeded,
-    /// Forgiving it would let someone cheat, or would be a guess.
+    /// Forgiving it would allow cheating, or would be a guess.
     Never,
 }
 
@@ -47,21 +47,21 @@ pub fn severity(reading: Reading, grace: Grace, needed: bool) -> Severity {
     }
 }
 
-/// A field that is null where it should have a value or not be there: some libraries write every
-/// optional field. It counts as not being there.
+/// A null field that should have a value or be absent: some libraries write every optional field.
+/// It counts as absent.
 pub(crate) fn null_field(name: &str, at: &Path<'_>, notes: &mut Notes) {
     let detail = format!("`{name}` is null; send a value");
     notes.note(Code::MissingField, at, "a value", detail);
 }
 
-/// A time in a payload without a zone: the main document's own sample player sends it. The time
-/// is only for the record, so it is read as UTC; the time of an envelope is not forgiven.
+/// A time in a payload without a zone, as the main document's sample player sends it. The time is
+/// only recorded, so it is read as UTC; the time of an envelope is not forgiven.
 pub(crate) fn no_zone(problem: &str, at: &Path<'_>, notes: &mut Notes) {
     notes.note(Code::InvalidTimestamp, at, crate::time::EXPECTED, problem);
 }
 
-/// Fields that nobody asked for: they are kept, never read. Any message may carry the context of
-/// 000 table 4; anything else is noted. No name in them may be there twice.
+/// Unknown fields: they are kept but never read. Any message may carry the context of 000 table 4;
+/// all other unknown fields are noted. Their names must not repeat.
 pub(crate) fn extra_fields(extra: &Extra<'_>, at: &Path<'_>, notes: &mut Notes) {
     for &(name, raw) in extra {
         let here = at.member(name, false);
@@ -79,17 +79,17 @@ pub(crate) fn extra_fields(extra: &Extra<'_>, at: &Path<'_>, notes: &mut Notes) 
     }
 }
 
-/// What should be there instead of an unknown field, and what to do about it.
+/// The field that should replace an unknown field, and the remedy.
 fn instead(name: &str, at: &Path<'_>, notes: &Notes) -> (String, String) {
     let nothing = || ("no such field".to_owned(), "leave it out".to_owned());
-    // What finds no room is not worth a search.
+    // Skip the search if the note would not be kept.
     let meant = (!notes.is_full()).then(|| spelling::meant(name, notes.missing_in(at)));
     meant.flatten().map_or_else(nothing, |meant| {
         (format!("`{meant}`"), format!("did you mean `{meant}`?"))
     })
 }
 
-/// Notes what is wrong with a value that is not read further.
+/// Notes the faults of a value that is not used otherwise.
 fn check<T, C: Codec<T>>(raw: &RawValue, at: &Path<'_>, notes: &mut Notes) {
     if Kind::of(raw) != Kind::Null {
         let mut cx = Cx {

@@ -1,7 +1,7 @@
-//! Calls to a peer as bytes and headers: how it takes them, what to send, what its replies say.
+//! Calls to a peer as bytes and headers: how it takes them, what to send, how to read its replies.
 //!
-//! [`Probe`] finds out how a peer takes calls. Sending, waiting and trying again are left to others,
-//! so a child process that reads lines is called just as a server behind HTTP.
+//! [`Probe`] finds out how a peer takes calls. Sending, waiting and retrying are left to the
+//! caller, so a child process that reads lines is called in the same way as an HTTP server.
 
 mod probe;
 mod reply;
@@ -18,11 +18,11 @@ use serde_json::{Map, Value, json};
 use crate::rpc;
 use crate::sender::CallStyle;
 
-/// The revision of MCP that has no handshake.
+/// The revision of MCP that does not have a handshake.
 pub const MODERN: &str = "2026-07-28";
 /// The newest revision that begins with `initialize`.
 pub const LEGACY: &str = "2025-11-25";
-/// The longest revision or session id that is kept, in bytes; both go back in headers.
+/// The longest revision or session id that is kept, in bytes; both are sent back in headers.
 const MAX_HEADER_TEXT: usize = 256;
 
 /// How a peer takes calls.
@@ -32,17 +32,17 @@ pub struct PeerProfile {
     pub style: CallStyle,
     /// The revision of MCP, and the session if the peer keeps one.
     pub session: Option<Session>,
-    /// The tools that it lists; `None` if it lists none that can be read.
+    /// The tools that it lists; `None` if the list cannot be read.
     pub tools: Option<ToolList>,
     /// Whether the peer has replied at all.
     pub heard: bool,
 }
 
-/// The revision of MCP that both sides speak.
+/// The MCP revision that both sides speak.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Session {
     pub version: String,
-    /// The server's name for the session; a stateless server gives none.
+    /// The server's session id; a stateless server does not give one.
     pub id: Option<String>,
     /// Whether it began with `initialize`, as revisions before [`MODERN`] do.
     pub handshake: bool,
@@ -72,7 +72,7 @@ impl PeerProfile {
         }
     }
 
-    /// One word for people: `simple`, `modern` or `legacy`.
+    /// A short name for reports: `simple`, `modern` or `legacy`.
     pub fn as_str(&self) -> &'static str {
         match &self.session {
             None => "simple",
@@ -81,12 +81,12 @@ impl PeerProfile {
         }
     }
 
-    /// The layout of calls, if they are plain.
+    /// The layout of plain calls; `None` for MCP.
     pub fn layout(&self) -> Option<CallStyle> {
         self.session.is_none().then_some(self.style)
     }
 
-    /// The revision of MCP, if it is MCP.
+    /// The MCP revision; `None` for plain calls.
     pub fn version(&self) -> Option<&str> {
         Some(&self.session.as_ref()?.version)
     }
@@ -107,25 +107,26 @@ pub struct PeerRequest {
     pub headers: Vec<Header>,
     /// The JSON.
     pub body: Vec<u8>,
-    /// The id that the reply repeats; without one no reply is owed.
+    /// The id that the reply repeats; without one no reply is due.
     pub id: Option<u64>,
 }
 
 /// A header's name and value.
 pub type Header = (&'static str, String);
 
-/// The method of HTTP.
+/// The HTTP method.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verb {
-    /// Brings a message.
+    /// Sends a message.
     Post,
     /// Ends a session.
     Delete,
 }
 
-/// A call of a tool; `None` if the message has no JSON form.
+/// A tool call; `None` if the message does not have a JSON form.
 ///
-/// `inputs` are those that the peer declares for the tool; without them it gets the message as it is.
+/// `inputs` are the inputs that the peer declares for the tool; without them the message is sent
+/// unchanged.
 pub fn call(
     profile: &PeerProfile,
     id: u64,
@@ -169,7 +170,7 @@ fn plain(style: CallStyle, id: u64, tool: &str, message: &impl Serialize) -> Opt
     })
 }
 
-/// Asks whether a peer is there; revisions without a handshake have no word for it but `discover`.
+/// Checks that a peer responds; revisions without a handshake use `discover` instead of `ping`.
 pub fn ping(profile: &PeerProfile, id: u64) -> Option<PeerRequest> {
     match &profile.session {
         None => plain(CallStyle::Tool, id, "ping", &json!({})),
@@ -189,7 +190,7 @@ pub fn end(session: &Session) -> Option<PeerRequest> {
     })
 }
 
-/// The first question to a peer of which nothing is known.
+/// The first question to an unknown peer.
 fn discover(version: &str, id: u64) -> Option<PeerRequest> {
     let session = Session {
         version: version.to_owned(),
@@ -259,7 +260,7 @@ fn session_headers(session: &Session) -> Vec<Header> {
     headers
 }
 
-/// What a modern request says of its sender: no capability, so no peer can ask anything back.
+/// The metadata of a modern request. It declares no capabilities, so peers cannot ask for input.
 fn meta(version: &str) -> Value {
     let mut meta = Map::new();
     let mut add = |name: &str, value| meta.insert(format!("io.modelcontextprotocol/{name}"), value);
@@ -273,7 +274,7 @@ fn client() -> Value {
     json!({"name": "league", "version": env!("CARGO_PKG_VERSION")})
 }
 
-/// A text of a peer that may go into a header: visible, ASCII, short.
+/// A peer's text that may go into a header: visible ASCII, bounded in length.
 fn header_text(text: &str) -> Option<String> {
     let visible = text.bytes().all(|byte| byte.is_ascii_graphic());
     (visible && (1..=MAX_HEADER_TEXT).contains(&text.len())).then(|| text.to_owned())

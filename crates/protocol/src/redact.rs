@@ -1,6 +1,6 @@
-//! What nobody else may see, taken out of texts: tokens, passwords, keys.
+//! Removes secrets from texts: tokens, passwords, keys.
 //!
-//! A text may be anything, so secrets are looked for by their form, and by the name before them.
+//! A text can have any format, so secrets are found by their form and by the name before them.
 
 use std::borrow::Cow;
 use std::cmp::Reverse;
@@ -8,22 +8,22 @@ use std::ops::Range;
 
 use crate::token;
 
-/// Parts of the names of what nobody else may see, without what stands between words.
+/// Parts of the names of secrets, without separators.
 const SECRET_NAMES: &str = "token secret password passwd passphrase pwd jwt apikey accesskey privatekey \
     authorization bearer credential cookie sessionid sessid";
-/// How the keys of well-known services begin.
+/// Prefixes of the keys of well-known services.
 const KEYS: &str =
     "sk- sk_ rk_ ghp_ gho_ ghs_ ghu_ ghr_ github_pat_ glpat- AKIA ASIA xox AIza eyJ hf_ gsk_";
-/// What follows the beginning of a key at least, in bytes.
+/// The fewest bytes after the prefix of a key.
 const SHORTEST_KEY: usize = 10;
-/// What follows the beginning of a token at least, in bytes.
+/// The fewest bytes after the prefix of a token.
 const SHORTEST_TOKEN: usize = 4;
 /// How many hexadecimal digits in a row may be the secret part of a token.
 const SECRET_DIGITS: usize = 40;
-/// What stands for something that was taken out.
+/// Replaces a removed secret.
 const TAKEN_OUT: &str = "…";
 
-/// Whether a name is that of something that nobody else may see: `auth_token`, `X-Api-Key`.
+/// Whether a name is that of a secret: `auth_token`, `X-Api-Key`.
 pub fn is_secret_name(name: &str) -> bool {
     let letters = name.bytes().filter(u8::is_ascii_alphanumeric);
     let folded: Vec<u8> = letters.map(|letter| letter.to_ascii_lowercase()).collect();
@@ -34,7 +34,7 @@ pub fn is_secret_name(name: &str) -> bool {
     is_key(name) || SECRET_NAMES.split_whitespace().any(holds)
 }
 
-/// Whether a name is that of somebody's key: `OPENAI_KEY`, `openaiKey`.
+/// Whether a name is that of a service's key: `OPENAI_KEY`, `openaiKey`.
 fn is_key(name: &str) -> bool {
     let ends = |end: &str| {
         let place = name.len().checked_sub(end.len());
@@ -44,8 +44,8 @@ fn is_key(name: &str) -> bool {
     ends("_key") || ends("-key") || name.ends_with("Key")
 }
 
-/// Masks what has the form of a secret. It is enough for sentences of our own: whatever a stranger
-/// says in them was [`hidden`] before, and a name with a colon in them is no secret.
+/// Masks texts that have the form of a secret. This is enough for our own sentences: quotes of a
+/// peer in them were [`hidden`] before, and a name with a colon in them is not a secret.
 pub fn masked(text: &str) -> Cow<'_, str> {
     let mut shown = String::new();
     let mut end = 0;
@@ -55,7 +55,7 @@ pub fn masked(text: &str) -> Cow<'_, str> {
         shown.push_str(&text[end..secret.start]);
         shown.push_str(&token::mask(&text[secret.clone()]));
         end = secret.end;
-        // Only what was passed is looked for again, so that no text takes long.
+        // Repeats only the searches whose match was passed, so that the time stays bounded.
         for (found, form) in found.iter_mut().zip(FORMS) {
             if found.as_ref().is_some_and(|found| found.start < end) {
                 *found = form(text, end);
@@ -68,13 +68,13 @@ pub fn masked(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// Hides, in the words of a stranger, what has the form of a secret or the name of one; all of them
-/// where a whole structure has such a name.
+/// Hides secrets in a peer's text, by form and by name; hides the whole text if a structure has the
+/// name of a secret.
 pub fn hidden(text: &str) -> Cow<'_, str> {
     without_secrets(text).unwrap_or(Cow::Borrowed(TAKEN_OUT))
 }
 
-/// The same; `None` where a whole structure has the name of a secret, or is one.
+/// As [`hidden`], but `None` if a whole structure has the name of a secret, or is one.
 pub fn without_secrets(text: &str) -> Option<Cow<'_, str>> {
     if text.contains("PRIVATE KEY-----") {
         return None;
@@ -94,24 +94,24 @@ pub fn without_secrets(text: &str) -> Option<Cow<'_, str>> {
     Some(Cow::Owned(shown))
 }
 
-/// Letters of which words are made, and tokens.
+/// Characters of words and tokens.
 const fn is_part(letter: char) -> bool {
     letter.is_ascii_alphanumeric() || matches!(letter, '-' | '_')
 }
 
-/// Where the next word is, from a place on.
+/// The next word from a position on.
 fn next_word(text: &str, from: usize) -> Option<Range<usize>> {
     let start = from + text[from..].find(is_part)?;
     let length = text[start..].find(|letter| !is_part(letter));
     Some(start..length.map_or(text.len(), |length| start + length))
 }
 
-/// How the first part of a text, from a place on, is found that has the form of a secret.
+/// Finds the first part of a text, from a position on, that has the form of a secret.
 type Form = fn(&str, usize) -> Option<Range<usize>>;
 
 const FORMS: [Form; 2] = [secret_word, secret_of_address];
 
-/// Where in the first address that tells who calls, and a password, these are.
+/// Finds user and password in the first address that has them.
 fn secret_of_address(text: &str, from: usize) -> Option<Range<usize>> {
     let mut schemes = text[from..].match_indices("://");
     schemes.find_map(|(place, sign)| {
@@ -124,7 +124,7 @@ fn secret_of_address(text: &str, from: usize) -> Option<Range<usize>> {
     })
 }
 
-/// Where the first word is that has the form of a secret.
+/// Finds the first word that has the form of a secret.
 fn secret_word(text: &str, from: usize) -> Option<Range<usize>> {
     let (mut from, mut shown_next) = (from, false);
     while let Some(word) = next_word(text, from) {
@@ -144,8 +144,8 @@ fn secret_word(text: &str, from: usize) -> Option<Range<usize>> {
     None
 }
 
-/// Where a secret goes on that began with a word: some have more signs than words have. A full stop
-/// at its end is that of a sentence.
+/// The end of a secret that began with a word: some contain more characters than words do. A full
+/// stop at the end belongs to the sentence.
 fn end_of_secret(text: &str, word: usize) -> usize {
     let more = |letter: char| is_part(letter) || ".~+/=".contains(letter);
     let rest = &text[word..];
@@ -153,9 +153,9 @@ fn end_of_secret(text: &str, word: usize) -> usize {
     word + rest.trim_end_matches('.').len()
 }
 
-/// Where in a word a secret begins, if there is one.
+/// The position in a word where a secret begins, if there is one.
 fn secret_in(word: &str) -> Option<usize> {
-    // Most words are too short to be asked more.
+    // Most words are too short for the other checks.
     if word.len() < SHORTEST_TOKEN + 4 {
         return None;
     }
@@ -170,7 +170,7 @@ fn secret_in(word: &str) -> Option<usize> {
     if is_secret { Some(0) } else { token }
 }
 
-/// Where in a word a token begins: `tok-<owner>-<secret>`, with `-` or `_` between.
+/// The position in a word where a token begins: `tok-<owner>-<secret>`, separated by `-` or `_`.
 fn token_in(word: &str) -> Option<usize> {
     let bytes = word.as_bytes();
     let last = bytes.len().checked_sub(4 + SHORTEST_TOKEN)?;
@@ -182,20 +182,20 @@ fn token_in(word: &str) -> Option<usize> {
     })
 }
 
-/// The longest tag that is passed over, in characters.
+/// The longest tag that is skipped, in characters.
 const LONGEST_TAG: usize = 256;
-/// Words that stand for no secret.
+/// Words that are never secrets.
 const NOTHING: [&str; 3] = ["null", "true", "false"];
 
-/// What follows the name of a secret.
+/// The value after the name of a secret.
 enum NamedValue {
-    /// A text between these places.
+    /// A text at this range.
     Text(Range<usize>),
     /// An object or a list.
     Structure,
 }
 
-/// Where the values are; `None` where one of them is a whole structure.
+/// The ranges of the values; `None` if one of them is a whole structure.
 fn values_by_name(text: &str) -> Option<Vec<Range<usize>>> {
     let mut values = Vec::new();
     let (mut from, mut before) = (0, 0);
@@ -222,12 +222,12 @@ fn values_by_name(text: &str) -> Option<Vec<Range<usize>>> {
     Some(values)
 }
 
-/// What may stand around a name or a value.
+/// Whether a character can surround a name or a value.
 const fn is_mark(letter: char) -> bool {
     matches!(letter, '"' | '\'' | '\\') || letter.is_whitespace()
 }
 
-/// The value of the name that is this word, if it has one.
+/// The value that follows a name, if there is one.
 fn value_after(text: &str, name: &Range<usize>) -> Option<NamedValue> {
     let after = &text[name.end..];
     let is_quoted = after.starts_with(['"', '\'', '\\']);
@@ -260,21 +260,21 @@ fn value_after(text: &str, name: &Range<usize>) -> Option<NamedValue> {
     (!range.is_empty()).then_some(NamedValue::Text(range))
 }
 
-/// Whether a text ends where the first entry of a list begins, as in lists of names and values.
+/// Whether a text ends where a list begins, as in lists of names and values.
 fn begins_list(before: &str) -> bool {
     let quote = before.trim_end_matches(is_mark);
     let quote = quote.strip_suffix(['b', 'u']).unwrap_or(quote);
     quote.ends_with(['(', '['])
 }
 
-/// A value without the letter by which Python tells texts from bytes.
+/// A value without the prefix of a Python literal.
 fn without_prefix(value: &str) -> &str {
     let bare = value.strip_prefix(['b', 'u']);
     bare.filter(|bare| bare.starts_with(['"', '\'']))
         .unwrap_or(value)
 }
 
-/// What follows the tags, and the blanks, that a text begins with.
+/// The text without leading tags and blanks.
 fn without_tags(text: &str) -> &str {
     let mut rest = text.trim_start();
     while let Some(end) = rest.strip_prefix('<').and_then(end_of_tag) {
@@ -283,14 +283,14 @@ fn without_tags(text: &str) -> &str {
     rest
 }
 
-/// How long a tag is of which the beginning was read, with its ends.
+/// The length of a tag whose beginning was read, up to its end.
 fn end_of_tag(tag: &str) -> Option<usize> {
     let mut letters = tag.char_indices().take(LONGEST_TAG);
     letters.find_map(|(place, letter)| (letter == '>').then_some(place + 2))
 }
 
-/// Where the inside of a value in quotes is: it ends with the same quote, and with no other. A text
-/// in a text has its quotes behind backslashes, and those of what it quotes behind more.
+/// The inside of a quoted value, which ends with the same quote. A nested text has escaped quotes,
+/// and deeper nesting adds backslashes.
 fn quoted(value: &str) -> Option<Range<usize>> {
     let inner = value.trim_start_matches('\\');
     let depth = value.len() - inner.len();

@@ -1,8 +1,8 @@
-//! JSON-RPC 2.0 framing by the letter: bytes in, values out, no transport.
+//! Strict JSON-RPC 2.0 framing: bytes in, values out, no transport.
 //!
-//! [`read`] turns one body into calls, notifications and posted responses, or into the exact error to
-//! answer with; [`read_reply`] does the same for what a peer answers. What a method means is left to
-//! others, and so is forgiving a peer that frames badly: nothing here forgives.
+//! [`read`] turns one body into calls, notifications and posted responses, or into the exact error
+//! to answer with; [`read_reply`] does the same for a peer's answer. The meaning of methods is left
+//! to other modules, and so is forgiving a peer's framing faults: nothing here forgives.
 //!
 //! ```
 //! use league_protocol::rpc::{self, Era, Frame, Incoming, RpcError};
@@ -29,11 +29,11 @@
 //!
 //! # Decisions
 //!
-//! - A byte order mark is refused as a parse error: JSON on the wire must not carry one, and whoever
-//!   wants to forgive it can cut it off before calling.
+//! - A byte order mark is refused as a parse error: JSON on the wire must not carry one, and a
+//!   lenient caller can cut it off first.
 //! - Nesting beyond [`MAX_DEPTH`] and lone surrogates are parse errors, found before parsing.
 //! - Members are compared after unescaping, so `"\u0069d"` beside `"id"` is a repeated member.
-//!   Repeats inside `params` are for the reader of `params`, who has [`members::members`].
+//!   Repeats inside `params` are left to the reader of `params`, which has [`members::members`].
 //! - A posted response is answered without its id, since that id is one of ours.
 
 mod frame;

@@ -1,7 +1,7 @@
 //! JSON Schema (draft 2020-12) of every message of every dialect, made from the shapes.
 //!
-//! A lenient schema keeps the types as they are written, although a lenient reader also forgives a
-//! wrong type in a field that it can do without: a schema tells what to send, not what passes.
+//! A lenient schema keeps the documented types, although a lenient reader also forgives a wrong
+//! type in an optional field: a schema describes what to send, not what is tolerated.
 
 use serde_json::{Map, Value, json};
 
@@ -14,7 +14,7 @@ use crate::rpc::MAX_METHOD;
 use crate::sender::Dialect;
 use crate::shape::{Codec as _, Round, Value as _, or_null};
 
-/// The schema of one message; `None` if the dialect has no such type.
+/// The schema of one message; `None` if the dialect does not have the type.
 pub fn message_schema(dialect: Dialect, message_type: &str, reading: Reading) -> Option<Value> {
     let (about, clause, body) = form(dialect, message_type)?.schema(dialect, reading);
     let mut envelope = ENVELOPE.schema(dialect, reading);
@@ -70,8 +70,8 @@ fn context(reading: Reading) -> [(&'static str, Value); 3] {
     })
 }
 
-/// The schema of a document that is no message, by its label; the frames of JSON-RPC and the
-/// pattern of an envelope are among them.
+/// The schema of a document that is not a message, by its label; these include the JSON-RPC frames
+/// and the pattern of an envelope.
 pub fn document_schema(label: &str, reading: Reading) -> Option<Value> {
     let body = match label {
         "JSON-RPC request" => frame(
@@ -91,7 +91,7 @@ pub fn document_schema(label: &str, reading: Reading) -> Option<Value> {
     Some(whole.into())
 }
 
-/// A frame of JSON-RPC with these members beside `jsonrpc` and `id`.
+/// A JSON-RPC frame with these members beside `jsonrpc` and `id`.
 fn frame(members: &Value, required: &[&str]) -> Map<String, Value> {
     let mut properties = Map::new();
     properties.insert("jsonrpc".into(), json!({"const": "2.0"}));
@@ -113,7 +113,7 @@ pub fn message_names(dialects: &[Dialect]) -> impl Iterator<Item = (Dialect, &'s
         .flat_map(|&dialect| types(dialect).iter().map(move |&name| (dialect, name)))
 }
 
-/// The schema of a message in any of these dialects; `None` if none of them has it.
+/// The schema of a message in any of these dialects; `None` if it is in none of them.
 pub fn named_message(name: &str, dialects: &[Dialect], reading: Reading) -> Option<Value> {
     let mut schemas: Vec<Value> = dialects
         .iter()

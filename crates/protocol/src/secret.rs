@@ -1,4 +1,4 @@
-//! The secret behind a draw, and the promise made of it before the round.
+//! The secret behind a draw, and the commitment to it that is published before the round.
 
 use std::fmt;
 

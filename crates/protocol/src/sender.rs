@@ -1,4 +1,4 @@
-//! Agents: who they are, which dialect they speak, and how they take calls.
+//! Agents: their identity, their dialect, and how they take calls.
 
 use std::fmt;
 
@@ -6,12 +6,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::id::{PlayerId, RefereeId};
 
-/// The three spellings of the protocol that are spoken in one league.
+/// The three spellings of the protocol that agents of one league may use.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
 )]
 pub enum Dialect {
-    /// `league.v2` as the main document has it.
+    /// `league.v2` as in the main document.
     #[default]
     #[serde(rename = "v2")]
     V2,
@@ -43,7 +43,7 @@ impl Dialect {
             .find(|dialect| dialect.as_str() == name)
     }
 
-    /// What stands in the field `protocol`.
+    /// The value of the field `protocol`.
     pub const fn protocol(self) -> &'static str {
         match self {
             Self::V2 | Self::V2Api => "league.v2",
@@ -61,13 +61,13 @@ impl fmt::Display for Dialect {
 /// How an agent takes calls, whatever the dialect of the messages in them (rulings 46 and 49).
 ///
 /// An agent declares `Simple` or `Mcp`. The other styles are never declared: they are layouts of a
-/// plain JSON-RPC call that the agent used itself, or that it turned out to understand.
+/// plain JSON-RPC call that the agent used itself, or that it was found to understand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub enum CallStyle {
     /// The method names the tool, and `params` is the message.
     Simple,
-    /// Tools are called through MCP, of whichever revision.
+    /// Tools are called through MCP, in any revision.
     Mcp,
     /// The layout of `Simple`, not declared.
     Tool,
@@ -98,12 +98,12 @@ impl CallStyle {
         Self::TypeArguments,
         Self::GenericArguments,
     ];
-    /// How many layouts are tried on an agent of which nothing is known.
+    /// How many layouts are tried on an unknown agent.
     pub const TRIED: usize = 7;
-    /// The method that stands for all messages.
+    /// The method that is used for all messages.
     pub const GENERIC_METHOD: &str = "mcp_message";
 
-    /// The word in messages, journals and reports.
+    /// The name used in messages, journals and reports.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Simple => "simple",
@@ -120,7 +120,7 @@ impl CallStyle {
         }
     }
 
-    /// Reads the word; any other word says nothing.
+    /// Parses the name; `None` for an unknown one.
     pub fn parse(word: &str) -> Option<Self> {
         let declared = [Self::Simple, Self::Mcp].into_iter();
         declared
@@ -180,11 +180,11 @@ impl TryFrom<String> for CallStyle {
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Agent {
-    /// The one that keeps the league.
+    /// The league manager.
     Manager,
-    /// One that runs matches.
+    /// A referee, which runs matches.
     Referee(RefereeId),
-    /// One that plays.
+    /// A player.
     Player(PlayerId),
 }
 

@@ -1,6 +1,6 @@
-//! Moments in time: UTC or nothing.
+//! Moments in time, always in UTC.
 //!
-//! A [`Timestamp`] is always handed in; nothing here asks what time it is.
+//! A [`Timestamp`] is always passed in; nothing here reads a clock.
 
 use std::fmt;
 use std::ops::{Add, Sub};
@@ -19,7 +19,7 @@ use crate::finding::excerpt;
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Timestamp(i64);
 
-/// A text that is no moment in UTC.
+/// Why a text is not a moment in UTC.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum TimeError {
     /// The text has an offset that is not zero.
@@ -28,15 +28,15 @@ pub enum TimeError {
     /// The text has no offset at all; the moment is read as if it were UTC.
     #[error("the time has no zone: end it with `Z`")]
     NoZone(Timestamp),
-    /// The text says UTC, in another form than the documents; the moment is certain.
+    /// The text means UTC, in another form than the documents use; the moment is certain.
     #[error("UTC is written otherwise: end the time with `Z` alone, after `YYYY-MM-DDTHH:MM:SS`")]
     Spelling(Timestamp),
-    /// The text is no time.
+    /// The text is not a time.
     #[error("a time is written `YYYY-MM-DDTHH:MM:SSZ`")]
     NotATime,
 }
 
-/// What a time should look like, for people.
+/// The expected format, for error messages.
 pub const EXPECTED: &str = "a time in UTC, such as `2025-01-15T10:30:00Z`";
 
 /// The latest moment that can be written: the end of the year 9999.
@@ -47,10 +47,11 @@ const MILLISECONDS: &[FormatItem<'_>] =
     format_description!("[year]-[month]-[day]T[hour]:[minute]:[second].[subsecond digits:3]Z");
 
 impl Timestamp {
-    /// The last moment there is; stands for a deadline that nobody set.
+    /// The last moment; used for a deadline that was not set.
     pub const LAST: Self = Self(LATEST);
 
-    /// The moment so many milliseconds after the start of 1970, held inside the years 1970 to 9999.
+    /// The moment at this many milliseconds after the start of 1970, clamped to the years 1970 to
+    /// 9999.
     pub fn from_millis(millis: i64) -> Self {
         Self(millis.clamp(0, LATEST))
     }
@@ -60,7 +61,7 @@ impl Timestamp {
         self.0
     }
 
-    /// Reads what the documents call valid: `Z` or `+00:00`, with or without fractions.
+    /// Parses the forms that the documents allow: `Z` or `+00:00`, with or without fractions.
     pub fn parse(text: &str) -> Result<Self, TimeError> {
         if let Some(moment) = utc(text) {
             return Ok(Self::from_moment(moment));
@@ -87,7 +88,7 @@ impl Timestamp {
         self.write(MILLISECONDS)
     }
 
-    /// How long it is from `earlier` to here; zero if `earlier` is later.
+    /// The time from `earlier` to this moment; zero if `earlier` is later.
     pub fn since(self, earlier: Self) -> Duration {
         Duration::from_millis(u64::try_from(self.0 - earlier.0).unwrap_or(0))
     }
@@ -105,8 +106,8 @@ impl Timestamp {
     }
 }
 
-/// The moment that a text tells as 000 table 3 has it. RFC 3339 would also take a blank or a small
-/// `t`, a small `z` and `-00:00`; the table does not, and neither does the schema.
+/// Parses a text in the form of 000 table 3. RFC 3339 would also allow a blank or a small `t`, a
+/// small `z` and `-00:00`; the table does not, and neither does the schema.
 fn utc(text: &str) -> Option<OffsetDateTime> {
     let tabled = text.as_bytes().get(10) == Some(&b'T');
     let tabled = tabled && (text.ends_with('Z') || text.ends_with("+00:00"));
@@ -114,13 +115,13 @@ fn utc(text: &str) -> Option<OffsetDateTime> {
     moment.filter(|moment| moment.offset() == UtcOffset::UTC)
 }
 
-/// What ends a time that certainly means UTC, and is not how the table ends it. `+00:00Z` is what
-/// Python gives to those who add a `Z` by hand; whatever holds another comes before it.
+/// Endings that certainly mean UTC, though the table does not allow them. Python code that appends
+/// a `Z` by hand produces `+00:00Z`; longer endings come before those they contain.
 const OTHER_ENDS: [&str; 10] = [
     "+00:00Z", "-00:00", "+00:00", "+0000", "-0000", "+00", "UTC", "GMT", "Z", "z",
 ];
 
-/// The moment of a text that certainly means UTC, though the table writes it otherwise.
+/// Parses a text that certainly means UTC in a form that the table does not allow.
 fn spelled_otherwise(text: &str) -> Option<OffsetDateTime> {
     let time = OTHER_ENDS.iter().find_map(|end| text.strip_suffix(end))?;
     let time = time.strip_suffix(' ').unwrap_or(time);
@@ -129,9 +130,9 @@ fn spelled_otherwise(text: &str) -> Option<OffsetDateTime> {
     utc(&format!("{day}T{time}Z"))
 }
 
-/// The end of a text that says, in whatever spelling, that a time is another zone's.
+/// The end of a text that names another time zone, in any spelling.
 ///
-/// It is never a guess to refuse such a text: a time that is read an hour off is worse than none.
+/// Such a text is always refused: a time that is an hour off is worse than none.
 fn foreign_zone(text: &str) -> Option<&str> {
     let text = text.trim_end();
     let named = text.trim_end_matches(|letter: char| letter.is_ascii_alphabetic());
@@ -145,7 +146,7 @@ fn foreign_zone(text: &str) -> Option<&str> {
     (has_time_of_day(time) && is_foreign(zone)).then_some(zone)
 }
 
-/// Whether hours and minutes are told: `10:30`, or `T103000`.
+/// Whether a text has hours and minutes: `10:30`, or `T103000`.
 fn has_time_of_day(text: &str) -> bool {
     let between_digits = |mark: usize| {
         let bytes = text.as_bytes();
@@ -203,7 +204,7 @@ impl fmt::Debug for Timestamp {
     }
 }
 
-/// In journals and files a moment is written with milliseconds.
+/// Journals and files store moments with milliseconds.
 impl Serialize for Timestamp {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(&self.to_millis_text())

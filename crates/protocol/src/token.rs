@@ -1,4 +1,4 @@
-//! Proof of identity: a token, which never prints itself, and its hash, which may be kept.
+//! Proof of identity: a token, which never prints itself, and its hash, which may be stored.
 
 use std::fmt;
 use std::sync::{Arc, OnceLock};
@@ -6,21 +6,20 @@ use std::sync::{Arc, OnceLock};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use sha2::{Digest, Sha256};
 
-/// The longest token that is looked at, in bytes.
+/// The longest token that is processed, in bytes.
 pub const MAX_TOKEN_LENGTH: usize = 512;
 
-/// What stands in a pledge where other tokens have the name of their owner.
+/// Replaces the owner's name in a pledge.
 const PLEDGE: &str = "pledge";
 
 /// A secret that proves who is calling.
 ///
-/// It is handed to its owner once and travels in messages; it is never stored by the league and
-/// never printed: `Debug` shows `AuthToken(…)`, and there is no `Display`.
+/// Its owner receives it once, and it travels in messages. The league never stores or prints it:
+/// `Debug` shows `AuthToken(…)`, and there is no `Display`.
 #[derive(Clone)]
 pub struct AuthToken(Arc<Token>);
 
-/// The text of a token, and its hash once somebody has asked for it: a token that is shown again
-/// and again is hashed once.
+/// The text of a token, and its hash once computed: a repeatedly shown token is hashed once.
 struct Token {
     text: String,
     hash: OnceLock<TokenHash>,
@@ -57,7 +56,7 @@ impl AuthToken {
     }
 
     /// Makes a pledge: a token that an agent makes for itself before it registers, so that it is
-    /// known again even if the answer to its registration gets lost.
+    /// recognised even if the answer to its registration gets lost.
     pub fn pledge(chance: &[u8; 32]) -> Self {
         Self::mint(PLEDGE, chance)
     }
@@ -69,17 +68,17 @@ impl AuthToken {
         digits.is_some_and(|digits| unhex(digits).is_some())
     }
 
-    /// The secret itself, for putting it on the wire or into its owner's own file.
+    /// The secret itself, for sending it or for its owner's own file.
     pub fn reveal(&self) -> &str {
         &self.0.text
     }
 
-    /// What may be shown of it to people: at most `tok-p01-…`, nothing of the secret part.
+    /// The printable part: at most `tok-p01-…`, nothing of the secret part.
     pub fn masked(&self) -> String {
         mask(&self.0.text)
     }
 
-    /// What the league keeps instead of the token.
+    /// The hash that the league stores instead of the token.
     pub fn hash(&self) -> TokenHash {
         *self.0.hash.get_or_init(|| TokenHash::of(&self.0.text))
     }

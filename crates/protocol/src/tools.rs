@@ -1,4 +1,4 @@
-//! Tools: the messages or arguments that each takes, what it gives, and the schemas of both.
+//! Tools: the messages or arguments that each takes, its result, and the schemas of both.
 
 use crate::fault::Code;
 use crate::finding::Reading;
@@ -8,7 +8,7 @@ use crate::sender::Dialect;
 use crate::token::AuthToken;
 use serde_json::{Map, Value, json};
 
-/// The fields of an envelope, which a caller over MCP may leave out.
+/// The fields of an envelope, which an MCP caller may leave out.
 const ENVELOPE: [&str; 5] = [
     "protocol",
     "message_type",
@@ -20,17 +20,17 @@ const ENVELOPE: [&str; 5] = [
 /// One tool.
 #[derive(Debug)]
 pub struct ToolEntry {
-    /// The name that it is called by.
+    /// The name in calls.
     pub name: &'static str,
-    /// The name for people.
+    /// The name in user interfaces.
     pub title: &'static str,
     /// What it does, and when to use it.
     pub description: &'static str,
     /// What it takes.
     pub takes: Takes,
-    /// Further messages that it understands, by their types in `league.v2`.
+    /// Further messages that it accepts, by their types in `league.v2`.
     pub also: &'static [&'static str],
-    /// What it gives, unless it fails.
+    /// Its result, unless it fails.
     pub gives: Gives,
     /// Whether calling it changes nothing.
     pub read_only: bool,
@@ -38,27 +38,27 @@ pub struct ToolEntry {
     pub idempotent: bool,
 }
 
-/// What a tool takes.
+/// The input of a tool.
 #[derive(Debug)]
 pub enum Takes {
-    /// A message of one of these types; the first is meant if a caller names none.
+    /// A message of one of these types; the first is assumed if a caller does not name one.
     Message(&'static [&'static str]),
-    /// Plain arguments: name, what it says, whether it is needed. All are text.
+    /// Plain arguments, all strings: name, description, whether it is required.
     Arguments(&'static [(&'static str, &'static str, bool)]),
 }
 
-/// What a tool gives.
+/// The result of a tool.
 #[derive(Debug)]
 pub enum Gives {
     /// A message of this type.
     Message(&'static str),
     /// `{"status":"ok"}`.
     Nod,
-    /// A plain object with these members, each of any kind: name, what it says.
+    /// A plain object with these members, each of any kind: name, description.
     Members(&'static [(&'static str, &'static str)]),
 }
 
-/// The arguments of a tool that takes no message.
+/// The arguments of a tool that does not take a message.
 #[derive(Debug, Clone, Default)]
 pub struct ToolArguments {
     /// The token that came with them.
@@ -74,7 +74,7 @@ impl ToolArguments {
 }
 
 impl ToolEntry {
-    /// Lets a message pass that the tool is for, in whichever dialect it was said.
+    /// Checks that the tool takes the message, in any dialect.
     pub(crate) fn admit(&self, message: &Message) -> Result<(), LeagueError> {
         let kind = message.v2_type().unwrap_or_default();
         let taken: Vec<&str> = [self.takes.types(), self.also].concat();
@@ -173,7 +173,7 @@ fn nod() -> Option<Value> {
     Some(object(properties, &json!(["status"])).into())
 }
 
-/// A message as we send it, without the marks of a document of its own.
+/// A message as we send it, without the keywords of a standalone schema.
 fn reply(dialect: Dialect, kind: &str) -> Option<Value> {
     let mut schema = message_schema(dialect, kind, Reading::Lenient)?;
     let members = schema.as_object_mut()?;
@@ -182,7 +182,7 @@ fn reply(dialect: Dialect, kind: &str) -> Option<Value> {
     Some(schema)
 }
 
-/// What a caller has to say: the message without what the tool says already.
+/// The input for a message, without the fields that the tool implies.
 fn message_input(kinds: &[&str]) -> Map<String, Value> {
     let schemas = kinds.iter().filter_map(|kind| {
         let schema = message_schema(Dialect::V2, kind, Reading::Lenient)?;
@@ -200,7 +200,7 @@ fn message_input(kinds: &[&str]) -> Map<String, Value> {
         let is_envelope = |name: &Value| ENVELOPE.iter().any(|field| name == field);
         let here = here.into_iter().filter(|name| !is_envelope(name));
         required = Some(match required {
-            // With several types, what only some of them need is not asked of all.
+            // With several types, only the fields that all of them need are required.
             Some(all) => all
                 .into_iter()
                 .filter(|name| here.clone().any(|own| own == *name))
@@ -213,7 +213,7 @@ fn message_input(kinds: &[&str]) -> Map<String, Value> {
     object(properties, &required.unwrap_or_default().into())
 }
 
-/// Leaves out that a field may be `null`: one that may be `null` may be left out as well.
+/// Removes `null` as an alternative: a field that may be `null` may also be left out.
 fn without_null(schema: &mut Map<String, Value>) {
     if let Some(Value::Array(kinds)) = schema.get_mut("type") {
         kinds.retain(|kind| kind != "null");
@@ -230,7 +230,7 @@ fn without_null(schema: &mut Map<String, Value>) {
     below(schema, without_null);
 }
 
-/// Writes several types as branches of one each, as not all readers of schemas know a list of them.
+/// Writes a list of types as one branch for each, because not all schema readers support lists.
 fn with_single_types(schema: &mut Map<String, Value>) {
     with_single_type(schema);
     below(schema, with_single_types);
@@ -250,7 +250,7 @@ fn with_single_type(schema: &mut Map<String, Value>) {
     }
 }
 
-/// Does the same to every schema inside.
+/// Applies the same change to every nested schema.
 fn below(schema: &mut Map<String, Value>, act: fn(&mut Map<String, Value>)) {
     fn visit(value: &mut Value, act: fn(&mut Map<String, Value>)) {
         match value {

@@ -1,9 +1,8 @@
-//! Receiving, without transport and without state: a call that somebody makes to us, and the reply
-//! to a call of ours.
+//! Receiving, without transport and without state: calls to us, and replies to our calls.
 //!
-//! [`receive`] and [`read_reply`] take what [`rpc`](crate::rpc) framed, find the message in it, read
-//! it exactly if that is possible and repair it if that is certain, and note each departure. What
-//! they give is the same: a [`Received`] message, or an [`Unread`] one and why.
+//! [`receive`] and [`read_reply`] take what [`rpc`](crate::rpc) framed, find the message in it,
+//! read it exactly if possible, repair it if the meaning is certain, and note each departure. Both
+//! give a [`Received`] message, or an [`Unread`] one with the reason.
 
 mod receive;
 mod reply;
@@ -23,11 +22,11 @@ use crate::sender::{Agent, CallStyle, Dialect};
 use crate::token::AuthToken;
 use crate::tools::ToolEntry;
 
-/// What the receiver is and knows.
+/// The receiver's configuration and knowledge.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Context<'c> {
     pub reading: Reading,
-    /// The dialect that every message is taken to be in; otherwise it is recognised.
+    /// The dialect that is assumed for every message; without one it is recognised.
     pub pinned: Option<Dialect>,
     pub hints: Hints<'c>,
     /// The tools that the receiver has.
@@ -46,7 +45,7 @@ pub struct Received {
     pub dialect: Dialect,
     pub conversation: Option<ConversationId>,
     pub token: Option<AuthToken>,
-    /// How the sender calls, if that is not as the documents show it.
+    /// How the sender calls, if that differs from the documents.
     pub style: Option<CallStyle>,
     /// The departures that were forgiven.
     pub findings: Vec<Finding>,
@@ -63,7 +62,7 @@ pub struct Unread {
 }
 
 impl Unread {
-    /// Content of which no more is known than that it is wrong.
+    /// Content of which only the error is known.
     pub fn new(error: LeagueError) -> Self {
         Self {
             error: Box::new(error),
@@ -75,14 +74,14 @@ impl Unread {
     }
 }
 
-/// The sender that a message names. No token says more: the token of a match is its referee's,
-/// whoever that is.
+/// The sender that a message names. The token does not say more: a match token belongs to the
+/// referee of the match, whichever that is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ClaimedSender {
     Agent(Agent),
     /// A referee without an id, as in `league.v1`.
     SomeReferee,
-    /// None, or none by an id that could be held.
+    /// No sender, or a sender without a valid id.
     Unknown,
 }
 
@@ -115,7 +114,7 @@ impl ClaimedSender {
     }
 }
 
-/// As the logs name it.
+/// The form used in logs.
 impl fmt::Display for ClaimedSender {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -131,7 +130,7 @@ fn conversation(decoded: &Decoded<'_>) -> Option<ConversationId> {
     named.map(|named| ConversationId::new(named.as_str()))
 }
 
-/// Notes a departure at a member of a call or reply, or at the whole of it, that is forgiven.
+/// Notes a forgiven departure at a member of a call or reply, or at the whole.
 fn forgive(
     notes: &mut Notes,
     clause: &'static str,

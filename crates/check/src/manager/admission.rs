@@ -1,4 +1,4 @@
-//! Rules about how a manager admits agents, and whom it turns away.
+//! Rules about how a manager admits agents, and which it rejects.
 
 use serde_json::Value;
 
@@ -13,13 +13,13 @@ use crate::rule::{Judgement, Pending, Topic, Trouble, hold, rules, seen};
 use crate::script::{OTHER_OFFSET, in_time};
 use crate::stage::Question;
 
-/// The fewest characters of a token that cannot be guessed.
+/// The minimum length of a token that cannot be guessed.
 const MIN_TOKEN: usize = 16;
 
 const PLAYER_ANSWER: &[&str] = &["LEAGUE_REGISTER_RESPONSE"];
 const REFEREE_ANSWER: &[&str] = &["REFEREE_REGISTER_RESPONSE"];
 
-/// Whose registrations are looked at.
+/// Whose registrations are checked.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Whose {
     FirstPlayer,
@@ -104,7 +104,7 @@ pub(super) fn topic() -> Topic {
     }
 }
 
-/// The answers to registrations; each knows what was given to those before it.
+/// The answers to registrations; each record holds what earlier agents were given.
 async fn registrations(caller: &Caller, whose: Whose) -> Result<Vec<Record>, Trouble> {
     let league = &caller.stage.league;
     let (players, referees) = (league.players(), league.referees());
@@ -188,7 +188,7 @@ async fn second_registration(caller: &Caller) -> Result<Vec<Record>, Trouble> {
     Ok(vec![record.with("token", token)])
 }
 
-/// A situation: the first player has a new token, and asks by the old one.
+/// A situation: the first player has a new token, and sends a query with the old one.
 async fn back_again(caller: &Caller) -> Result<Setting, Trouble> {
     player(&caller.stage, 0).await?;
     let mut before = query(&caller.stage, "GET_STANDINGS", None);
@@ -233,7 +233,7 @@ fn id_name(record: &Record) -> Result<&'static str, Trouble> {
     })
 }
 
-/// Sees that something was given, and not to another agent before.
+/// Checks that a value was given, and not to an earlier agent as well.
 fn is_of_its_own(record: &Record, what: &str, others: &str) -> Judgement {
     let name = match what {
         "id" => id_name(record)?,

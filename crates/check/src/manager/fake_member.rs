@@ -13,7 +13,7 @@ use crate::reply::Reply;
 use crate::script::message;
 use crate::stage::Question;
 
-/// What a member does besides nodding.
+/// How a member departs from acknowledging every call.
 #[derive(Debug, Default)]
 struct Mood {
     /// Whether it has fallen silent.
@@ -28,7 +28,7 @@ struct Mood {
 pub(crate) struct FakeMember {
     /// Its name.
     pub(crate) name: String,
-    /// Where it answers.
+    /// Its address.
     pub(crate) endpoint: String,
     pub(crate) is_referee: bool,
     listener: Listener,
@@ -57,7 +57,7 @@ impl FakeMember {
         })
     }
 
-    /// The wish to be let in.
+    /// The registration request.
     pub(crate) fn request(&self) -> Question {
         let (tool, kind, role) = if self.is_referee {
             ("register_referee", "REFEREE_REGISTER_REQUEST", "referee")
@@ -77,13 +77,13 @@ impl FakeMember {
         Question::new(tool, message(kind, &sender, &conversation, says))
     }
 
-    /// Notes how the manager answered the wish.
+    /// Stores the manager's answer to the registration.
     pub(crate) fn note(&self, reply: Reply) {
         let mut admitted = self.admitted.lock().unwrap_or_else(PoisonError::into_inner);
         *admitted = Some(reply);
     }
 
-    /// How the manager answered the wish.
+    /// The manager's answer to the registration.
     pub(crate) fn answer(&self) -> Option<Reply> {
         let admitted = self.admitted.lock().unwrap_or_else(PoisonError::into_inner);
         admitted.clone()
@@ -95,7 +95,7 @@ impl FakeMember {
         given.and_then(Value::as_str).unwrap_or_default().to_owned()
     }
 
-    /// The id that it was given; empty if none.
+    /// The id that it was given; empty without one.
     pub(crate) fn id(&self) -> String {
         self.given(if self.is_referee {
             "referee_id"
@@ -104,7 +104,7 @@ impl FakeMember {
         })
     }
 
-    /// The token that it was given; empty if none.
+    /// The token that it was given; empty without one.
     pub(crate) fn token(&self) -> String {
         self.given("auth_token")
     }
@@ -116,7 +116,7 @@ impl FakeMember {
         }
     }
 
-    /// How it signs.
+    /// The value of its field `sender`.
     pub(crate) fn sender(&self) -> String {
         format!("{}:{}", self.role(), self.id())
     }
@@ -126,7 +126,7 @@ impl FakeMember {
         self.listener.since(0)
     }
 
-    /// Waits until it is told something that passes.
+    /// Waits until it receives a call that satisfies a condition.
     pub(crate) async fn wait(
         &self,
         patience: Duration,
@@ -135,12 +135,12 @@ impl FakeMember {
         self.listener.wait(0, patience, passes).await
     }
 
-    /// Falls silent for good.
+    /// Stops answering.
     pub(crate) fn fall_silent(&self) {
         self.mood.silent.store(true, Ordering::Relaxed);
     }
 
-    /// Whether it has fallen silent.
+    /// Whether it has stopped answering.
     pub(crate) fn is_silent(&self) -> bool {
         self.mood.silent.load(Ordering::Relaxed)
     }

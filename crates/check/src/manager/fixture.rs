@@ -1,4 +1,4 @@
-//! A match of the league under check: who meets whom, and the report of how it ended.
+//! A match of the league under check: its players, and the report of its outcome.
 
 use league_core::draw;
 use league_protocol::id::{LeagueId, MatchId};
@@ -18,9 +18,9 @@ pub(crate) struct Fixture {
     pub(crate) match_id: String,
     pub(crate) round: u64,
     pub(crate) players: [String; 2],
-    /// Which of our referees runs it.
+    /// The fake referee that runs it.
     pub(crate) referee: usize,
-    /// The order, if the manager gives any.
+    /// The order, if the manager gives orders.
     pub(crate) order: Option<Value>,
 }
 
@@ -28,12 +28,12 @@ pub(crate) struct Fixture {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Outcome {
     pub players: [String; 2],
-    /// The seat that won, if one did.
+    /// The winning seat, if there is one.
     pub winner: Option<usize>,
 }
 
 impl Fixture {
-    /// A match out of an order.
+    /// Reads a match from an order.
     pub(crate) fn ordered(order: &Value, referee: usize) -> Option<Self> {
         let player = |seat: usize| {
             let id = order["players"][seat]["player_id"].as_str();
@@ -48,7 +48,7 @@ impl Fixture {
         })
     }
 
-    /// A match out of the row of an announcement.
+    /// Reads a match from the row of an announcement.
     pub(crate) fn announced(row: &Value, round: u64, referees: &[MemberRecord]) -> Option<Self> {
         let endpoint = port(row["referee_endpoint"].as_str()?);
         let runs = |member: &MemberRecord| port(&member.endpoint) == endpoint;
@@ -63,13 +63,13 @@ impl Fixture {
         })
     }
 
-    /// Counts the referees that were told to run it.
+    /// The number of the attempt: how many referees were ordered to run it.
     pub(crate) fn attempt(&self) -> u64 {
         let attempt = self.order.as_ref().map(|order| &order["attempt"]);
         attempt.and_then(Value::as_u64).unwrap_or(1)
     }
 
-    /// What the players choose: mostly they differ, now and then not.
+    /// The choices of the players, which mostly differ.
     fn choices(&self) -> [&'static str; 2] {
         let place = self.match_id.bytes().next_back().unwrap_or_default();
         if (self.round + u64::from(place)).is_multiple_of(3) {
@@ -94,7 +94,7 @@ impl Fixture {
         Some((opened, league, match_id))
     }
 
-    /// The promise that follows from the seed of the order.
+    /// The commitment that follows from the seed of the order.
     pub(crate) fn promise(&self) -> Option<String> {
         self.opened().map(|(opened, ..)| opened.commitment.to_hex())
     }
@@ -123,7 +123,7 @@ impl Fixture {
         }
     }
 
-    /// What a true report says.
+    /// The result in a true report.
     pub(crate) fn result(&self) -> Value {
         let Outcome { players, winner } = self.outcome();
         let points = [0, 1].map(|seat| match winner {

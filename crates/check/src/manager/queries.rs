@@ -1,4 +1,4 @@
-//! Rules about questions to the manager, and about who may ask them.
+//! Rules about queries to the manager, and about who may send them.
 
 use serde_json::{Value, json};
 
@@ -81,7 +81,7 @@ pub(super) fn topic() -> Topic {
     }
 }
 
-/// A query of the first player for the table.
+/// A query of the first player for the standings.
 fn asked() -> Ask {
     Ask::new(admitted, standings_query)
 }
@@ -97,7 +97,7 @@ fn with_borrowed_token() -> Ask {
     )
 }
 
-/// A situation: the first player shows the token of the first referee.
+/// A situation: the first player uses the token of the first referee.
 async fn borrowing(caller: &Caller) -> Result<Setting, Trouble> {
     let token = referee(&caller.stage, 0).await?.token();
     let mut at = admitted(caller).await?;

@@ -1,5 +1,5 @@
-//! Rules about reports of results, whose word counts and how often; and about a manager that is
-//! killed in the middle of its league and started again.
+//! Rules about result reports, who may send them and how often; and about a manager that is killed
+//! in the middle of its league and started again.
 
 use serde_json::Value;
 
@@ -90,7 +90,7 @@ pub(super) fn recovery_rules() -> Topic {
     }
 }
 
-/// A report in a situation that has prepared it.
+/// A report in a situation that prepared it.
 fn report(situation: Situation) -> Ask {
     Ask::new(situation, |_, at| {
         Question::new("report_match_result", at.value.clone())
@@ -106,7 +106,7 @@ fn first(caller: &Caller) -> Pending<'_, Result<Setting, Trouble>> {
     Box::pin(async { right(caller).await.map(|(_, at)| at) })
 }
 
-/// The first match, and its report as it should be.
+/// The first match, and a correct report of it.
 async fn right(caller: &Caller) -> Result<(Fixture, Setting), Trouble> {
     let stage = &caller.stage;
     let fixture = first_match(stage).await?;
@@ -150,7 +150,7 @@ async fn of_the_next_round(caller: &Caller) -> Result<Setting, Trouble> {
     Ok(at)
 }
 
-/// Reports the first match, once; gives the answer.
+/// Reports the first match, once; returns the answer.
 async fn first_report(caller: &Caller) -> Result<Vec<Record>, Trouble> {
     let stage = &caller.stage;
     let (fixture, at) = right(caller).await?;
@@ -172,7 +172,7 @@ async fn after_the_report(caller: &Caller) -> Result<Setting, Trouble> {
     right(caller).await.map(|(_, at)| at)
 }
 
-/// A situation: the first match was reported, and another result of it is told.
+/// A situation: the first match was reported, and a different result of it is sent.
 async fn contradicting(caller: &Caller) -> Result<Setting, Trouble> {
     let mut at = after_the_report(caller).await?;
     let (fixture, _) = right(caller).await?;
@@ -190,7 +190,7 @@ async fn contradicting(caller: &Caller) -> Result<Setting, Trouble> {
     Ok(at)
 }
 
-/// A situation: the first match was reported twice; the subject is who played it.
+/// A situation: the first match was reported twice; the subject is its players.
 async fn reported_twice(caller: &Caller) -> Result<Setting, Trouble> {
     let at = after_the_report(caller).await?;
     let again = Question::new("report_match_result", at.value);

@@ -1,5 +1,5 @@
 //! Rules about the schedule and its announcements, about orders to referees, and about matches that
-//! change hands.
+//! are reassigned.
 
 use std::sync::Arc;
 
@@ -18,10 +18,10 @@ use crate::record::{Record, Statement, Want, envelope, is, refused_with};
 use crate::rule::{Judgement, Topic, Trouble, hold, rules, seen};
 use crate::stage::Question;
 
-/// How many matches the referees of the check say they run at once.
+/// How many matches the fake referees declare that they run at once.
 const CAPACITY: usize = 2;
 
-/// Table 16 of 000: who meets whom when four play.
+/// Table 16 of 000: the pairings of four players.
 const FOUR: [(u64, [&str; 2]); 6] = [
     (1, ["P01", "P02"]),
     (1, ["P03", "P04"]),
@@ -116,7 +116,7 @@ pub(super) fn order_rules() -> Topic {
     }
 }
 
-/// The rules about matches that change hands, which are played with the rest of the league.
+/// The rules about reassigned matches, which are played with the rest of the league.
 pub(super) fn change_rules() -> Topic {
     Topic {
         name: "matches that change hands",
@@ -186,7 +186,7 @@ async fn begun(caller: &Caller) -> Result<Setting, Trouble> {
     admitted(caller).await
 }
 
-/// A situation: a player that comes after the league has begun.
+/// A situation: a player that registers after the league has begun.
 async fn latecomer(caller: &Caller) -> Result<Setting, Trouble> {
     season::begun(&caller.stage).await?;
     let opened = FakeMember::open("Check Latecomer".to_owned(), false).await;
@@ -208,7 +208,7 @@ async fn ordered_league(caller: &Caller) -> Result<Vec<Record>, Trouble> {
     Ok(vec![record_of(&caller.stage, &league, Statement::Nothing)])
 }
 
-/// The calls that referees received and that pass.
+/// The calls to referees that satisfy a condition.
 async fn calls(
     caller: &Caller,
     passes: fn(&LeagueRecord, usize, &Value) -> bool,
@@ -387,7 +387,7 @@ fn plays_once_a_round(record: &Record) -> Judgement {
     Ok(())
 }
 
-/// Sees that each pair meets once, in as few rounds as there can be.
+/// Checks that each pair meets once, in the fewest possible rounds.
 pub(super) fn is_a_round_robin(record: &Record) -> Judgement {
     let league = record.league()?;
     let all = schedule(league);
@@ -412,7 +412,7 @@ pub(super) fn is_a_round_robin(record: &Record) -> Judgement {
     })
 }
 
-/// Sees that four players meet as table 16 of 000 says.
+/// Checks that four players meet as table 16 of 000 says.
 pub(super) fn follows_table_16(record: &Record) -> Judgement {
     let league = record.league()?;
     let mut ids: Vec<_> = league.players.iter().map(|player| &player.id).collect();
@@ -445,7 +445,7 @@ fn shows_its_own_token(record: &Record) -> Judgement {
     hold(shown != record.fact("own_token")?, || {
         "`auth_token` is the player's own token".to_owned()
     })?;
-    // An agent that came back is not told the token again.
+    // A returning agent does not receive the token again.
     hold(given.is_null() || given == shown, || {
         "`auth_token` is not the token that the manager gave at first".to_owned()
     })
@@ -462,7 +462,7 @@ fn lists_the_first_match(record: &Record) -> Judgement {
     hold(listed, || "the first match is not in it".to_owned())
 }
 
-/// The row of an announcement that is about the match of an order.
+/// The row of an announcement for the match of an order.
 fn row_of(record: &Record) -> Result<Value, Trouble> {
     let match_id = record.member("match_id");
     let mut rows = record.league()?.announced_rows().into_iter();
@@ -483,7 +483,7 @@ fn goes_to_the_announced_referee(record: &Record) -> Judgement {
     })
 }
 
-/// Looks at each player of an order together with its row.
+/// Checks each player of an order together with its row.
 fn each_player(record: &Record, look: fn(&Value, &MemberRecord) -> Judgement) -> Judgement {
     let players = &record.league()?.players;
     (0..2).try_for_each(|seat| {
@@ -558,7 +558,7 @@ fn keeps_to_capacities(record: &Record) -> Judgement {
     Ok(())
 }
 
-/// Sees that a match was brought to its end.
+/// Checks that a match was finished.
 fn is_finished(record: &Record) -> Judgement {
     let season = &record.league()?.season;
     let match_id = record.fact("match")?.as_str().unwrap_or_default();

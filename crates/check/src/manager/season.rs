@@ -1,4 +1,4 @@
-//! The life of the league under check: its beginning, its rounds, what goes wrong in them, its end.
+//! The league under check: its beginning, its rounds, the faults in them, its end.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -18,11 +18,11 @@ use crate::rule::Trouble;
 use crate::script::now;
 use crate::stage::{Question, Stage};
 
-/// How often the league is looked at.
+/// How often the state of the league is checked.
 const LOOK: Duration = Duration::from_millis(20);
 /// How long the league may take to begin, and a round to be announced.
 const SOON: Duration = Duration::from_secs(10);
-/// How long a manager has to give its orders before it is taken to give none.
+/// How long a manager has to give its orders before it counts as giving none.
 const ORDERS: Duration = Duration::from_secs(4);
 /// How long the rest of the league may take.
 const LONGEST_SEASON: Duration = Duration::from_secs(100);
@@ -53,16 +53,16 @@ struct Company {
     referees: Vec<FakeMember>,
 }
 
-/// What was reported, and what came of it.
+/// The reports so far, and their outcomes.
 #[derive(Debug, Clone, Default)]
 pub struct Season {
-    /// How each match ended that the manager took a report of.
+    /// The outcome of each match whose report the manager accepted.
     pub outcomes: BTreeMap<String, Outcome>,
-    /// The matches whose report was refused, and what was answered.
+    /// The matches whose report was refused, with the answer.
     pub refused: BTreeMap<String, String>,
     /// The last answer to a report of each match.
     pub replies: BTreeMap<String, Reply>,
-    /// A report that cannot be true, and what was answered.
+    /// A false report, with its answer.
     pub lie: Option<Lie>,
 }
 
@@ -70,7 +70,7 @@ pub struct Season {
 #[derive(Debug, Clone)]
 pub struct Lie {
     pub match_id: String,
-    /// The attempt at the match that it was told about: a later one is another referee's.
+    /// The attempt at the match that it reported: a later attempt belongs to another referee.
     attempt: u64,
     pub reply: Reply,
 }
@@ -84,7 +84,7 @@ impl Lie {
     }
 }
 
-/// A member of the league, and all that it received.
+/// A member of the league, and all calls that it received.
 #[derive(Debug, Clone)]
 pub struct MemberRecord {
     pub is_referee: bool,
@@ -115,7 +115,7 @@ impl MemberRecord {
         }
     }
 
-    /// The messages of a kind that it received.
+    /// The messages of a type that it received.
     pub fn told(&self, kind: &str) -> impl Iterator<Item = &Arc<IncomingCall>> {
         self.calls.iter().filter(move |call| call.kind() == kind)
     }
@@ -126,7 +126,7 @@ impl MemberRecord {
     }
 }
 
-/// The league as far as it has come.
+/// The league so far.
 #[derive(Debug, Clone)]
 pub struct LeagueRecord {
     pub sizes: Sizes,
@@ -140,7 +140,7 @@ impl LeagueRecord {
         self.players.iter().chain(&self.referees)
     }
 
-    /// The players that were there all the time.
+    /// The players that never fell silent.
     pub fn lasting(&self) -> impl Iterator<Item = &MemberRecord> {
         self.players.iter().filter(|player| !player.is_silent)
     }
@@ -160,8 +160,8 @@ impl LeagueRecord {
         referees.any(|referee| referee.told("START_MATCH").next().is_some())
     }
 
-    /// The matches that are known so far: the latest order of each, or the announcements if the
-    /// manager gives no orders.
+    /// The known matches: the latest order of each, or the announcements if the manager does not
+    /// give orders.
     pub(crate) fn fixtures(&self) -> Vec<Fixture> {
         let mut all: BTreeMap<String, Fixture> = BTreeMap::new();
         if !self.gives_orders() {
@@ -228,7 +228,7 @@ impl League {
         }
     }
 
-    /// What was reported so far.
+    /// The reports so far.
     fn season(&self) -> MutexGuard<'_, Season> {
         self.season.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -243,7 +243,7 @@ impl League {
         company.map_or(&[], |company| &company.referees)
     }
 
-    /// The league's id, as the first player was told it.
+    /// The league's id, as the first player received it.
     pub(crate) fn id(&self) -> String {
         let reply = self.players().first().and_then(FakeMember::answer);
         let league = reply.as_ref().and_then(|reply| reply.member("league_id"));
@@ -252,7 +252,7 @@ impl League {
     }
 }
 
-/// Opens all members and registers all but the last player; says whether the manager is there.
+/// Opens all members and registers all but the last player; returns whether the manager is there.
 pub(crate) async fn begin(stage: &Stage) -> bool {
     let Ok(company) = company(stage).await else {
         return false;
@@ -265,7 +265,7 @@ pub(crate) async fn begin(stage: &Stage) -> bool {
     !stage.launched.as_ref().is_some_and(Launched::has_ended)
 }
 
-/// A query for the table, by a player or by anyone.
+/// A query for the standings, by a player or by an unregistered agent.
 pub(crate) async fn question(stage: &Stage) -> Question {
     match player(stage, 0).await {
         Ok(_) => query(stage, "GET_STANDINGS", None),
@@ -328,7 +328,7 @@ fn admitted(member: Option<&FakeMember>) -> Result<&FakeMember, Trouble> {
     })
 }
 
-/// The league as far as it has come.
+/// The league so far.
 pub(crate) fn snapshot(stage: &Stage) -> LeagueRecord {
     let league = &stage.league;
     LeagueRecord {
@@ -339,7 +339,7 @@ pub(crate) fn snapshot(stage: &Stage) -> LeagueRecord {
     }
 }
 
-/// The league has begun: the last player is in, and the first round was announced.
+/// Waits until the league has begun: the last player is in, and the first round was announced.
 ///
 /// # Errors
 ///
@@ -365,7 +365,7 @@ async fn kick_off(stage: &Stage) -> bool {
     register(stage, last).await;
     if let Some(token) = &stage.league.admin_token {
         let start = Question::new("start_league", json!({"auth_token": token}));
-        // Whether it has begun is seen by the announcement.
+        // The announcement shows whether the league has begun.
         let _ = stage.ask(&start).await;
     }
     let until = Instant::now() + SOON;
@@ -395,13 +395,13 @@ pub(crate) async fn first_match(stage: &Stage) -> Result<Fixture, Trouble> {
     while !snapshot(stage).gives_orders() && left(until) > Duration::ZERO {
         tokio::time::sleep(LOOK).await;
     }
-    // The other orders of the round may be just behind.
+    // The other orders of the round may follow shortly.
     tokio::time::sleep(10 * LOOK).await;
     let first = snapshot(stage).fixtures().into_iter().next();
     first.ok_or_else(|| Trouble::skipped("no match was ordered or announced", ""))
 }
 
-/// Reports a match as it ended.
+/// Reports the outcome of a match.
 ///
 /// # Errors
 ///
@@ -445,7 +445,7 @@ async fn play_on(stage: &Stage) {
         };
         happen(stage, &league, &fixture).await;
         if snapshot(stage).due().contains(&fixture) {
-            // A refusal is kept for the rules.
+            // A refusal is recorded for the rules.
             let _ = report(stage, &fixture).await;
         }
     }
@@ -457,8 +457,8 @@ async fn play_on(stage: &Stage) {
     }
 }
 
-/// What goes wrong before a match is reported: a referee turns down an order, one reports what
-/// cannot be true, one falls silent, and in the end a player does.
+/// Injects the faults before a match is reported: a referee turns down an order, another sends a
+/// false report, another falls silent, and in the end a player does.
 async fn happen(stage: &Stage, league: &LeagueRecord, fixture: &Fixture) {
     let prefix = format!("R{}M", fixture.round);
     let done = league.season.outcomes.keys();

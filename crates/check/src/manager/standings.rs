@@ -1,5 +1,5 @@
-//! Rules about what the players are told after each round, the table and that the round is over;
-//! and about the end of the league.
+//! Rules about the messages to players after each round, with the standings and the end of the
+//! round; and about the end of the league.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -112,7 +112,7 @@ fn framed(tool: &'static str) -> Vec<Expect> {
     expects
 }
 
-/// What each lasting player was told of a kind after each round.
+/// The messages of a type that each lasting player received after each round.
 async fn after_rounds(caller: &Caller, kind: &str) -> Result<Vec<Record>, Trouble> {
     let league = Arc::new(season::played(&caller.stage).await?);
     let mut records = Vec::new();
@@ -133,7 +133,7 @@ fn not_told(id: &str, kind: &str, round: usize) -> Trouble {
     Trouble::broken(format!("{id} received no {kind} of round {round}"))
 }
 
-/// The end of the league as each lasting player was told it.
+/// The end of the league as each lasting player received it.
 async fn ends(caller: &Caller) -> Result<Vec<Record>, Trouble> {
     let league = Arc::new(season::played(&caller.stage).await?);
     let matches = league.rounds() * league.matches_a_round();
@@ -215,7 +215,7 @@ fn has_full_rows(record: &Record) -> Judgement {
     Ok(())
 }
 
-/// Wins, draws and losses of each player after a round, worked out from what was reported.
+/// Wins, draws and losses of each player after a round, computed from the reports.
 fn results(record: &Record) -> Result<BTreeMap<&str, [u64; 3]>, Trouble> {
     let until = record.fact("round")?.as_u64().unwrap_or_default();
     let mut all: BTreeMap<&str, [u64; 3]> = BTreeMap::new();
@@ -232,7 +232,7 @@ fn results(record: &Record) -> Result<BTreeMap<&str, [u64; 3]>, Trouble> {
     Ok(all)
 }
 
-/// Compares each row with what follows from the results.
+/// Compares each row with the computed results.
 fn compared(record: &Record, look: fn(&Value, [u64; 3]) -> Judgement) -> Judgement {
     let results = results(record)?;
     rows(record, "standings").iter().try_for_each(|row| {

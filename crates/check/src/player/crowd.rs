@@ -1,4 +1,4 @@
-//! Rules about many matches at once, and about messages that ask too much of a reader.
+//! Rules about many matches at once, and about messages that are hard to read.
 
 use serde_json::{Value, json};
 
@@ -74,7 +74,7 @@ async fn open_matches(caller: &Caller, count: usize) -> Vec<String> {
     matches
 }
 
-/// Plays matches side by side, and gives what was answered to the calls for a choice.
+/// Plays matches side by side, and returns the answers to the calls for a choice.
 async fn side_by_side(caller: &Caller) -> Result<Vec<(String, Reply)>, Trouble> {
     let (matches, stage) = (open_matches(caller, AT_ONCE).await, &caller.stage);
     let invited = matches.iter().map(|id| invitation(stage, id)).collect();
@@ -182,7 +182,7 @@ fn keeps_the_conversation(record: &Record) -> Judgement {
     hold(kept, || format!("the conversation came back as {named}"))
 }
 
-/// Sends an invitation with a member changed, and sees that no harm is done.
+/// Sends an invitation with a changed member, and checks that the player survives.
 async fn survives(caller: &Caller, name: &str, value: Value) -> Judgement {
     let match_id = caller.stage.open_match().await;
     let mut question = invitation(&caller.stage, &match_id);

@@ -1,4 +1,4 @@
-//! Rules about what a player is told: each kind of news is taken, in order and out of order.
+//! Rules about news to players: each kind is accepted, in order and out of order.
 
 use std::time::Duration;
 
@@ -16,9 +16,9 @@ use crate::rule::{Judgement, Topic, Trouble, hold, rules, steps};
 use crate::script::extend;
 use crate::stage::{Question, Stage};
 
-/// How long a player may take to hear the end of a match.
+/// How long a player may take to acknowledge the end of a match.
 const GAME_OVER: Duration = Duration::from_secs(5);
-/// How many rows a long table has.
+/// How many rows a long standings table has.
 const LONG_TABLE: usize = 200;
 
 #[expect(clippy::too_many_lines, reason = "a table of rules")]
@@ -173,7 +173,7 @@ async fn ends_twice(caller: &Caller) -> Judgement {
     Ok(())
 }
 
-/// A situation: a match in whose middle a table and another round were told.
+/// A situation: a match that was interrupted by standings and by another round.
 async fn interrupted(caller: &Caller) -> Result<Setting, Trouble> {
     let match_id = join(caller).await?;
     let stage = &caller.stage;

@@ -24,10 +24,10 @@ use crate::stage::{Question, Stage, round_of};
 const CLOCK_TOLERANCE: i64 = 120_000;
 /// The longest nonce that a referee takes, in bytes.
 const MAX_NONCE: usize = 128;
-/// How often a choice is asked for again: a player that throws a coin each time is found out with a
-/// chance of 31 in 32.
+/// How often the same choice is requested again: a player that chooses at random each time is
+/// detected with a probability of 31 in 32.
 const REPETITIONS: u32 = 5;
-/// The general form, and the one that Even/Odd has for itself: either may be used (000 §3.8.4).
+/// The general form, and the special one of Even/Odd: either may be used (000 §3.8.4).
 const MOVES: [&str; 2] = ["GAME_MOVE_RESPONSE", "CHOOSE_PARITY_RESPONSE"];
 const BOTH: [&str; 2] = ["even", "odd"];
 
@@ -234,7 +234,7 @@ fn asked() -> Ask {
     asked_after(joined)
 }
 
-/// A call for a choice that may be refused, at once.
+/// A call for a choice that may be refused, but promptly.
 fn promptly() -> Ask {
     asked().patience(PROMPT).due(&[])
 }
@@ -275,7 +275,7 @@ fn shows_nothing(reply: &Reply) -> Option<&'static str> {
     reply.is_refusal().then_some(reason)
 }
 
-/// A situation: the player was told that its choice failed.
+/// A situation: the player received an error about its choice.
 async fn after_error(caller: &Caller, code: &str, name: &str) -> Result<Setting, Trouble> {
     let match_id = join(caller).await?;
     let stage = &caller.stage;
@@ -419,7 +419,7 @@ fn is_one_choice(record: &Record) -> Judgement {
     })
 }
 
-/// What was chosen, in either form.
+/// The choice, in either form.
 fn move_of(record: &Record) -> &Value {
     match record.member("parity_choice") {
         Value::Null => record.member("move_data.choice"),

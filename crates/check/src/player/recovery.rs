@@ -1,4 +1,4 @@
-//! Rules about coming back: a player that was killed, a manager that is away, the end of the league.
+//! Rules about recovery: a killed player, an absent manager, the end of the league.
 
 use std::time::Duration;
 
@@ -13,13 +13,13 @@ use crate::record::Expect::Taken;
 use crate::rule::{Judgement, Topic, Trouble, hold, rules, steps};
 use crate::stage::{Question, Stage};
 
-/// How long a player may hesitate before it registers once more.
+/// How long a player may wait before it registers again.
 const ASKS_AGAIN: Duration = Duration::from_secs(12);
-/// How long a player is watched that should not ask again at once.
+/// How long the check watches a player that should not retry at once.
 const WATCHED: Duration = Duration::from_secs(2);
 /// The most registrations in that time.
 const MAX_REGISTRATIONS: usize = 3;
-/// How long a manager hesitates.
+/// How long the manager delays its answer.
 const HESITATION: Duration = Duration::from_secs(3);
 
 const SILENT: &str = "it does not register after a restart";
@@ -68,7 +68,7 @@ fn set_admitting(stage: &Stage, admitting: Admitting) {
 }
 
 /// Kills the player, changes how the manager takes registrations, and starts the player again;
-/// gives the place in the row of calls from which on the new one is heard.
+/// returns the sequence number from which on the new process calls.
 async fn restarted(caller: &Caller, admitting: Admitting) -> Result<usize, Trouble> {
     let stage = &caller.stage;
     let Some(launched) = &stage.launched else {
@@ -108,7 +108,7 @@ pub(crate) async fn restarted_and_back(caller: &Caller) -> Judgement {
     Ok(())
 }
 
-/// Gives the player a moment to take in that it was admitted.
+/// Gives the player a moment to process its admission.
 async fn settled(caller: &Caller) {
     let stage = &caller.stage;
     for _ in 0..20 {
@@ -166,7 +166,7 @@ async fn shows_its_new_token(caller: &Caller) -> Judgement {
     }
 }
 
-/// Answers the first registration after a restart like this; gives it and the one after it.
+/// Answers the first registration after a restart like this; returns it and the next one.
 async fn registrations(
     caller: &Caller,
     answer: ScriptedAnswer,
@@ -214,7 +214,7 @@ async fn takes_a_rejection(caller: &Caller) -> Judgement {
     tokio::time::sleep(WATCHED).await;
     let calls = stage.calls_since(before);
     let count = calls.iter().filter(|call| is_registration(call)).count();
-    // The player may have ended; for the rules that follow it is started again.
+    // The player may have ended; it is started again for the rules that follow.
     restarted_and_back(caller).await?;
     hold(first.is_some(), || SILENT.to_owned())?;
     hold(count <= MAX_REGISTRATIONS, || {

@@ -1,5 +1,6 @@
-//! Rules about whom a player believes. Match tokens and the manager's token are additions of this
-//! league (rulings 25 and 45); a player that does not look at them breaks no rule of the documents.
+//! Rules about which senders a player trusts. Match tokens and the manager's token are additions of
+//! this league (rulings 25 and 45); a player that ignores them does not break a rule of the
+//! documents.
 
 use serde_json::{Value, json};
 
@@ -63,7 +64,7 @@ pub(super) fn topic() -> Topic {
     }
 }
 
-/// An invitation in a situation that may bring another token for it.
+/// An invitation in a situation that may provide another token for it.
 fn invited(situation: Situation) -> Ask {
     let ask = Ask::new(situation, |stage, at| {
         let mut question = invitation(stage, &at.subject);
@@ -96,7 +97,7 @@ fn without_token(call: &mut Value, _: &Stage) {
     remove(call, &["auth_token"]);
 }
 
-/// Announces a match, as a manager that proved itself.
+/// Announces a match with the manager's token.
 async fn announce(caller: &Caller) -> Result<String, Trouble> {
     caller.stage.admitted()?;
     let match_id = caller.stage.next_match();
@@ -118,7 +119,7 @@ async fn announced_and_joined(caller: &Caller) -> Result<Setting, Trouble> {
     Ok(Setting::about(match_id))
 }
 
-/// A situation: two matches were announced, and the token of the second is shown for the first.
+/// A situation: two matches were announced, and the token of the second is used for the first.
 async fn two_announced(caller: &Caller) -> Result<Setting, Trouble> {
     let (subject, other) = (announce(caller).await?, announce(caller).await?);
     Ok(Setting {
@@ -139,7 +140,7 @@ async fn disturbed(caller: &Caller) -> Result<Setting, Trouble> {
     Ok(Setting::about(match_id))
 }
 
-/// Calls that are owed a refusal, each for another reason; some players take some of them.
+/// Calls that a player should refuse, each for another reason; some players accept some of them.
 async fn unwelcome(stage: &Stage) -> Vec<Question> {
     let (known, unknown) = (stage.open_match().await, stage.next_match());
     let with = |mut question: Question, name: &str, value: Value| {
@@ -170,14 +171,14 @@ async fn refuses_discreetly(caller: &Caller) -> Judgement {
     let token = caller.stage.admitted()?.token;
     let mut refusals = 0;
     for question in unwelcome(&caller.stage).await {
-        // A player that says nothing shows nothing.
+        // A player that does not answer does not reveal anything.
         let reply = caller.call(&question).await.ok();
         if let Some(reply) = reply.filter(Reply::is_refusal) {
             refusals += 1;
             discreet(&reply.trip, &token)?;
         }
     }
-    // A body that is not JSON is refused by every player that reads it at all.
+    // Every player that reads a body refuses one that is not JSON.
     let broken = caller.post(b"{\"jsonrpc\": \"2.0\", \"method\": [").await;
     if broken.is_ok() {
         refusals += 1;
@@ -191,7 +192,7 @@ async fn refuses_discreetly(caller: &Caller) -> Judgement {
     }
 }
 
-/// Sees that a refusal does not hold a token, neither in its body nor in its head.
+/// Checks that a refusal does not contain a token, in its body or in its headers.
 fn discreet(trip: &RoundTrip, token: &str) -> Judgement {
     let Ok(answer) = &trip.came else {
         return Ok(());
@@ -208,7 +209,7 @@ async fn keeps_the_first_announcement(caller: &Caller) -> Judgement {
     let stage = &caller.stage;
     let mut again = announcement(stage, &match_id);
     again.params["matches"][0]["match_token"] = FALSE_TOKEN.into();
-    // It may refuse that, or nod and keep to what it was told first.
+    // It may refuse this, or acknowledge it and keep the first announcement.
     caller.call(&again).await?;
     let mut by_second = invitation(stage, &match_id);
     by_second.params["auth_token"] = FALSE_TOKEN.into();

@@ -70,7 +70,7 @@ pub(super) fn topic() -> Topic {
     }
 }
 
-/// What every answer repeats.
+/// The members that every answer repeats.
 const BASE: [Expect; 4] = [
     repeats("league_id"),
     repeats("round_id"),

@@ -102,7 +102,7 @@ fn counts_attempts(record: &Record) -> Judgement {
     })
 }
 
-/// Sees how often the first player received a kind of message.
+/// Checks how often the first player received a type of message.
 fn is_asked(record: &Record, kind: &str, times: usize) -> Judgement {
     let count = record.match_record()?.seats[0].told(kind).count();
     hold(count == times, || {
@@ -110,7 +110,7 @@ fn is_asked(record: &Record, kind: &str, times: usize) -> Judgement {
     })
 }
 
-/// Sees that so much time lies between two messages of a kind to the first player.
+/// Checks the time between two messages of a type to the first player.
 fn waits(record: &Record, kind: &str, wait: Duration) -> Judgement {
     let told = record.match_record()?.seats[0].told(kind);
     let times: Vec<_> = told.map(|call| call.at).collect();
@@ -120,7 +120,7 @@ fn waits(record: &Record, kind: &str, wait: Duration) -> Judgement {
     })
 }
 
-/// The status of a match, as it was reported or as the second player was told.
+/// The status of a match, as reported to the manager or as sent to the second player.
 fn status(played: &MatchRecord) -> Result<&str, crate::rule::Trouble> {
     let reported = played.report()?["result"]["details"]["status"].as_str();
     let told = || {
@@ -137,7 +137,7 @@ fn is_no_technical_loss(record: &Record) -> Judgement {
     })
 }
 
-/// Sees that the first player has lost technically and the second has the points of a win.
+/// Checks that the first player has a technical loss and the second has the points of a win.
 fn first_lost(record: &Record) -> Judgement {
     let played = record.match_record()?;
     let (status, result) = (status(played)?, &played.report()?["result"]);

@@ -1,5 +1,5 @@
-//! Matches that the referee under check is told to run, each with its plot; all that is said in
-//! them is kept, and the rules look at it afterwards.
+//! Matches that the referee under check is ordered to run, each with its plot. All messages are
+//! recorded, and the rules judge the records afterwards.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -18,41 +18,41 @@ use crate::rule::Trouble;
 use crate::script::message;
 use crate::stage::{Question, Stage, round_of};
 
-/// How long the players wait for the end after the manager has heard it.
+/// How long the players wait for the end after the manager has received the report.
 const TOLD_SOON: Duration = Duration::from_secs(3);
 /// How long they wait if the manager did not take the first report.
 const TOLD_LATER: Duration = Duration::from_secs(15);
-/// How often a match is looked at while it is played.
+/// How often the state of a running match is requested.
 const LOOK: Duration = Duration::from_millis(150);
 
-/// What happens in a match.
+/// The course of a match.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Plot {
-    /// One chooses even, the other odd.
+    /// One player chooses even, the other odd.
     Decided,
     /// Both choose alike; this match is never ordered twice.
     Drawn,
-    /// One takes its time, and the match is looked at meanwhile.
+    /// One player delays its choice, and the state of the match is requested meanwhile.
     Watched,
-    /// One choice is illegal, the next is good.
+    /// One choice is illegal, the next is legal.
     SlipOnce,
-    /// One never chooses anything legal.
+    /// One player never makes a legal choice.
     SlipAlways,
-    /// One does not come.
+    /// One player declines.
     Declined,
-    /// Neither comes.
+    /// Both players decline.
     BothDeclined,
-    /// The address of one takes no connections.
+    /// The address of one player does not accept connections.
     Dead,
-    /// One never answers its invitation.
+    /// One player never answers its invitation.
     Silent,
-    /// One chooses too late, and then in time.
+    /// One player chooses too late, and then in time.
     Late,
-    /// The answers of one show the token of the other.
+    /// The answers of one player carry the token of the other.
     Impostor,
-    /// The answers of one are for another match.
+    /// The answers of one player are for another match.
     Astray,
-    /// The first report is lost on its way.
+    /// The first report is lost.
     LostReport,
     /// The token of the first report is refused.
     RefusedReport,
@@ -82,7 +82,7 @@ impl Plot {
         [first, second]
     }
 
-    /// How long until its result must have been reported.
+    /// How long the report of the result may take.
     const fn patience(self) -> Duration {
         match self {
             Self::Late => Duration::from_secs(45),
@@ -104,11 +104,11 @@ pub struct MatchRecord {
     pub seats: [SeatRecord; 2],
     /// The reports that the manager received.
     pub reports: Vec<Arc<IncomingCall>>,
-    /// What the match looked like while it was played.
+    /// The states of the match while it was played.
     pub looks: Vec<Reply>,
 }
 
-/// A player of a match, and all that it received.
+/// A player of a match, and all calls that it received.
 #[derive(Debug, Clone)]
 pub struct SeatRecord {
     pub id: String,
@@ -120,7 +120,7 @@ pub struct SeatRecord {
 }
 
 impl SeatRecord {
-    /// The messages of a kind that it received.
+    /// The messages of a type that it received.
     pub fn told(&self, kind: &str) -> impl Iterator<Item = &Arc<IncomingCall>> {
         self.calls.iter().filter(move |call| call.kind() == kind)
     }
@@ -140,7 +140,7 @@ impl MatchRecord {
         report.ok_or_else(|| Trouble::broken(format!("no report of match {} came", self.match_id)))
     }
 
-    /// The first message of a kind that a seat received.
+    /// The first message of a type that a seat received.
     ///
     /// # Errors
     ///
@@ -179,7 +179,7 @@ impl Matches {
         format!("P{:02}", 1 + self.players.fetch_add(1, Ordering::Relaxed))
     }
 
-    /// Sees that the referee takes orders.
+    /// Checks that the referee takes orders.
     ///
     /// # Errors
     ///
@@ -196,13 +196,13 @@ impl Matches {
 }
 
 impl Default for Matches {
-    /// For agents that run no matches.
+    /// For agents that do not run matches.
     fn default() -> Self {
         Self::new(Arc::new(|| [0; 32]))
     }
 }
 
-/// A match, and its players as they listen.
+/// A match, and its listening players.
 pub(crate) struct Bout {
     pub(crate) match_id: String,
     pub(crate) order: Value,
@@ -211,7 +211,7 @@ pub(crate) struct Bout {
     looks: Vec<Reply>,
 }
 
-/// Finds out whether the referee takes orders, by a first match.
+/// Finds out with a first match whether the referee takes orders.
 pub(crate) async fn begin(stage: &Arc<Stage>) {
     let takes_orders = &stage.played.takes_orders;
     takes_orders.store(true, Ordering::Relaxed);
@@ -225,7 +225,7 @@ pub(crate) async fn begin(stage: &Arc<Stage>) {
     }
 }
 
-/// How many matches the referee runs at once, as it says.
+/// How many matches the referee runs at once, by its own statement.
 pub(crate) fn capacity(stage: &Stage) -> usize {
     let told = stage.admission().and_then(|admission| {
         let meta = &admission.call.message()["referee_meta"];
@@ -235,7 +235,7 @@ pub(crate) fn capacity(stage: &Stage) -> usize {
         .unwrap_or(1)
 }
 
-/// A match of this plot, which is played when it is first asked for.
+/// A match of this plot, which is played on first use.
 ///
 /// # Errors
 ///
@@ -246,7 +246,7 @@ pub(crate) async fn played(stage: &Stage, plot: Plot) -> Result<&Bout, Trouble> 
     cell.get_or_try_init(|| play(stage, plot)).await
 }
 
-/// What is known of a match by now.
+/// The current record of a match.
 ///
 /// # Errors
 ///
@@ -282,7 +282,7 @@ pub(crate) fn is_report(call: &IncomingCall, match_id: &str) -> bool {
     call.kind() == "MATCH_RESULT_REPORT" && call.message()["match_id"] == match_id
 }
 
-/// Plays a match to its end, or as far as it goes.
+/// Plays a match to its end, or as far as possible.
 async fn play(stage: &Stage, plot: Plot) -> Result<Bout, Trouble> {
     let match_id = stage.next_match();
     let seats = seats(stage, plot).await?;
@@ -320,7 +320,7 @@ async fn play(stage: &Stage, plot: Plot) -> Result<Bout, Trouble> {
     Ok(bout)
 }
 
-/// Looks at a match until one of its players has chosen and the other has not.
+/// Requests the state of a match until one of its players has chosen and the other has not.
 async fn watch(stage: &Stage, bout: &mut Bout) {
     for seat in &bout.seats {
         seat.wait("CHOOSE_PARITY_CALL", TOLD_SOON).await;

@@ -1,4 +1,4 @@
-//! A player in a match of the referee under check, which answers as its temper is.
+//! A player in a match of the referee under check, which behaves according to its temper.
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -13,33 +13,33 @@ use crate::listener::{IncomingCall, Listener, ScriptedAnswer};
 use crate::player::MOVE;
 use crate::script::{extend, in_time, message};
 
-/// How long somebody is silent who never answers.
+/// How long a player that never answers stays silent.
 const FOR_GOOD: Duration = Duration::from_secs(120);
 
 /// How a player behaves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Temper {
-    /// It comes and chooses at once.
+    /// It joins and chooses at once.
     Fair,
-    /// It takes its time over the choice.
+    /// It delays its choice.
     Slow(Duration),
-    /// Its first choices, so many, are neither even nor odd.
+    /// Its first choices, this many, are neither even nor odd.
     Illegal(u32),
     /// Its first choice comes after the deadline.
     Tardy,
-    /// It does not come.
+    /// It declines the invitation.
     Declines,
     /// It never answers an invitation.
     Deaf,
-    /// Nobody listens at its address.
+    /// Its address does not accept connections.
     Absent,
-    /// Its choices show the token of somebody else.
+    /// Its choices carry another player's token.
     Impostor,
     /// Its choices are for another match.
     Astray,
 }
 
-/// What a player is, and how it behaves.
+/// The identity and behaviour of a player.
 #[derive(Debug, Clone)]
 pub(crate) struct Part {
     pub(crate) id: String,
@@ -81,7 +81,7 @@ impl FakePlayer {
         })
     }
 
-    /// Whether it received a message of a kind.
+    /// Whether it received a message of a type.
     pub(crate) fn was_told(&self, kind: &str) -> bool {
         self.calls().iter().any(|call| call.kind() == kind)
     }
@@ -92,7 +92,7 @@ impl FakePlayer {
         listener.map_or_else(Vec::new, |listener| listener.since(0))
     }
 
-    /// Waits until it is told something of a kind.
+    /// Waits until it receives a message of a type.
     pub(crate) async fn wait(&self, kind: &str, patience: Duration) -> Option<Arc<IncomingCall>> {
         let listener = self.listener.as_ref()?;
         listener
@@ -100,7 +100,7 @@ impl FakePlayer {
             .await
     }
 
-    /// What an order says of this player.
+    /// The player's row in an order.
     pub(crate) fn row(&self, hash: &str) -> Value {
         json!({
             "player_id": self.part.id, "contact_endpoint": self.endpoint, "dialect": "v2",
@@ -160,7 +160,7 @@ impl Part {
     }
 }
 
-/// A method that is none of ours is refused; whatever else comes without a type is heard.
+/// Acknowledges `ping` and refuses all other calls without a message type.
 fn unknown(heard: &IncomingCall) -> ScriptedAnswer {
     let method = heard.json["method"].as_str().unwrap_or_default();
     if method == "ping" {

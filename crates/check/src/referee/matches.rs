@@ -195,7 +195,7 @@ pub(super) fn ending_rules() -> Topic {
     }
 }
 
-/// What a match looked like while one of its players was thinking.
+/// The state of a match while one of its players had not chosen yet.
 async fn looks(caller: &Caller) -> Result<Vec<Record>, Trouble> {
     let played = Arc::new(recorded(&caller.stage, Plot::Watched).await?);
     let first = played.looks.first();
@@ -212,7 +212,7 @@ async fn looks(caller: &Caller) -> Result<Vec<Record>, Trouble> {
     Ok(records)
 }
 
-/// What a match looks like now; the first one unless another is named.
+/// The current state of a match; of the first match unless another is named.
 async fn looked_at(caller: &Caller, match_id: Option<&str>) -> Result<Vec<Record>, Trouble> {
     let stage = &caller.stage;
     stage.played.takes_orders()?;
@@ -271,7 +271,7 @@ fn names_of(played: &MatchRecord) -> Option<(LeagueId, MatchId, Seed)> {
     Some((league, match_id, Seed::from_hex(played.seed())?))
 }
 
-/// The promise that follows from the seed of a match.
+/// The commitment that follows from the seed of a match.
 fn promise(played: &MatchRecord) -> Option<String> {
     let (league, match_id, seed) = names_of(played)?;
     Some(draw::commitment(&league, &match_id, &seed).to_hex())
@@ -319,7 +319,7 @@ fn is_not_asked(record: &Record) -> Judgement {
     })
 }
 
-/// The first player thinks while the second has chosen.
+/// The first player has not chosen yet while the second has.
 fn hides_the_other_choice(record: &Record) -> Judgement {
     let call = record.call()?;
     if seat_of(record)? == 1 || call.kind() == OVER {
@@ -370,7 +370,7 @@ fn names_the_parity(record: &Record) -> Judgement {
     })
 }
 
-/// Sees that the choices of both players stand at a path.
+/// Checks that the choices of both players are at a path.
 pub(super) fn tells_choices(record: &Record, path: &str) -> Judgement {
     record.match_record()?.seats.iter().try_for_each(|seat| {
         let told = record.text(&format!("{path}.{}", seat.id))?;

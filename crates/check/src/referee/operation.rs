@@ -1,5 +1,5 @@
-//! Rules about matches stepped by hand (ruling 3), several matches at once, a referee that is killed
-//! and started again, and the end of the league.
+//! Rules about manual matches (ruling 3), several matches at once, a referee that is killed and
+//! started again, and the end of the league.
 
 use std::time::Duration;
 
@@ -22,16 +22,16 @@ use crate::wire::RoundTrip;
 
 /// The steps of a manual match, in their order.
 const STEPS: [&str; 3] = ["collect_choices", "draw_number", "finalize_match"];
-/// How often a step is tried until it is due, and how long to wait in between.
+/// How often a step is tried until it is due, and the wait in between.
 const TRIES: u32 = 40;
 const PAUSE: Duration = Duration::from_millis(100);
-/// The largest capacity that is tried out.
+/// The largest capacity that is tested.
 const MAX_AT_ONCE: usize = 8;
-/// How long a match may take whose players answer at once.
+/// How long a match may take if its players answer at once.
 const QUICK: Duration = Duration::from_secs(10);
 /// How long a match may take to end after its referee came back.
 const RESUMED: Duration = Duration::from_secs(20);
-/// A token that the manager never gave.
+/// A token that the manager never issued.
 const FALSE_TOKEN: &str = "tok-manager-0123456789abcdef";
 
 pub(super) fn manual_rules() -> Topic {
@@ -115,7 +115,7 @@ impl Ordered {
         self.reply.member("accepted") == Some(&true.into())
     }
 
-    /// Waits until both players were told the end.
+    /// Waits until both players received the end of the match.
     async fn ends(&self, patience: Duration) -> Judgement {
         for seat in &self.seats {
             let over = seat.wait("GAME_OVER", patience).await;
@@ -249,7 +249,7 @@ async fn refuses_steps_of_other_matches(caller: &Caller) -> Judgement {
     let automatic = start(caller, Plot::Watched, |_| {}).await?;
     let question = step(&caller.stage, "collect_choices", &automatic.match_id);
     let reply = caller.call(&question).await?;
-    // What became of the match is left to other rules.
+    // Other rules judge the outcome of this match.
     let _ = automatic.ends(QUICK).await;
     if reply.rpc_error() == Some(-32_601) {
         return Err(Trouble::skipped("the referee has no `collect_choices`", ""));
@@ -257,7 +257,7 @@ async fn refuses_steps_of_other_matches(caller: &Caller) -> Judgement {
     has_code(&reply, "E007")
 }
 
-/// Waits until nothing else is under way, and says how many matches may be.
+/// Waits until no match is running, and returns the capacity of the referee.
 async fn free_capacity(caller: &Caller) -> Result<usize, Trouble> {
     let stage = &caller.stage;
     stage.played.takes_orders()?;
@@ -266,7 +266,7 @@ async fn free_capacity(caller: &Caller) -> Result<usize, Trouble> {
     Ok(capacity(stage))
 }
 
-/// Starts so many slow matches, and waits for the ends of those that were taken.
+/// Starts this many slow matches, and waits for the ends of the accepted ones.
 async fn crowd(caller: &Caller, many: usize) -> Result<Vec<Ordered>, Trouble> {
     let mut all = Vec::new();
     for _ in 0..many {
@@ -344,7 +344,8 @@ async fn turns_down_when_full(caller: &Caller) -> Judgement {
     })
 }
 
-/// Kills the referee and starts it again; gives the place from which on the manager hears it.
+/// Kills the referee and starts it again; returns the sequence number from which on the manager
+/// receives its calls.
 async fn restarted(caller: &Caller) -> Result<usize, Trouble> {
     let stage = &caller.stage;
     let Some(launched) = &stage.launched else {
@@ -353,7 +354,7 @@ async fn restarted(caller: &Caller) -> Result<usize, Trouble> {
             "let `--launch \"COMMAND\"` start it",
         ));
     };
-    // What is still being played would be cut short with it.
+    // The restart would cut running matches short.
     if stage.played.takes_orders().is_ok() {
         played(stage, Plot::Late).await?;
     }

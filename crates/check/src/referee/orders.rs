@@ -18,7 +18,7 @@ use crate::rule::{Judgement, Topic, Trouble, hold, rules, seen, steps};
 use crate::script::OTHER_OFFSET;
 use crate::stage::{Question, Stage};
 
-/// How long no player may be invited to a match that was refused.
+/// How long the players of a refused match must not be invited.
 const QUIET: Duration = Duration::from_millis(700);
 /// How long a match may take to end.
 const QUICK: Duration = Duration::from_secs(8);
@@ -86,7 +86,7 @@ pub(super) fn topic() -> Topic {
     }
 }
 
-/// The first order once more, which is acknowledged as often as it comes.
+/// The first order once more, which is acknowledged each time.
 pub(crate) async fn question(stage: &Stage) -> Question {
     match played(stage, Plot::Decided).await {
         Ok(bout) => again(&bout.order),
@@ -139,7 +139,7 @@ async fn ordered(
     Ok((reply, question.params, seats))
 }
 
-/// The answer to a changed order, and whether a player was invited all the same.
+/// The answer to a changed order, and whether a player was invited nevertheless.
 async fn refused(caller: &Caller, change: fn(&mut Value)) -> Result<Vec<Record>, Trouble> {
     let (reply, order, seats) = ordered(caller, change).await?;
     if is_refusal(&reply) {
@@ -159,7 +159,7 @@ async fn refused_by_registered(
     refused(caller, change).await
 }
 
-/// The answer to the attempt 1 at a match after the attempt 2.
+/// The answer to attempt 1 at a match after attempt 2.
 async fn of_an_earlier_attempt(caller: &Caller) -> Result<Vec<Record>, Trouble> {
     let (reply, order, seats) = ordered(caller, |order| order["attempt"] = 2.into()).await?;
     hold(!is_refusal(&reply), || {
@@ -186,7 +186,7 @@ async fn with_unknown_members(caller: &Caller) -> Result<Vec<Record>, Trouble> {
     Ok(vec![Record::new(caller.stage.kind, order, said)])
 }
 
-/// Whether an order was turned down, by a refusal or in the acknowledgement.
+/// Whether an order was turned down, by an error or in the acknowledgement.
 fn is_refusal(reply: &Reply) -> bool {
     reply.is_refusal() || reply.member("accepted") == Some(&false.into())
 }

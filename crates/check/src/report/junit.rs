@@ -1,11 +1,11 @@
-//! The report in the form that build servers read: one suite a topic, one case a rule.
+//! The report as JUnit XML for build servers: one suite for each topic, one case for each rule.
 
 use std::io::{self, Write};
 
 use super::Report;
 use crate::verdict::{Finding, Verdict};
 
-/// Writes the report as XML; a deviation is a case that passed and says something.
+/// Writes the report as XML; a deviation is a passed case with output.
 ///
 /// # Errors
 ///
@@ -86,7 +86,7 @@ fn details(finding: &Finding) -> String {
     escaped(&text)
 }
 
-/// A text as XML takes it; what XML cannot hold at all was escaped before.
+/// Escapes a text for XML; characters that XML does not allow were escaped before.
 fn escaped(text: &str) -> String {
     let mut shown = String::new();
     for character in text.chars() {

@@ -1,19 +1,19 @@
-//! The report for people: the summary, what is wrong, then what is right.
+//! The report for people: the summary, then failures, deviations, skipped and passed rules.
 
 use std::io::{self, Write};
 
 use super::{Rehearsed, Report};
 use crate::verdict::{Ceiling, FORMULA, Finding, Grade, Verdict};
 
-/// So many rules that are broken by one cause are told together.
+/// From this many on, rules that are broken by one cause are reported together.
 const MANY: usize = 3;
-/// The room for the name of a rule.
+/// The width of the column for rule names.
 const HEAD: usize = 12;
 
 /// Breaks a text into lines that hang below a label of a given width: label, indent, text.
 pub type Wrap = fn(&str, usize, &str) -> String;
 
-/// Writes the report; colour only where somebody looks.
+/// Writes the report; colour only for a terminal.
 ///
 /// # Errors
 ///
@@ -115,7 +115,7 @@ impl<W: Write> Page<'_, W> {
         Ok(())
     }
 
-    /// Rules that are broken by one cause are told together, with what was said over the first.
+    /// Reports rules that are broken by one cause together, with the exchange of the first.
     fn group(&mut self, first: &Finding, alike: &[&Finding]) -> io::Result<()> {
         writeln!(self.out)?;
         let word = match first.verdict {
@@ -165,7 +165,7 @@ impl<W: Write> Page<'_, W> {
         Ok(())
     }
 
-    /// Rules that were skipped for the same reason are told together.
+    /// Reports rules that were skipped for the same reason together.
     fn skipped(&mut self, report: &Report) -> io::Result<()> {
         let mut reasons: Vec<(&str, &str, Vec<&str>)> = Vec::new();
         for finding in report.of(Verdict::Skipped) {
@@ -234,7 +234,7 @@ fn colour(verdict: Verdict) -> Colour {
     }
 }
 
-/// Findings by what was found, each cause at the place of its first rule.
+/// Groups findings by cause, each group at the place of its first rule.
 fn grouped<'f>(findings: impl Iterator<Item = &'f Finding>) -> Vec<Vec<&'f Finding>> {
     let mut groups: Vec<Vec<&Finding>> = Vec::new();
     for finding in findings {

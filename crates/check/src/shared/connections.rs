@@ -1,4 +1,4 @@
-//! Rules about connections: kept, filled slowly, cut, left idle, many at once.
+//! Rules about connections: kept alive, filled slowly, cut off, left idle, many at once.
 
 use std::time::Duration;
 
@@ -8,9 +8,9 @@ use crate::caller::{Caller, PROMPT};
 use crate::rule::{Judgement, Topic, Trouble, hold, rules, steps};
 use crate::wire::{Answer, Line, Request, RoundTrip, Silence};
 
-/// How long a slow caller pauses in mid-body.
+/// How long a slow caller pauses in the middle of a body.
 const PAUSE: Duration = Duration::from_millis(400);
-/// How many callers say nothing while somebody else is served.
+/// How many idle connections are open while another caller is served.
 const IDLE_CALLERS: usize = 16;
 /// How long an ordinary call may take beside them.
 const UNDISTURBED: Duration = Duration::from_secs(5);
@@ -54,7 +54,7 @@ async fn ordinary(caller: &Caller, id: u64) -> Vec<u8> {
     .bytes(&to.authority)
 }
 
-/// Notes what was done to a connection, and what came of it.
+/// Records what was done to a connection, and the outcome.
 fn noted(caller: &Caller, sent: &str, came: Result<Answer, Silence>) -> Result<Answer, Trouble> {
     caller.note(RoundTrip {
         sent: sent.to_owned(),
@@ -65,7 +65,7 @@ fn noted(caller: &Caller, sent: &str, came: Result<Answer, Silence>) -> Result<A
     came.map_err(|silence| Trouble::broken(silence.to_string()))
 }
 
-/// Waits for an answer on a line.
+/// Waits for an answer on a connection.
 async fn heard(line: &mut Line) -> Result<Answer, Silence> {
     let answer = tokio::time::timeout(PROMPT, line.answer(false)).await;
     answer.unwrap_or(Err(Silence::Late(PROMPT)))
@@ -214,7 +214,7 @@ async fn half_closed(caller: &Caller) -> Judgement {
     let what = "a call, after which nothing more is sent";
     let mut line = say(caller, &ordinary(caller, 1).await, what).await?;
     if line.finish().await.is_ok() {
-        // Whether it is still answered is left to the agent.
+        // The agent may answer this or not.
         let _ = noted(caller, what, heard(&mut line).await);
     }
     caller.still_answers(what).await

@@ -12,7 +12,7 @@ use crate::script::OTHER_OFFSET;
 use crate::stage::Stage;
 use crate::wire::Request;
 
-/// The size of a body that an agent must take, in bytes.
+/// The size of a body that an agent must accept, in bytes.
 const ROOMY: usize = 64 * 1024;
 /// The size of a body that an agent should refuse, in bytes.
 const OVERSIZE: usize = 300 * 1024;
@@ -76,7 +76,7 @@ fn health(stage: &Stage) -> String {
     stage.agent.path.replace("/mcp", "/health")
 }
 
-/// Asks for a path by a method.
+/// Requests a path with a method.
 async fn at(
     caller: &Caller,
     method: &str,
@@ -101,7 +101,7 @@ async fn at(
 fn is_json(record: &Record) -> Judgement {
     let reply = record.reply()?;
     let body = reply.trip.came.as_ref().map(|answer| &answer.body);
-    // An agent that speaks MCP may answer with a stream of events.
+    // An MCP agent may answer with a stream of events.
     let good = match record.fact("mcp")? == true {
         true => reply.json.is_some(),
         false => body.is_ok_and(|body| serde_json::from_slice::<Value>(body).is_ok()),
@@ -142,7 +142,7 @@ fn is_plain(record: &Record) -> Judgement {
     })
 }
 
-/// Makes a frame long; a tool of MCP would lose a member that it does not declare.
+/// Pads a frame to a size; an MCP tool would drop an undeclared member.
 fn pad(frame: &mut Value, size: usize) {
     let name = match frame["method"] == "tools/call" {
         true => "_meta",

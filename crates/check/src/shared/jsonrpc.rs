@@ -1,5 +1,4 @@
-//! Rules about JSON-RPC: answers, ids, notifications, the ways to name a call; and frames that are
-//! broken.
+//! Rules about JSON-RPC: answers, ids, notifications, names of calls, and malformed frames.
 
 use serde_json::{Value, json};
 
@@ -9,7 +8,7 @@ use crate::record::Record;
 use crate::rule::{Judgement, Topic, Trouble, hold, rules};
 use crate::stage::Question;
 
-/// How deep the JSON is nested that an agent must survive.
+/// The nesting depth of JSON that an agent must survive.
 const DEEP: usize = 5_000;
 
 const PARSE_ERROR: i64 = -32_700;
@@ -17,7 +16,7 @@ const INVALID_REQUEST: i64 = -32_600;
 const INVALID_PARAMS: i64 = -32_602;
 const UNKNOWN_METHOD: i64 = -32_601;
 
-/// Why a library of MCP may refuse an id.
+/// Why an MCP library may refuse an id.
 const MCP_IDS: &str = "the agent speaks MCP, whose ids are texts and whole numbers only";
 
 pub(super) fn answers() -> Topic {
@@ -145,12 +144,12 @@ pub(super) fn frames() -> Topic {
     }
 }
 
-/// An ordinary call with an id, spelled as it is.
+/// An ordinary call with an id in this exact spelling.
 fn with_id(id: &'static str) -> Ask {
     Ask::ordinary().bodies([Body::Id(id)])
 }
 
-/// An ordinary call by another name, for agents that take it by the name of a tool.
+/// An ordinary call under another name, for agents that take calls by the name of a tool.
 fn renamed() -> Ask {
     Ask::ordinary().outside_mcp("the agent takes calls by `tools/call`")
 }
@@ -188,7 +187,7 @@ fn is_framed(record: &Record) -> Judgement {
     })
 }
 
-/// Sees that an id comes back byte for byte.
+/// Checks that an id comes back byte for byte.
 fn echoes(record: &Record, id: &str) -> Judgement {
     let reply = record.reply()?;
     if reply.result().is_some() && !reply.is_framed() {

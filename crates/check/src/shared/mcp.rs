@@ -34,7 +34,7 @@ pub(super) fn topic() -> Topic {
     }
 }
 
-/// The handshake with an agent that speaks MCP; others are skipped.
+/// The handshake with an agent that speaks MCP; other agents are skipped.
 async fn greeted(caller: &Caller) -> Result<Reply, Trouble> {
     let client = json!({"name": "league-check", "version": env!("CARGO_PKG_VERSION")});
     let params = json!({"protocolVersion": REVISION, "capabilities": {}, "clientInfo": client});
@@ -53,7 +53,7 @@ async fn greeting(caller: &Caller) -> Result<Vec<Record>, Trouble> {
     Ok(vec![Record::new(caller.stage.kind, Value::Null, said)])
 }
 
-/// Calls a method in a session of its own.
+/// Calls a method in a new session.
 async fn in_session(
     caller: &Caller,
     method: &str,
@@ -72,7 +72,7 @@ async fn in_session(
 fn as_tool(caller: &Caller, question: &Question) -> Value {
     match caller.stage.habit() {
         Habit::Simple => json!({"name": question.method, "arguments": question.params}),
-        // A tool may refuse what it does not declare.
+        // A tool may refuse undeclared inputs.
         Habit::Mcp { .. } => caller.frame(question, 1)["params"].take(),
     }
 }

@@ -1,4 +1,4 @@
-//! The members that every message has, whatever it says.
+//! The members that every message has.
 
 use std::borrow::Cow;
 
@@ -12,7 +12,7 @@ use crate::shape::{Codec, Cx, Spelled, Vocabulary, no_time, objects, read_text, 
 use crate::time::{EXPECTED, TimeError, Timestamp};
 use crate::token::AuthToken;
 
-/// What every message says of itself, as far as it could be read.
+/// The envelope of a message, as far as it could be read.
 #[derive(Debug, Clone, Default)]
 pub struct Envelope {
     pub protocol: Option<ProtocolName>,
@@ -43,7 +43,7 @@ objects! {
     }
 }
 
-/// When a message was sent; unlike a time in a payload it must be one, in UTC (ruling 6).
+/// The time of a message; unlike a time in a payload it must be valid and in UTC (ruling 6).
 struct Sent;
 
 impl Codec<Timestamp> for Sent {
@@ -125,7 +125,7 @@ impl ProtocolName {
     }
 }
 
-/// Whom the field `sender` names.
+/// The agent that the field `sender` names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SenderName {
     /// `league_manager`

@@ -1,32 +1,32 @@
-//! What a message leaves unsaid and its reader knows.
+//! Facts that a message omits and its reader knows.
 
 use crate::fault::Code;
 use crate::finding::{Notes, Path};
 use crate::id::{GameType, LeagueId, MatchId, PlayerId};
 use crate::message::EVEN_ODD;
 
-/// What the reader of a message knows already; some dialects leave it out.
+/// What the reader of a message already knows; some dialects omit it.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Hints<'h> {
-    /// The league that is spoken of.
+    /// The league of the message.
     pub league_id: Option<&'h LeagueId>,
-    /// The game that is played in it.
+    /// The game of the league.
     pub game_type: Option<&'h GameType>,
-    /// The player who reads, if it is one.
+    /// The reading player, if the reader is one.
     pub reader: Option<&'h PlayerId>,
-    /// Who sits opposite that player in the match that is spoken of.
+    /// The opponent of that player in the match.
     pub opponent: Option<&'h PlayerId>,
-    /// The match that was asked about, if this is an answer.
+    /// The match of the question, if this is an answer.
     pub match_id: Option<&'h MatchId>,
-    /// Whether reader and opponent only stand in for players whom nobody knows, so that whoever
-    /// is named in a message is believed to be one of the two.
+    /// Whether reader and opponent are placeholders for unknown players, so that any player named
+    /// in a message is accepted as one of the two.
     pub placeholders: bool,
-    /// Whether an answer says the usual synonyms of its fields as well (ruling 48).
+    /// Whether answers include the usual synonyms of their fields (ruling 48).
     pub synonyms: bool,
 }
 
 impl Hints<'_> {
-    /// The league that was named, or the one that is known.
+    /// The named league, or else the known one.
     pub fn league(&self, named: Option<&LeagueId>) -> LeagueId {
         named
             .or(self.league_id)
@@ -34,7 +34,7 @@ impl Hints<'_> {
             .unwrap_or_else(|| fixed(LeagueId::new("unnamed")))
     }
 
-    /// The game that was named, or the one that is known, or Even/Odd.
+    /// The named game, or else the known one, or else Even/Odd.
     pub fn game(&self, named: Option<&GameType>) -> GameType {
         named
             .or(self.game_type)
@@ -42,7 +42,7 @@ impl Hints<'_> {
             .unwrap_or_else(|| fixed(GameType::new(EVEN_ODD)))
     }
 
-    /// The match that an answer names, or the one that was asked about where it names none.
+    /// The match that an answer names, or else the match of the question.
     pub fn answered(
         &self,
         named: Option<&MatchId>,
@@ -51,7 +51,7 @@ impl Hints<'_> {
         notes: &mut Notes,
     ) -> Option<MatchId> {
         let known = self.match_id.filter(|_| !is_unreadable);
-        // No two matches of a league differ in small and large letters alone.
+        // Match ids in a league never differ only in case.
         if let (Some(asked), Some(said)) = (known, named)
             && asked != said
             && asked.as_str().eq_ignore_ascii_case(said.as_str())
@@ -70,7 +70,7 @@ impl Hints<'_> {
         id.cloned()
     }
 
-    /// The reader, or a refusal to guess.
+    /// The reader; notes an error if it is not known.
     pub fn reader(&self, at: &Path<'_>, notes: &mut Notes) -> Option<PlayerId> {
         if self.reader.is_none() {
             let detail = "the message does not say who the reader is; name the players";
@@ -79,8 +79,8 @@ impl Hints<'_> {
         self.reader.cloned()
     }
 
-    /// The reader and its opponent; where they are placeholders, those who are named instead, and
-    /// where the opponent is not known, whoever else is named.
+    /// The reader and its opponent. Named players replace placeholders, and the other named player
+    /// replaces an unknown opponent.
     pub fn both(
         &self,
         mut named: impl Iterator<Item = PlayerId>,
@@ -102,7 +102,7 @@ impl Hints<'_> {
         both.try_into().ok()
     }
 
-    /// The opponent, or a name for whoever it is: two dialects leave it out of most messages.
+    /// The opponent, or the unknown player: two dialects omit it from most messages.
     pub fn opponent(&self) -> PlayerId {
         self.opponent.cloned().unwrap_or(PlayerId::unknown())
     }

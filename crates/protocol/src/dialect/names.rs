@@ -13,22 +13,22 @@ use crate::shape::{Cx, Vocabulary, id, id_schema};
 
 /// The namespace in which a league id becomes a UUID of version 5.
 ///
-/// The number was drawn once and means nothing; it must never change, because agents know
-/// their league by what is made from it.
+/// The number is random; it must never change, because agents know their league by the UUID made
+/// from it.
 pub const LEAGUES: Uuid = Uuid::from_u128(0xdc66_5dea_9293_47e6_a275_1bae_59a3_39e7);
 /// The namespace in which the text of a conversation becomes a UUID of version 5.
 pub const CONVERSATIONS: Uuid = Uuid::from_u128(0x7d92_ffc6_8ce1_4e79_b955_934b_a847_895d);
-/// What a player calls itself before it is registered.
+/// The name that a player uses before it is registered.
 pub const CANDIDATE: &str = "player_candidate";
 
 const PREFIX: &str = "player_";
 
-/// The UUID of a league; an id that is one already stays as it is.
+/// The UUID of a league; an id that already is a UUID stays as it is.
 pub fn league_uuid(id: &LeagueId) -> String {
     as_uuid(id.as_str(), &LEAGUES).into_owned()
 }
 
-/// The UUID of a conversation; a text that is one already stays as it is.
+/// The UUID of a conversation; a text that already is a UUID stays as it is.
 pub fn conversation(text: &str) -> Cow<'_, str> {
     as_uuid(text, &CONVERSATIONS)
 }
@@ -41,7 +41,7 @@ fn as_uuid<'t>(text: &'t str, namespace: &Uuid) -> Cow<'t, str> {
     Cow::Owned(uuid.hyphenated().to_string())
 }
 
-/// Whether a text is a UUID in the only form that 003 shows: five groups with hyphens.
+/// Whether a text is a UUID in the form that 003 shows: five groups with hyphens.
 fn is_uuid(text: &str) -> bool {
     const LENGTH: usize = 36;
     text.len() == LENGTH && Uuid::try_parse(text).is_ok()
@@ -49,7 +49,7 @@ fn is_uuid(text: &str) -> bool {
 
 /// The name of a player: `P01` is `player_001`, another id `X` is `player_X`.
 ///
-/// An id of digits alone would read like the number of someone else, so it gets a second `_`.
+/// An id of digits alone would read like another player's number, so it gets a second `_`.
 pub fn player_name(id: &PlayerId) -> String {
     let text = id.as_str();
     match numbered(id) {
@@ -63,7 +63,7 @@ pub fn player_name(id: &PlayerId) -> String {
 ///
 /// # Errors
 ///
-/// Refuses a name whose part after `player_` can be no id.
+/// Refuses a name whose part after `player_` is not a valid id.
 pub fn player_id(name: &str) -> Result<PlayerId, IdError> {
     player_after_prefix(name.strip_prefix(PREFIX).ok_or(IdError::Character)?)
 }
@@ -72,7 +72,7 @@ pub fn player_id(name: &str) -> Result<PlayerId, IdError> {
 ///
 /// # Errors
 ///
-/// Refuses what can be no id.
+/// Refuses a text that is not a valid id.
 pub fn player_after_prefix(rest: &str) -> Result<PlayerId, IdError> {
     if let Some(id) = rest.strip_prefix('_') {
         return PlayerId::new(id);
@@ -83,7 +83,7 @@ pub fn player_after_prefix(rest: &str) -> Result<PlayerId, IdError> {
     }
 }
 
-/// What stands in the field `sender`; referees have no names here.
+/// The value of the field `sender`; referees do not have names here.
 pub fn sender(agent: &Agent) -> Cow<'static, str> {
     match agent {
         Agent::Manager => Cow::Borrowed("league_manager"),
@@ -92,7 +92,7 @@ pub fn sender(agent: &Agent) -> Cow<'static, str> {
     }
 }
 
-/// The number in an id such as `P01`, if the league numbered it so itself.
+/// The number in an id such as `P01`, if the league assigned it.
 fn numbered(id: &PlayerId) -> Option<u32> {
     let number = id.as_str().strip_prefix('P')?.parse().ok()?;
     (PlayerId::numbered(number) == *id).then_some(number)
@@ -141,8 +141,8 @@ impl Vocabulary for PlayerId {
 
 /// A league is named by its id in `league.v2` and by a UUID in `league.v1`.
 ///
-/// The UUID of the league that the reader knows stands for its id; another stays as it is, since
-/// it has the form of an id itself.
+/// The UUID of the reader's own league is mapped to its id; any other UUID stays as it is, since it
+/// is a valid id itself.
 impl Vocabulary for LeagueId {
     fn parse(text: &str, at: &Path<'_>, cx: &mut Cx<'_>) -> Option<Self> {
         if cx.dialect != Dialect::V1 {
@@ -175,7 +175,7 @@ impl Vocabulary for LeagueId {
         match (dialect, reading) {
             (Dialect::V2 | Dialect::V2Api, _) => id_schema(),
             (Dialect::V1, Reading::Strict) => {
-                // Many readers of schemas take a format for a remark.
+                // Many schema readers ignore `format`, so a pattern is given as well.
                 let digits = "[0-9A-Fa-f]";
                 let uuid = format!("^{digits}{{8}}(-{digits}{{4}}){{3}}-{digits}{{12}}$");
                 json!({"type": "string", "format": "uuid", "pattern": uuid})

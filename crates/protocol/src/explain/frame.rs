@@ -1,4 +1,4 @@
-//! Requests and responses of JSON-RPC, with the message inside.
+//! Explains JSON-RPC requests and responses, and the messages inside.
 
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
@@ -16,7 +16,7 @@ use crate::shape::settled;
 
 use super::{Again, Explanation, Lens, message};
 
-/// Whether members are those of a frame; a message that stands beside them is flat, not framed.
+/// Whether the members are those of a frame; a message that stands beside them is flat, not framed.
 pub(super) fn is_frame(members: &Members<'_>) -> bool {
     let framed = ["jsonrpc", "method"].iter().any(|name| members.has(name));
     let answers = members.has("result") || members.has("error") && members.has("id");
@@ -30,7 +30,7 @@ fn inner_message<'a>(members: &Members<'a>) -> Option<Found<'a>> {
     framed.then(|| Found::inside(members.get(inner)?, inner))?
 }
 
-/// Where the content of a frame stands.
+/// The member that holds the content of a frame.
 fn inner(members: &Members<'_>) -> &'static str {
     if members.has("method") {
         "params"
@@ -74,7 +74,7 @@ fn kind(members: &Members<'_>) -> &'static str {
     }
 }
 
-/// Judges the frame as the readers of frames do.
+/// Checks the frame by the rules of the frame readers.
 fn check(members: &Members<'_>, notes: &mut Notes) {
     if !members.has("method") {
         response(members, None, notes);
@@ -105,7 +105,7 @@ fn refuse(place: &str, message: &str, notes: &mut Notes) {
     notes.refuse(Code::InvalidMessage, at, "a JSON-RPC 2.0 request", detail);
 }
 
-/// A frame without a message: a tool of the league needs one, anything else may do without.
+/// A frame without a message: an error for a tool of the league, allowed for all others.
 fn without_message(members: &Members<'_>, kind: &'static str, reading: Reading) -> Explanation {
     let mut notes = Notes::new(reading);
     let root = Path::root("000 §2.4.1");
@@ -120,7 +120,7 @@ fn without_message(members: &Members<'_>, kind: &'static str, reading: Reading) 
     Explanation::new(kind, notes)
 }
 
-/// Where a message should be that is not there.
+/// The place of a required message that is missing.
 fn owed(members: &Members<'_>) -> Option<&'static str> {
     let method = members.get("method").and_then(text)?;
     if TOOLS.contains(&method.as_ref()) {
@@ -136,7 +136,7 @@ fn raw(text: String) -> Option<Box<RawValue>> {
     RawValue::from_string(text).ok()
 }
 
-/// A frame as it goes out again, with its content as it was read.
+/// A frame as it is written again, with its content as it was read.
 struct Reframed<'f>(&'f Members<'f>, &'f str, Option<&'f RawValue>);
 
 impl Serialize for Reframed<'_> {
@@ -166,7 +166,7 @@ const PLAIN_TOOLS: [&str; 11] = [
     "start_league",
 ];
 
-/// Notes a tool that nobody has, and refuses a message that the tool does not take.
+/// Notes an unknown tool, and refuses a message that the tool does not take.
 fn check_tool(members: &Members<'_>, message_type: Option<&str>, notes: &mut Notes) {
     let Some((tool, place)) = called_tool(members) else {
         return;
@@ -192,7 +192,7 @@ fn check_tool(members: &Members<'_>, message_type: Option<&str>, notes: &mut Not
     }
 }
 
-/// The tool that is called and where it is named; the other methods of MCP call none.
+/// The called tool and the member that names it; other MCP methods do not call a tool.
 fn called_tool(members: &Members<'_>) -> Option<(String, &'static str)> {
     let method = members.get("method").and_then(text)?;
     if method == "tools/call" {
@@ -209,7 +209,7 @@ fn is_type(name: &str) -> bool {
     all.any(|known| *known == name)
 }
 
-/// The messages that a tool takes, in all dialects; a type as the name of a tool takes its own.
+/// The messages that a tool takes, in all dialects; a message type used as a tool takes itself.
 fn taken(tool: &str) -> Option<Vec<&str>> {
     if is_type(tool) {
         return Some(vec![tool]);

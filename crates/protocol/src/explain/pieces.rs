@@ -1,6 +1,6 @@
-//! What a text is made of: one piece of JSON, an array of them, or one on each line.
+//! Splits a text into pieces: one JSON value, an array of them, or one on each line.
 //!
-//! A message may be no larger than a body; many of them together may be.
+//! The size bound of a body applies to each message, not to the whole text.
 
 use serde_json::value::RawValue;
 
@@ -8,13 +8,13 @@ use super::{Explanation, Lens, unreadable};
 use crate::rpc::members::{Kind, Members, split, text};
 use crate::rpc::{self, Array, Broken};
 
-/// The largest text that is explained, in bytes, whatever it is made of.
+/// The largest text that is explained, in bytes.
 pub const LARGEST_TEXT: usize = 64 * 1024 * 1024;
 
 /// How many pieces of a text are explained.
 pub const MOST_PIECES: usize = 10_000;
 
-/// What is expected, and what to do, where nothing better can be said.
+/// The default expectation and remedy.
 const OBJECT: (&str, &str) = ("a JSON object", "send a JSON object");
 
 /// Explains each piece of a text.
@@ -50,7 +50,7 @@ pub(super) fn explained(
     explanations
 }
 
-/// A text that is not too large and is one.
+/// Checks the size and the encoding of a text.
 fn whole(bytes: &[u8]) -> Result<&str, (String, (&'static str, &'static str))> {
     if bytes.len() > LARGEST_TEXT {
         let why = format!("the text is larger than {LARGEST_TEXT} bytes");
@@ -67,8 +67,8 @@ struct Parts<'p> {
     length: usize,
 }
 
-/// The elements of an array, or the lines of a text whose first is an object by itself; nothing if
-/// it is one piece.
+/// The elements of an array, or the lines of a text whose first line is an object; `None` for a
+/// single piece.
 fn parts(whole: &str) -> Option<Parts<'_>> {
     if whole.trim_start().starts_with('[') {
         let array: Array<'_, MOST_PIECES> = serde_json::from_str(whole).ok()?;
@@ -99,7 +99,7 @@ fn piece(text: &str) -> Result<&RawValue, Broken> {
     })
 }
 
-/// What is expected, and what to do, where a text cannot be read.
+/// The expectation and the remedy for an unreadable text.
 fn remedy(broken: Broken) -> (&'static str, &'static str) {
     match broken {
         Broken::TooLarge => ("a shorter message", "shorten it"),
@@ -114,14 +114,14 @@ fn remedy(broken: Broken) -> (&'static str, &'static str) {
     }
 }
 
-/// A line of a match that is told again: the message that was said, or what the match was.
+/// A line of a replayed match: a message, or the description of the match.
 pub(super) enum Line<'l> {
     Said(&'l RawValue),
     Match,
 }
 
 impl<'l> Line<'l> {
-    /// Knows the lines of `league replay --match ID --output json`.
+    /// Recognises the lines of `league replay --match ID --output json`.
     pub(super) fn of(raw: &'l RawValue) -> Option<Self> {
         let members: Members<'l> = split(raw.get()).ok()?;
         match members.get("event").and_then(text)?.as_ref() {

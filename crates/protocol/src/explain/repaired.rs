@@ -12,8 +12,8 @@ use crate::sender::Dialect;
 /// How much of a repaired message is shown, in characters.
 const MAX_SHOWN: usize = 480;
 
-/// Explains bytes as a lenient league takes them: what it can make out is no error but a deviation,
-/// and the first finding says what it is taken for. Without a dialect it is found out.
+/// Explains bytes as a lenient league reads them: a repairable message is a deviation, not an
+/// error, and the first finding says how it is read. Without a dialect it is recognised.
 pub fn explain_leniently(bytes: &[u8], dialect: Option<Dialect>) -> Vec<Explanation> {
     let reading = Reading::Lenient;
     let lens = Lens { reading, dialect };
@@ -28,10 +28,10 @@ fn softened(raw: &RawValue, lens: Lens) -> Explanation {
     explanation
 }
 
-/// Where the message of a piece of JSON is, and what it was called by.
+/// The message inside a piece of JSON, and the method of its call.
 struct Content<'c> {
     raw: &'c RawValue,
-    /// The way to it, empty if it stands alone.
+    /// The path to it; empty if it stands alone.
     place: &'static str,
     method: String,
 }
@@ -70,14 +70,14 @@ impl<'c> Content<'c> {
     }
 }
 
-/// Turns the errors of an explanation into deviations, if a lenient league makes the message out.
+/// Turns the errors of an explanation into deviations, if a lenient league can repair the message.
 fn soften(raw: &RawValue, lens: Lens, explanation: &mut Explanation) {
     let Ok(members) = split(raw.get()) else {
         return;
     };
     let content = Content::of(raw, &members);
     let place = content.place;
-    // What is wrong with a frame is wrong whatever it holds.
+    // Frame errors stay errors, whatever the frame holds.
     let is_error = |finding: &&mut Finding| finding.severity == Severity::Error;
     let mut errors = explanation.findings.iter_mut().filter(is_error);
     if !errors.all(|finding| finding.path.starts_with(place)) {
@@ -97,10 +97,10 @@ fn soften(raw: &RawValue, lens: Lens, explanation: &mut Explanation) {
     explanation.valid = true;
 }
 
-/// The message that is made out, as it reads by itself.
+/// The repaired message, judged by its content alone.
 ///
-/// A league knows what it has asked for; here nobody does. So a word that is no type must nearly
-/// be one, or the rest of the message must leave one type only.
+/// A league knows its own request; here it is unknown. So an unknown type name must be close to a
+/// known one, or the other fields must leave only one type.
 fn repaired(content: &Content<'_>, lens: Lens, kind: &'static str) -> Option<Explanation> {
     match candidates(content.raw.get(), &content.method)? {
         Candidates::Named(named) => taken_for(named, content, lens, kind).map(|(taken, _)| taken),
@@ -114,7 +114,7 @@ fn repaired(content: &Content<'_>, lens: Lens, kind: &'static str) -> Option<Exp
     }
 }
 
-/// The one reading that is left; the first protocol counts only where the second has none.
+/// The only possible reading; `league.v1` counts only if `league.v2` does not have one.
 fn single(readings: Vec<Explanation>) -> Option<Explanation> {
     let is_old = |taken: &Explanation| taken.dialect == Some(Dialect::V1);
     let (old, new): (Vec<_>, Vec<_>) = readings.into_iter().partition(is_old);
@@ -122,7 +122,7 @@ fn single(readings: Vec<Explanation>) -> Option<Explanation> {
     left.next().filter(|_| left.next().is_none())
 }
 
-/// A message read as one of a type, if it can be.
+/// Reads a message as a given type, if possible.
 fn taken_for(
     name: &'static str,
     content: &Content<'_>,
@@ -142,7 +142,7 @@ fn taken_for(
     taken.valid.then_some((taken, repaired))
 }
 
-/// What it is taken for.
+/// The finding that says how the message is read.
 fn said(taken: &Explanation, path: String) -> Finding {
     let shown = harmless(taken.again.text(), MAX_SHOWN);
     Finding {

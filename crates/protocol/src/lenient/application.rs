@@ -1,4 +1,4 @@
-//! What an agent that wants to be admitted may leave out or write in its own way.
+//! Forgives omissions and unusual spellings in a registration.
 
 use crate::CURRENT_VERSION;
 use crate::fault::Code;
@@ -7,8 +7,8 @@ use crate::id::GameType;
 use crate::lenient::repair::fold;
 use crate::message::AgentMeta;
 
-/// Reads version, game and address as they are meant, and takes one who names no game for a player
-/// of this one.
+/// Corrects version, game and address. An agent that does not name a game is taken to play the game
+/// of this league.
 pub fn application(meta: &mut AgentMeta, game: Option<&GameType>, notes: &mut Notes) {
     if notes.reading == Reading::Strict {
         return;
@@ -41,12 +41,12 @@ pub fn application(meta: &mut AgentMeta, game: Option<&GameType>, notes: &mut No
     }
 }
 
-/// Whether two names of games differ only in how they are written: `EVEN-ODD`, `EvenOdd`.
+/// Whether two game names differ only in spelling: `EVEN-ODD`, `EvenOdd`.
 fn is_same(game: &GameType, said: &GameType) -> bool {
     fold(game.as_str()) == fold(said.as_str())
 }
 
-/// The address that is meant by one that names host and port and no `http://`.
+/// Completes an address of host and port that lacks `http://`.
 fn address(said: &str) -> Option<String> {
     let plain = said.trim();
     if plain.starts_with("http://") && plain != said {
@@ -59,7 +59,7 @@ fn address(said: &str) -> Option<String> {
     (is_host && port.parse::<u16>().is_ok()).then(|| format!("http://{plain}"))
 }
 
-/// The version that is meant by a text that is none: `league.v2`, `v2.1`, `2`.
+/// Converts texts such as `league.v2`, `v2.1` or `2` to a version.
 fn version(said: &str) -> Option<String> {
     let plain = said.trim().to_ascii_lowercase();
     let plain = plain.strip_prefix("league").unwrap_or(&plain);

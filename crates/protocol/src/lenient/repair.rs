@@ -1,8 +1,8 @@
-//! Makes the message that was meant out of what came instead of one.
+//! Repairs malformed input into the message that its sender meant.
 //!
-//! This is tried only after the exact reading has failed, and only by lenient readers. It goes by
-//! the schemas of the messages, not by a list of known mistakes: whatever value can have one place
-//! only is put there, and each step is noted. What could mean two things is left as it is.
+//! Runs only after exact decoding has failed, and only for lenient readers. The repair follows the
+//! message schemas, not a list of known mistakes: a value that fits exactly one place is put there,
+//! and each step is noted. Ambiguous values stay as they are.
 
 mod candidates;
 mod fit;
@@ -27,19 +27,19 @@ pub(crate) use candidates::{Candidates, candidates, tells};
 pub(crate) use names::fold;
 pub use names::meant;
 
-/// The largest message that is repaired, in bytes; what is larger is judged as it is.
+/// The largest message that is repaired, in bytes; larger messages are judged as they are.
 pub const MAX_REPAIRED: usize = 64 * 1024;
 
-/// How often a message is looked over; one that is still not settled then means too many things.
+/// How many passes a repair may take; a message that still changes after them is ambiguous.
 const MOST_PASSES: usize = 8;
 
-/// What a message should be, and what it cannot do without.
+/// The strict schema of a message, and the lenient one with only the required fields.
 struct Schemas {
     strict: Value,
     lenient: Value,
 }
 
-/// The schemas of all messages of all dialects, made once.
+/// The schemas of all messages of all dialects, built once.
 static SCHEMAS: LazyLock<BTreeMap<(Dialect, &str), Schemas>> = LazyLock::new(|| {
     let all = Dialect::ALL.into_iter().flat_map(|dialect| {
         let kinds = types(dialect).iter().copied();
@@ -54,29 +54,29 @@ static SCHEMAS: LazyLock<BTreeMap<(Dialect, &str), Schemas>> = LazyLock::new(|| 
     all.collect()
 });
 
-/// Where a message came from that is not understood, and what it can be.
+/// The context of a message that could not be decoded, and the types that it can have.
 #[derive(Debug, Clone, Copy)]
 pub struct Expected<'e> {
     /// The types that make sense here, the likeliest first.
     pub types: &'e [&'static str],
-    /// What the call was named, if it was a call.
+    /// The method of the call, if it was a call.
     pub method: Option<&'e str>,
     /// The dialect that the sender is known to speak.
     pub dialect: Option<Dialect>,
 }
 
-/// What a message is repaired to.
+/// The outcome of a repair.
 #[derive(Debug)]
 pub enum Repair {
-    /// A message in the words of its dialect.
+    /// A message in the spelling of its dialect.
     Message(Box<RawValue>),
-    /// No message but a complaint, in the sender's own words.
+    /// Not a message but a complaint, in the sender's own words.
     Complaint(String),
 }
 
-/// Looks for the message that is meant by a body, by parameters or by a result.
+/// Looks for the intended message in a body, in parameters or in a result.
 ///
-/// `None` if there is none, or if what is there could mean several things.
+/// `None` if there is no message, or if the content is ambiguous.
 pub fn repair(content: &str, expected: &Expected<'_>, notes: &mut Notes) -> Option<Repair> {
     if notes.reading == Reading::Strict || content.len() > MAX_REPAIRED {
         return None;
@@ -111,7 +111,7 @@ fn rewritten(
     let kind = kind(&mut message, expected, notes)?;
     let dialect = settle(dialect, kind, expected, &message);
     let Schemas { strict, lenient } = SCHEMAS.get(&(dialect, kind))?;
-    // What was put into its place no longer stands in the way of others.
+    // A value that was put into its place no longer competes for other places.
     let mut passes = 0..MOST_PASSES;
     while fit::fit(strict, lenient, &mut message, notes) {
         passes.next()?;
@@ -124,18 +124,18 @@ fn rewritten(
     to_raw_value(&message).ok()
 }
 
-/// What says by its name that an invitation is accepted.
+/// The type whose name alone accepts an invitation.
 const JOIN_ACK: &str = "GAME_JOIN_ACK";
 
-/// Whether a message says by its name alone that an invitation is accepted; one that leaves
-/// something open may leave that open too.
+/// Whether the type name alone accepts the invitation. A message with other gaps may have left the
+/// acceptance open as well.
 fn acknowledges(message: &Map<String, Value>) -> bool {
     let named = message.get("message_type").and_then(Value::as_str);
     let is_whole = !message.values().any(inside::is_empty);
     named == Some(JOIN_ACK) && !message.contains_key("accept") && is_whole
 }
 
-/// Whoever acknowledges joining by the right name, and says nothing else, joins.
+/// Accepts the invitation if the message has the right type and says nothing else.
 fn join(message: &mut Map<String, Value>, notes: &mut Notes) {
     let at = Path::root("000 §4.4.2");
     let at = at.member("accept", false);
@@ -144,7 +144,7 @@ fn join(message: &mut Map<String, Value>, notes: &mut Notes) {
     message.insert("accept".into(), true.into());
 }
 
-/// Writes the name of the protocol as it should be, if it is this one: another stays as it is.
+/// Corrects the spelling of the protocol name; the name of another protocol stays as it is.
 fn protocol(dialect: Dialect, message: &mut Map<String, Value>, notes: &mut Notes) {
     let right = dialect.protocol();
     let named = message.get("protocol").and_then(Value::as_str);
@@ -152,7 +152,7 @@ fn protocol(dialect: Dialect, message: &mut Map<String, Value>, notes: &mut Note
         return;
     };
     let (folded, own) = (names::fold(said), names::fold(right));
-    // `league.v2`, `LEAGUE-V2`, `v2` and `league.v2.1` are one protocol.
+    // `league.v2`, `LEAGUE-V2`, `v2` and `league.v2.1` all name the same protocol.
     let same = folded.starts_with(&own) || own.ends_with(&folded) && folded.starts_with('v');
     if same {
         let detail = format!("found `{}`; send `{right}`", excerpt(said));
@@ -161,7 +161,7 @@ fn protocol(dialect: Dialect, message: &mut Map<String, Value>, notes: &mut Note
     }
 }
 
-/// The type that is meant, put where it belongs.
+/// Finds the intended type and puts it where it belongs.
 fn kind(
     message: &mut Map<String, Value>,
     expected: &Expected<'_>,
@@ -169,7 +169,7 @@ fn kind(
 ) -> Option<&'static str> {
     let named = names::take_type(message);
     let said = named.as_ref().map(|(_, said)| said.as_str());
-    // Whoever names a type that there is means that one, also where it makes no sense.
+    // An existing type is taken at its word, even where it makes no sense.
     if said.is_some_and(|said| names::is_type(said) && names::meant(said, expected.types).is_none())
     {
         return None;
@@ -209,7 +209,7 @@ fn notes_missing(notes: &mut Notes, detail: String) {
     notes.forgive(Code::MissingField, &at, "a message type", detail);
 }
 
-/// The dialect that a message claims, by whatever word.
+/// The dialect that a message claims, in any spelling.
 fn dialect(message: &Map<String, Value>) -> Dialect {
     let protocol = message.get("protocol").and_then(Value::as_str);
     match protocol.is_some_and(|protocol| protocol.to_ascii_lowercase().contains("v1")) {
@@ -218,7 +218,7 @@ fn dialect(message: &Map<String, Value>) -> Dialect {
     }
 }
 
-/// A dialect that has the type, and the spelling of it that fits best.
+/// Chooses a dialect that has the type, in the spelling that fits best.
 fn settle(
     dialect: Dialect,
     kind: &str,
@@ -239,7 +239,7 @@ fn settle(
     members.map_or(dialect, |members| recognise(kind, &members))
 }
 
-/// Notes something that is forgiven at a place of a message.
+/// Notes a forgiven departure at a place in a message.
 fn forgive(notes: &mut Notes, place: &str, expected: &str, detail: String) {
     let root = Path::root("ruling 13");
     match place {

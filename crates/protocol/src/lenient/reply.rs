@@ -1,4 +1,4 @@
-//! Where the message is in what a peer answered, and which framing is forgiven.
+//! Locates the message in a peer's reply, and decides which framing faults are forgiven.
 
 use std::borrow::Cow;
 
@@ -9,17 +9,17 @@ use crate::finding::{Notes, Path, Reading, excerpt};
 use crate::rpc::members::{Kind, Members, MembersError, split, text};
 use crate::rpc::{self, Era, Id, Opened, PeerError, ReplyFault};
 
-/// Finds the message in a reply to a call of ours.
+/// Finds the message in the reply to our call.
 ///
-/// Forgiven are, each noted:
+/// These faults are forgiven, and each is noted:
 ///
 /// - a message without the JSON-RPC frame around it, as the main document's sample player sends it;
 /// - `error: null` beside a result, which some libraries always write;
 /// - a wrong or missing `id`, since a reply travels on the connection opened for this one call;
 /// - a wrong or missing `jsonrpc`.
 ///
-/// An agent that answers by MCP has its message in `structuredContent` or in the first text; that
-/// is no departure. A `method` is not forgiven: it makes a request of the reply.
+/// An MCP agent puts its message into `structuredContent` or into the first text; that is not a
+/// departure. A `method` is not forgiven, because it turns the reply into a request.
 pub fn reply<'a>(body: &'a [u8], id: u64, notes: &mut Notes) -> Option<Cow<'a, RawValue>> {
     let members = match opened(body) {
         Ok(members) => members,
@@ -69,13 +69,14 @@ fn opened(body: &[u8]) -> Result<Members<'_>, ReplyFault> {
     }
 }
 
-/// Reads a response, forgiving what leaves its meaning certain; `None` if it has none.
+/// Reads a response and forgives faults that leave its meaning certain; `None` if the meaning is
+/// not certain.
 pub(crate) fn response<'a>(
     members: &Members<'a>,
     asked: Option<u64>,
     notes: &mut Notes,
 ) -> Option<Result<&'a RawValue, PeerError<'a>>> {
-    /// `jsonrpc`, `id` and `error` can be mended, each once.
+    /// `jsonrpc`, `id` and `error` can each be mended once.
     const MENDS: usize = 3;
     let mut mended = members.clone();
     for _ in 0..=MENDS {
@@ -96,7 +97,7 @@ pub(crate) fn response<'a>(
     None
 }
 
-/// The members without the fault, if the meaning is certain without it.
+/// The members without the fault, if the meaning stays certain.
 fn mend<'a>(members: &Members<'a>, fault: &ReplyFault) -> Option<Members<'a>> {
     let null_error = || members.get("error").map(Kind::of) == Some(Kind::Null);
     let (name, right) = match fault {
@@ -116,7 +117,7 @@ fn mend<'a>(members: &Members<'a>, fault: &ReplyFault) -> Option<Members<'a>> {
     Some(mended.into())
 }
 
-/// An id that can be read and is another call's.
+/// Notes a readable id that belongs to another call.
 fn compare_ids(members: &Members<'_>, asked: Option<u64>, notes: &mut Notes) {
     let id = members
         .get("id")
@@ -142,7 +143,7 @@ fn refuse(fault: &ReplyFault, notes: &mut Notes) {
     });
 }
 
-/// Tells a fault with its place, its cause and what to do.
+/// Reports a fault with its place, its cause and the remedy.
 fn at_fault(fault: &ReplyFault, tell: impl FnOnce(&Path<'_>, String)) {
     let root = Path::root(CLAUSE);
     let detail = format!("{}; {}", cause(fault), remedy(fault));
@@ -208,12 +209,12 @@ impl<'a> Found<'a> {
         is_message(raw).then_some(Self { place, message })
     }
 
-    /// The message as the first text of an answer by MCP.
+    /// The message in the first text of an MCP result.
     fn quoted(content: &'a RawValue) -> Option<Self> {
         let parts: Vec<&RawValue> = serde_json::from_str(content.get()).ok()?;
         let part = split(parts.first()?.get()).ok()?;
         let quoted = text(part.get("text")?)?;
-        // The text is a body of its own, with the same bounds.
+        // The text is parsed as a separate body, with the same bounds.
         rpc::open(quoted.as_bytes()).ok()?;
         let message = RawValue::from_string(quoted.trim().to_owned()).ok()?;
         is_message(&message).then_some(Self {

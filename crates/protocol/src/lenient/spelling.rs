@@ -1,13 +1,13 @@
-//! What a misspelled name was meant to be. A reader tells it; only what repairs a message acts on it,
-//! and only where a value of the right kind has no other place.
+//! Suggests the intended name for a misspelled one. Decoders only report the suggestion; the repair
+//! acts on it, and only where a value of the right kind does not fit elsewhere.
 
-/// How many letters may be wrong in a name that is still recognised.
+/// How many letters may be wrong in a recognised name.
 const MOST_WRONG: usize = 2;
 
-/// The longest name that is compared; no name of the protocol is longer.
+/// The longest name that is compared; the protocol does not have longer names.
 const LONGEST: usize = 64;
 
-/// The name among those that are missing which an unknown one was meant to be.
+/// The missing field that an unknown field was meant to be.
 pub(super) fn meant<'n>(
     unknown: &str,
     missing: impl Iterator<Item = &'n str> + Clone,
@@ -15,26 +15,25 @@ pub(super) fn meant<'n>(
     let mut known = missing
         .clone()
         .filter(|name| synonyms(name).any(|word| word == unknown));
-    // A word that may stand for two names that are missing stands for neither.
+    // A synonym of two missing fields is ambiguous, so it matches neither.
     let synonym = known.next().filter(|_| known.next().is_none());
     synonym.or_else(|| nearest(unknown, missing))
 }
 
-/// The known name that differs least from an unknown one, if it differs little.
+/// The known name nearest to an unknown one, if they differ little.
 pub(crate) fn nearest<'n>(unknown: &str, known: impl Iterator<Item = &'n str>) -> Option<&'n str> {
     let near = known.filter_map(|name| Some((wrong(unknown, name)?, name)));
     near.min_by_key(|(wrong, _)| *wrong).map(|(_, name)| name)
 }
 
-/// How many letters are wrong in a name that is meant to be a known one; nothing if too many are.
+/// How many letters of a misspelled name are wrong; `None` if too many are.
 pub(super) fn wrong(unknown: &str, known: &str) -> Option<usize> {
-    // In a short name two wrong letters make another word.
+    // In a short name two wrong letters make a different word.
     let little = |wrong: &usize| *wrong <= MOST_WRONG && wrong * 2 < known.len();
     distance(unknown, known).filter(little)
 }
 
-/// How many letters must be put in, left out or changed to make one name the other; nothing for
-/// names whose lengths alone say that it is too many.
+/// The edit distance of two names; `None` if their lengths alone differ too much.
 fn distance(one: &str, other: &str) -> Option<usize> {
     let comparable = one.len() <= LONGEST && one.len().abs_diff(other.len()) <= MOST_WRONG;
     if !comparable {
@@ -54,14 +53,14 @@ fn distance(one: &str, other: &str) -> Option<usize> {
     row.last().copied()
 }
 
-/// Names that people use for a field, beside other ways to write it.
+/// Common synonyms of a field, besides other spellings of its name.
 pub(super) fn synonyms(field: &str) -> impl Iterator<Item = &'static str> {
     let lines = SYNONYMS.lines().filter_map(|line| line.split_once(": "));
     let own = lines.filter(move |(name, _)| *name == field);
     own.flat_map(|(_, words)| words.split(' '))
 }
 
-/// A field, and the words that people use for it.
+/// Each line has a field and its common synonyms.
 const SYNONYMS: &str = "
 display_name: name player_name agent_name referee_name bot_name team_name nickname username
 contact_endpoint: endpoint endpoint_url url address callback callback_url contact contact_url

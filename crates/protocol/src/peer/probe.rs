@@ -1,7 +1,7 @@
-//! Finds out how a peer takes calls: three questions at most, and then which tools it has.
+//! Finds out how a peer takes calls, with at most three questions, and then lists its tools.
 //!
-//! The verdict goes by the shape of the reply, never by a status or by one code: servers refuse
-//! unknown methods in many ways. No question shows a token.
+//! The result depends on the shape of the reply, never on a status or a single code: servers refuse
+//! unknown methods in many ways. The questions never contain a token.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,23 +16,23 @@ use super::{
 };
 use crate::rpc::members::{split, text};
 
-/// The codes that only a server without a handshake answers with.
+/// Error codes that only a server without a handshake uses.
 const MODERN_CODES: [i64; 3] = [-32_020, -32_021, -32_022];
 
-/// What to do next.
+/// The next step of a probe.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ProbeStep {
-    /// Send this, and tell what comes back.
+    /// Send this, and report the reply.
     Ask(PeerRequest),
     /// The probe is over.
     Found(PeerProfile),
 }
 
-/// A conversation with a peer about how it takes calls.
+/// A series of questions that finds out how a peer takes calls.
 #[derive(Debug, Clone)]
 pub struct Probe {
     stage: Stage,
-    /// The id of the question that is open.
+    /// The id of the open question.
     asked: u64,
     heard: bool,
 }
@@ -51,7 +51,7 @@ enum Stage {
 }
 
 impl Probe {
-    /// Begins; `id` is for the first question.
+    /// Starts a probe; `id` is for the first question.
     pub fn begin(id: u64) -> (Self, ProbeStep) {
         let mut probe = Self {
             stage: Stage::Discover,
@@ -62,7 +62,7 @@ impl Probe {
         (probe, step)
     }
 
-    /// Begins again with a peer that has forgotten its session.
+    /// Starts again with a peer that has lost its session.
     pub fn renew(id: u64) -> (Self, ProbeStep) {
         let mut probe = Self {
             stage: Stage::Initialize,
@@ -73,7 +73,7 @@ impl Probe {
         (probe, step)
     }
 
-    /// Takes what came back, or that nothing did; `id` is for the next question.
+    /// Takes the reply, or `None` if there was none; `id` is for the next question.
     pub fn hear(&mut self, reply: Option<&HttpReply<'_>>, id: u64) -> ProbeStep {
         self.heard |= reply.is_some();
         match std::mem::replace(&mut self.stage, Stage::Done) {
@@ -92,7 +92,7 @@ impl Probe {
                 }
                 None => self.found(None, None),
             },
-            // Nothing is owed to an announcement, so the reply to it does not matter.
+            // An announcement does not get an answer, so the reply does not matter.
             Stage::Announce(session) => self.list(session, id),
             Stage::List {
                 session,
@@ -142,7 +142,7 @@ impl Probe {
         self.asked = id;
         match request {
             Some(request) => ProbeStep::Ask(request),
-            // An id beyond what a peer could count to: there is nothing left to ask.
+            // The id is beyond what a peer could count to, so nothing more can be asked.
             None => self.found(None, None),
         }
     }
@@ -157,7 +157,7 @@ impl Probe {
     }
 }
 
-/// The revision without a handshake that a peer speaks, if it speaks one.
+/// The handshake-free revision that a peer speaks, if any.
 fn modern(reply: &HttpReply<'_>, id: u64) -> Option<Session> {
     let version = match read(reply, id) {
         Ok(result) => newest(&member(&result, "supportedVersions")?)?,
@@ -171,7 +171,7 @@ fn modern(reply: &HttpReply<'_>, id: u64) -> Option<Session> {
     })
 }
 
-/// Ours if it is among them, else the newest without a handshake; revisions are dates.
+/// Our revision if the peer has it, else the newest without a handshake; revisions are dates.
 fn newest(versions: &Value) -> Option<String> {
     let versions = versions.as_array()?.iter().filter_map(Value::as_str);
     let modern = versions.filter(|version| *version >= MODERN);
@@ -201,26 +201,26 @@ fn member(result: &RawValue, name: &str) -> Option<Value> {
 
 /// The most tools of a peer that are kept.
 pub const MAX_TOOLS: usize = 256;
-/// The most pages of a list that are asked for.
+/// The most pages of a tool list that are requested.
 pub const MAX_PAGES: usize = 16;
-/// The largest schema of a tool that is read, in bytes; a tool with a larger one is sent all.
+/// The largest tool schema that is read, in bytes; a tool with a larger one gets all fields.
 pub const MAX_SCHEMA: usize = 64 * 1024;
 /// The longest name of a tool, in bytes.
 const MAX_TOOL_NAME: usize = 128;
 
-/// Two names of the tool that asks for a move: the one of Even/Odd, and the one of every game.
+/// The names of the tool that asks for a move: for Even/Odd, and for all games.
 const MOVES: [&str; 2] = ["choose_parity", "choose_move"];
 
 /// The tools that a peer lists.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ToolList {
     inputs: BTreeMap<String, Inputs>,
-    /// A digest of each tool, so that a change is noticed.
+    /// A digest of each tool, to detect changes.
     digests: BTreeMap<String, [u8; 32]>,
 }
 
 impl ToolList {
-    /// Adds a page of the list; gives where the next one begins, or nothing if it is no list.
+    /// Adds a page of the list; returns the next cursor, or `None` if the page is not a list.
     pub(crate) fn add(&mut self, page: &RawValue) -> Option<Option<String>> {
         let members = split(page.get()).ok()?;
         let tools: Vec<&RawValue> = serde_json::from_str(members.get("tools")?.get()).ok()?;
@@ -253,7 +253,7 @@ impl ToolList {
         Some(())
     }
 
-    /// The tool that a peer has for ours, under its own name, and what it takes.
+    /// The peer's tool for one of ours, under its own name, and its inputs.
     pub fn offered(&self, tool: &str) -> Option<(&str, &Inputs)> {
         let found = |name: &str| self.inputs.get_key_value(name);
         let (name, inputs) = found(tool).or_else(|| {
@@ -267,7 +267,7 @@ impl ToolList {
         Some((name, inputs))
     }
 
-    /// The names, in order.
+    /// The names, sorted.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.inputs.keys().map(String::as_str)
     }
@@ -282,7 +282,7 @@ impl ToolList {
         self.inputs.is_empty()
     }
 
-    /// Tells one list from another.
+    /// A digest of the whole list, to compare two lists.
     pub fn digest(&self) -> [u8; 32] {
         let mut hash = Sha256::new();
         for (name, digest) in &self.digests {
@@ -293,17 +293,17 @@ impl ToolList {
     }
 }
 
-/// What a tool takes, as far as it matters for a message.
+/// The inputs of a tool, as far as they matter for a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Inputs {
     declared: BTreeSet<String>,
-    /// Whether it takes what it does not declare.
+    /// Whether it accepts undeclared inputs.
     open: bool,
-    /// The one input that takes a whole message.
+    /// The input that takes a whole message.
     whole: Option<Whole>,
 }
 
-/// An input that takes a whole message, and as what.
+/// An input that takes a whole message, and its form.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Whole {
     Object(String),
@@ -318,10 +318,11 @@ impl Whole {
 }
 
 impl Inputs {
-    /// Reads an `inputSchema`; what is no schema declares nothing and takes everything.
+    /// Reads an `inputSchema`; a value that is not a schema declares nothing and accepts
+    /// everything.
     ///
-    /// References are not followed. Some libraries refuse what is not declared without saying so,
-    /// so only a schema that takes more in so many words, or that declares nothing, is sent more.
+    /// References are not followed. Some libraries refuse undeclared inputs without saying so, so
+    /// only a schema that allows them explicitly, or that declares nothing, is sent more.
     pub fn of(schema: &Value) -> Self {
         let properties = schema["properties"].as_object();
         let declared: BTreeSet<String> = properties
@@ -339,10 +340,10 @@ impl Inputs {
         }
     }
 
-    /// The arguments that bring a message to the tool.
+    /// Arranges a message as arguments of the tool.
     pub fn shaped(&self, message: Map<String, Value>) -> Map<String, Value> {
         let own = |whole: &&Whole| !message.contains_key(whole.name());
-        // An input of the name of a field takes that field alone.
+        // An input with the name of a field takes that field alone.
         match self.whole.as_ref().filter(own) {
             Some(Whole::Object(name)) => one(name, Value::Object(message)),
             Some(Whole::Text(name)) => one(name, Value::Object(message).to_string().into()),
@@ -359,7 +360,7 @@ fn one(name: &str, value: Value) -> Map<String, Value> {
     Map::from_iter([(name.to_owned(), value)])
 }
 
-/// The only input that is needed, or the only one there is, if it can take a message.
+/// The only required input, or the only input at all, if it can take a message.
 fn whole(properties: &Map<String, Value>, required: &Value) -> Option<Whole> {
     let needed: Vec<&str> = required
         .as_array()
@@ -383,7 +384,7 @@ fn whole(properties: &Map<String, Value>, required: &Value) -> Option<Whole> {
     }
 }
 
-/// A text that takes a message as JSON is known by its name alone.
+/// A string input that takes a message as JSON is recognised by its name alone.
 fn name_of_all(name: &str) -> bool {
     ["message", "params", "payload", "envelope", "request"].contains(&name)
 }

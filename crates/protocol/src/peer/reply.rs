@@ -1,4 +1,4 @@
-//! Reads what an MCP peer sends back: a result, a refusal, a stream of events, or nothing of use.
+//! Reads an MCP peer's reply: a result, a refusal, a stream of events, or an unusable answer.
 
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -9,13 +9,13 @@ use crate::finding::harmless;
 use crate::rpc::members::{Kind, Members, split, text};
 use crate::rpc::{self, Era, Id, Opened, open};
 
-/// The longest text of a peer that is repeated, in characters.
+/// The longest quote of a peer's text, in characters.
 pub const MAX_QUOTE: usize = 200;
 
-/// What came back.
+/// The reply of a peer.
 #[derive(Debug, Clone, Copy)]
 pub struct HttpReply<'a> {
-    /// The status of HTTP; a transport without one says 200.
+    /// The HTTP status; a transport without one uses 200.
     pub status: u16,
     /// The session that the peer named.
     pub session: Option<&'a str>,
@@ -23,27 +23,27 @@ pub struct HttpReply<'a> {
     pub body: &'a [u8],
 }
 
-/// Why an answer by MCP is of no use.
+/// Why an MCP answer is unusable.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum McpFault {
-    /// HTTP says no, and says nothing else.
+    /// HTTP reports an error, and the body adds nothing.
     #[error("the agent answered with the HTTP status {0}")]
     Status(u16),
-    /// It is no response by JSON-RPC.
+    /// It is not a JSON-RPC response.
     #[error("the agent's reply is not a JSON-RPC response")]
     Unreadable,
-    /// It is an error by JSON-RPC.
+    /// It is a JSON-RPC error.
     #[error("the agent refused with the JSON-RPC error {code}: {message}")]
     Refused {
-        /// Its number.
+        /// The error code.
         code: i64,
         /// The peer's words, cut to a length that fits a sentence.
         message: String,
     },
-    /// The peer wants something first, which nobody gives it.
+    /// The peer asks for input, which the league never gives.
     #[error("the agent answered `{0}` where only `complete` is taken")]
     Incomplete(String),
-    /// The result has not the shape of one.
+    /// The result does not have the required shape.
     #[error("the agent's reply is not a tool result")]
     Shapeless,
 }
@@ -52,7 +52,7 @@ pub enum McpFault {
 ///
 /// # Errors
 ///
-/// Says what came instead.
+/// Returns why there is no result.
 pub fn read(reply: &HttpReply<'_>, id: u64) -> Result<Box<RawValue>, McpFault> {
     let unreadable = || match reply.status {
         200..=299 => McpFault::Unreadable,
@@ -73,7 +73,7 @@ pub fn read(reply: &HttpReply<'_>, id: u64) -> Result<Box<RawValue>, McpFault> {
     }
 }
 
-/// Whether a peer has forgotten its session with us, so that a new handshake is due.
+/// Whether a peer has lost its session with us, so that a new handshake is due.
 pub fn is_expired(profile: &PeerProfile, reply: &HttpReply<'_>) -> bool {
     let session = profile.session.as_ref();
     if !session.is_some_and(|session| session.handshake) {
@@ -90,30 +90,30 @@ pub fn is_expired(profile: &PeerProfile, reply: &HttpReply<'_>) -> bool {
     }
 }
 
-/// A peer's words, cut and without what could deceive a reader.
+/// A peer's words, cut and cleared of characters that could deceive a reader.
 pub(crate) fn quote(text: &str) -> String {
     harmless(text, MAX_QUOTE)
 }
 
-/// What a tool answered.
+/// The result of a tool call.
 #[derive(Debug)]
 pub enum ToolResult {
     /// A JSON object, which may be a message.
     Message(Box<RawValue>),
-    /// Nothing, or words that are no JSON: enough where nothing is owed.
+    /// Nothing, or a text that is not JSON: enough where no message is due.
     Acknowledged,
-    /// The tool failed, in its own words; they are not checked, only cut.
+    /// The tool failed, in its own words, cut but not checked.
     Failed(String),
 }
 
 /// Reads the result of `tools/call`.
 ///
-/// Structured content comes first, then the first text as JSON. Some libraries put what is no
-/// object under `result`, and JSON in a text there; both are taken out.
+/// Structured content comes first, then the first text as JSON. Some libraries put values that are
+/// not objects under `result`, sometimes as JSON in a string; both are unwrapped.
 ///
 /// # Errors
 ///
-/// Says why it is no result of a tool, or not a complete one.
+/// Returns why it is not a complete tool result.
 pub fn tool_result(result: &RawValue) -> Result<ToolResult, McpFault> {
     let members = split(result.get()).map_err(|_| McpFault::Shapeless)?;
     if let Some(kind) = members.get("resultType") {
@@ -146,7 +146,7 @@ fn is_message(object: &RawValue) -> bool {
     split(object.get()).is_ok_and(|members| members.has("message_type"))
 }
 
-/// An object, out of its wrapping if it has one.
+/// An object, unwrapped if necessary.
 fn unwrapped(structured: &RawValue) -> Option<Box<RawValue>> {
     let members = split(structured.get()).ok()?;
     let inner = members.get("result").filter(|_| members.len() == 1);
@@ -171,27 +171,28 @@ fn first_text(members: &Members<'_>) -> Option<String> {
     texts.next()?["text"].as_str().map(str::to_owned)
 }
 
-/// The most events of one answer that are looked at.
+/// The most events of one answer that are read.
 pub const MAX_EVENTS: usize = 1_024;
 
-/// Looks for the answer to a call in a stream of events, each byte once, however it is cut.
+/// Searches a stream of events for the answer to a call; each byte is read once, in chunks of any
+/// size.
 #[derive(Debug)]
 pub struct EventStream {
     id: u64,
     line: Vec<u8>,
-    /// The data of the event that is being read.
+    /// The data of the current event.
     data: Vec<u8>,
     seen: usize,
 }
 
-/// What a stream has come to.
+/// The state of an event stream.
 #[derive(Debug, PartialEq, Eq)]
 pub enum StreamState {
     /// No answer yet.
     Waiting,
-    /// The JSON of the answer; the rest of the stream need not be waited for.
+    /// The JSON of the answer; the rest of the stream can be ignored.
     Answer(Vec<u8>),
-    /// Nothing more will come, or so many events that none of them will be the answer.
+    /// The stream has ended, or had too many events without an answer.
     Exhausted,
 }
 
@@ -206,7 +207,7 @@ impl EventStream {
         }
     }
 
-    /// Takes what came next. How much may come is for the caller to bound.
+    /// Takes the next bytes. The caller bounds their total.
     pub fn hear(&mut self, mut more: &[u8]) -> StreamState {
         while let Some(end) = more.iter().position(|byte| *byte == b'\n') {
             self.line.extend_from_slice(&more[..end]);
@@ -225,7 +226,7 @@ impl EventStream {
         StreamState::Waiting
     }
 
-    /// Takes the end of the stream, which ends its last event too.
+    /// Takes the end of the stream, which also ends its last event.
     pub fn end(&mut self) -> StreamState {
         match self.hear(b"\n\n") {
             StreamState::Waiting => StreamState::Exhausted,
@@ -253,7 +254,7 @@ impl EventStream {
     }
 }
 
-/// Whether a message is a response to this call, or to one whose id could not be read.
+/// Whether a message answers this call, or a call whose id could not be read.
 fn is_answer(data: &[u8], id: u64) -> bool {
     let Ok(Opened::Single(Ok(members))) = open(data) else {
         return false;

@@ -19,16 +19,16 @@ use super::outgoing::{Refusal, RpcError, Status, fail};
 use super::reply::{Response, read_response};
 use crate::finding::excerpt;
 
-/// Checks that a `Content-Type` announces JSON, whatever its parameters.
+/// Checks that a `Content-Type` declares JSON, whatever its parameters.
 ///
-/// An absent header is refused as well: a web page can send a body without one to a stranger's
-/// port, while announcing JSON needs the permission of whoever listens there.
+/// A missing header is refused as well: a web page can post a body without one to any port, while
+/// declaring JSON requires the server's permission.
 ///
 /// # Errors
 ///
 /// Returns the error to answer with, under status 415.
 pub fn check_content_type(header: Option<&str>) -> Result<(), Refusal> {
-    // Almost everybody spells it so; all other spellings are taken apart.
+    // The usual spelling, checked first because it needs no parsing.
     if header == Some("application/json") || header.is_some_and(is_json) {
         return Ok(());
     }
@@ -61,24 +61,24 @@ fn is_name(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(allowed)
 }
 
-/// The rules that a peer frames its messages by.
+/// The framing rules that a peer follows.
 ///
-/// Plain JSON-RPC and the revisions of MCP differ in what an id may be, in whether a body may hold
-/// several messages, and in how an error says that it could not read the id.
+/// Plain JSON-RPC and the MCP revisions differ in the ids they allow, in whether a body may hold
+/// several messages, and in how an error marks an unreadable id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Era {
     /// Plain JSON-RPC 2.0, where the method is the tool.
     Simple,
     /// MCP up to 2025-03-26, or without a version header: batches are served.
     LegacyWithBatch,
-    /// MCP 2025-06-18 and 2025-11-25: batches are gone.
+    /// MCP 2025-06-18 and 2025-11-25: batches are not allowed.
     Legacy,
     /// MCP from 2026-07-28 on: no sessions, no batches, no null ids in either direction.
     Modern,
 }
 
 impl Era {
-    /// Finds the era of an `MCP-Protocol-Version` header, or nothing if no era has that version.
+    /// Finds the era of an `MCP-Protocol-Version` header; `None` if the version is unknown.
     #[must_use]
     pub fn of_version(version: &str) -> Option<Self> {
         match version {
@@ -89,19 +89,19 @@ impl Era {
         }
     }
 
-    /// Tells whether one body may hold several messages.
+    /// Whether one body may hold several messages.
     #[must_use]
     pub fn takes_batches(self) -> bool {
         matches!(self, Self::Simple | Self::LegacyWithBatch)
     }
 
-    /// Tells whether the rules are those of MCP, of whatever revision.
+    /// Whether the era is any revision of MCP.
     #[must_use]
     pub fn is_mcp(self) -> bool {
         self != Self::Simple
     }
 
-    /// Tells whether an error whose request id could not be read says `"id":null`, or has no `id`.
+    /// Whether an error for an unreadable request id has `"id":null`; otherwise it has no `id`.
     #[must_use]
     pub fn writes_null_ids(self) -> bool {
         self != Self::Modern
@@ -116,9 +116,9 @@ pub const MAX_BATCH: usize = 64;
 pub enum Incoming<'a> {
     /// One message.
     Single(Frame<'a>),
-    /// Several messages, each to be served whatever becomes of the others.
+    /// Several messages, each served independently of the others.
     Batch(Vec<Frame<'a>>),
-    /// No message at all.
+    /// Not a message.
     Refused(Refusal),
 }
 
@@ -152,7 +152,7 @@ pub enum Opened<'a> {
 ///
 /// # Errors
 ///
-/// Refuses what is too large, is not JSON, or could not be parsed safely.
+/// Refuses a body that is too large, is not JSON, or could not be parsed safely.
 pub fn open(body: &[u8]) -> Result<Opened<'_>, Broken> {
     let text = body_text(body)?;
     if !text.trim_start_matches(is_space).starts_with('[') {
@@ -175,16 +175,16 @@ pub fn open(body: &[u8]) -> Result<Opened<'_>, Broken> {
 }
 
 impl<'a> Opened<'a> {
-    /// Tells the era from the `MCP-Protocol-Version` header and from what the body holds.
+    /// Determines the era from the `MCP-Protocol-Version` header and from the body.
     ///
-    /// Modern metadata inside is proof of the modern era, whatever the header says. Without header
-    /// and metadata, one method of MCP makes a body the oldest MCP, and all else is plain JSON-RPC.
-    /// `ping` belongs to both, and counts as plain. A version that nobody knows gives nothing.
+    /// Modern metadata in the body proves the modern era, whatever the header says. Without header
+    /// and metadata, one MCP method makes a body the oldest MCP, and everything else is plain
+    /// JSON-RPC. `ping` belongs to both and counts as plain. An unknown version gives `None`.
     #[must_use]
     pub fn era(&self, version: Option<&str>) -> Option<Era> {
         let named = version.map(Era::of_version);
         let mut objects = self.elements().iter().flatten();
-        // A header that says so already saves the look inside.
+        // A modern header makes the search in the body unnecessary.
         if named == Some(Some(Era::Modern)) || objects.clone().any(has_modern_metadata) {
             return Some(Era::Modern);
         }
@@ -239,7 +239,7 @@ fn refused_batch(length: usize, era: Era) -> Option<Refusal> {
     })
 }
 
-/// Lifts a syntax error to the body as a whole; all else concerns one message.
+/// Reports a syntax error for the whole body; all other faults concern one message.
 fn checked(element: Element<'_>) -> Result<Element<'_>, Broken> {
     match element {
         Err(MembersError::Syntax { line, column }) => Err(Broken::NotJson { line, column }),
@@ -262,31 +262,31 @@ fn has_modern_metadata(message: &Members<'_>) -> bool {
     metadata.is_some_and(|metadata| metadata.has(VERSION))
 }
 
-/// Tells whether a member `_meta` can be anywhere in a value, so that most need no splitting: the
-/// name is there letter by letter, or something is escaped.
+/// Whether a value can contain a member `_meta`: its text has the name literally, or an escape.
+/// This saves splitting most values.
 fn may_have_metadata(value: &RawValue) -> bool {
     static NAME: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("_meta"));
     let bytes = value.get().as_bytes();
     NAME.find(bytes).is_some() || memchr(b'\\', bytes).is_some()
 }
 
-/// The longest method name that is taken, in bytes.
+/// The longest method name that is accepted, in bytes.
 pub const MAX_METHOD: usize = 128;
 
 /// One message of a body.
 #[derive(Debug, Clone)]
 pub enum Frame<'a> {
-    /// A request, which is owed exactly one answer.
+    /// A request, which must get exactly one answer.
     Call(Call<'a>),
-    /// A request without an id, which gets no answer whatever comes of it.
+    /// A request without an id, which never gets an answer.
     Notification(Notification<'a>),
-    /// An answer to something that we may have asked.
+    /// An answer to a call that we may have made.
     Response(Response<'a>),
     /// None of these; the error to answer with is inside.
     Malformed(Malformed<'a>),
 }
 
-/// A request that waits for its answer.
+/// A request that expects an answer.
 #[derive(Debug, Clone)]
 pub struct Call<'a> {
     /// The id to answer under.
@@ -297,7 +297,7 @@ pub struct Call<'a> {
     pub params: Params<'a>,
 }
 
-/// A request that waits for nothing.
+/// A request that does not expect an answer.
 #[derive(Debug, Clone)]
 pub struct Notification<'a> {
     /// The method, unescaped.
@@ -306,10 +306,10 @@ pub struct Notification<'a> {
     pub params: Params<'a>,
 }
 
-/// A message that is not one, and the error to answer with.
+/// An invalid message, and the error to answer with.
 #[derive(Debug, Clone)]
 pub struct Malformed<'a> {
-    /// The id, if it could be told with certainty.
+    /// The id, if it is certain.
     pub id: Option<Id<'a>>,
     /// The member at fault; empty for the message as a whole.
     pub place: &'static str,
@@ -331,7 +331,7 @@ impl Malformed<'_> {
     }
 }
 
-/// The parameters of a request; prints only of what kind they are.
+/// The parameters of a request; `Debug` prints only their kind.
 #[derive(Clone, Copy)]
 pub enum Params<'a> {
     /// There are none.
@@ -365,8 +365,8 @@ impl<'a> Params<'a> {
     ///
     /// # Errors
     ///
-    /// Parameters by place are answered with this error. Every tool of the league and every method
-    /// of MCP names its parameters.
+    /// Positional parameters are answered with this error. Every tool of the league and every
+    /// method of MCP names its parameters.
     pub fn named(self) -> Result<Option<&'a RawValue>, RpcError> {
         match self {
             Self::Absent => Ok(None),
@@ -393,7 +393,7 @@ pub(crate) fn frame<'a>(element: Element<'a>, era: Era, in_batch: bool) -> Frame
     read.unwrap_or_else(Frame::Malformed)
 }
 
-/// Tells whether the members are those of a response; a `method` makes anything a request.
+/// Whether the members are those of a response; a `method` makes any message a request.
 fn is_response(members: &Members<'_>) -> bool {
     !members.has("method") && (members.has("result") || members.has("error"))
 }
@@ -412,7 +412,7 @@ fn unreadable<'a>(error: &MembersError) -> Malformed<'a> {
     }
 }
 
-/// Reads a response that was posted to us; modern MCP has no use for one.
+/// Reads a response that was posted to us; modern MCP does not allow one.
 fn posted<'a>(members: &Members<'a>, era: Era) -> Result<Frame<'a>, Malformed<'a>> {
     let refuse = |error| Malformed {
         id: None,
@@ -454,10 +454,10 @@ fn request<'a>(
 }
 
 type Parts<'a> = (Cow<'a, str>, Params<'a>);
-/// What is wrong, and with which member.
+/// The member at fault, and the error.
 type Misplaced = (&'static str, RpcError);
 
-/// Reads everything but the id, in the order in which a person would mend it.
+/// Reads everything but the id, in the order in which a developer would fix the faults.
 fn named_parts<'a>(members: &Members<'a>) -> Result<Parts<'a>, Misplaced> {
     let refused = |place, message: String| Err((place, RpcError::invalid_request(message)));
     if let Some(name) = members.repeated() {
@@ -496,8 +496,8 @@ fn params<'a>(members: &Members<'a>) -> Result<Params<'a>, RpcError> {
     }
 }
 
-/// Turns away the calls that no method may answer; a notification of that kind has no answer at all
-/// and is passed on, to be ignored as any unknown one.
+/// Refuses calls of reserved methods, and `initialize` in an MCP batch. Such a notification cannot
+/// be answered, so it is passed on and ignored like any unknown one.
 fn check_method<'a>(
     parts: Parts<'a>,
     is_call: bool,

@@ -1,4 +1,4 @@
-//! Request ids, kept as the token that was sent, and the calls of a stream that wait under them.
+//! Request ids, kept as the JSON token that was sent, and the ids of a stream's pending calls.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -10,7 +10,7 @@ use super::frame::Era;
 use super::members::Kind;
 use super::outgoing::RpcError;
 
-/// The longest id that is taken, in bytes of its JSON token.
+/// The longest id that is accepted, in bytes of its JSON token.
 pub const MAX_ID: usize = 256;
 
 /// A request's id, spelled as its sender spelled it.
@@ -27,7 +27,7 @@ impl<'a> Id<'a> {
         Id(Cow::Owned(number.to_string()))
     }
 
-    /// Takes a token as an id if the era allows it.
+    /// Accepts a token as an id if the era allows it.
     ///
     /// Plain JSON-RPC takes strings, numbers and null; MCP takes strings and whole numbers.
     ///
@@ -76,9 +76,9 @@ impl fmt::Display for Id<'_> {
     }
 }
 
-/// Tells whether a JSON number is whole, from its digits alone.
+/// Whether a JSON number is whole, judged by its digits alone.
 ///
-/// `1e2` and `15e-1` are `100` and `1.5`; computing either would lose digits of longer ones.
+/// `1e2` is `100` and `15e-1` is `1.5`; computing the value would lose digits of longer numbers.
 fn is_whole(token: &str) -> bool {
     let (mantissa, exponent) = token.split_once(['e', 'E']).unwrap_or((token, "0"));
     let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
@@ -87,7 +87,7 @@ fn is_whole(token: &str) -> bool {
     if significant.is_empty() {
         return true;
     }
-    // The place of the last digit that counts: 0 for ones, -1 for tenths. Both lengths are within
+    // The place of the last significant digit: 0 for ones, -1 for tenths. Both lengths are within
     // `MAX_ID`, so neither cast nor difference can overflow.
     let place = (digits.len() - significant.len()) as i64 - fraction.len() as i64;
     match exponent.parse::<i64>() {
@@ -96,7 +96,7 @@ fn is_whole(token: &str) -> bool {
     }
 }
 
-/// How many calls of one stream may wait at once.
+/// How many calls of one stream may be pending at once.
 pub const MAX_IN_FLIGHT: usize = 1024;
 
 /// The ids of a stream's unanswered calls.
@@ -106,11 +106,11 @@ pub struct InFlight {
 }
 
 impl InFlight {
-    /// Notes a call.
+    /// Registers a call.
     ///
     /// # Errors
     ///
-    /// Returns the error to answer with if the id is in use, or if too many calls wait already.
+    /// Returns the error to answer with if the id is in use, or if too many calls are pending.
     pub fn begin(&mut self, id: &Id<'_>) -> Result<(), RpcError> {
         if self.ids.contains(&key(id)) {
             let message = "`id` is in use by a call that still waits. Send another id.";
@@ -124,13 +124,13 @@ impl InFlight {
         Ok(())
     }
 
-    /// Notes that a call was answered.
+    /// Removes a call that was answered.
     pub fn end(&mut self, id: &Id<'_>) {
         self.ids.remove(&key(id));
     }
 }
 
-/// Spells a string in one way, however it was escaped; numbers stay as they are.
+/// Normalises the escapes of a string id; numbers stay as they are.
 fn key(id: &Id<'_>) -> String {
     match serde_json::from_str::<String>(id.token()) {
         Ok(text) => format!("\"{text}"),

@@ -37,7 +37,7 @@ pub enum Broken {
     /// More than [`MAX_DEPTH`] objects and arrays are open at once.
     #[error("the body nests deeper than {MAX_DEPTH} levels")]
     TooDeep,
-    /// A string escapes half of a surrogate pair, which is no character.
+    /// A string escapes half of a surrogate pair, which is not a character.
     #[error("a string holds a `\\u` escape that is half of a surrogate pair")]
     LoneSurrogate,
     /// The text is not JSON.
@@ -50,7 +50,7 @@ pub enum Broken {
     },
 }
 
-/// Reads a body as trimmed text that is bounded in size and depth and has whole characters only.
+/// Returns the body as trimmed text, bounded in size and depth, without lone surrogates.
 pub(crate) fn body_text(body: &[u8]) -> Result<&str, Broken> {
     if body.len() > MAX_BODY {
         return Err(Broken::TooLarge);
@@ -68,11 +68,11 @@ pub(crate) fn body_text(body: &[u8]) -> Result<&str, Broken> {
     Ok(text)
 }
 
-/// Tells whether a walk could find anything: where nothing is escaped and few things are opened at
-/// all, no string is half a character and nothing is too deep. Most bodies need no walk.
+/// Whether a scan could find a fault. A text without escapes and with few opening brackets can be
+/// neither too deep nor contain a lone surrogate. Most bodies need no scan.
 fn may_be_unsafe(bytes: &[u8]) -> bool {
-    // Counted in single bytes over chunks that cannot overflow one, so that many are counted at
-    // once; no branch in the loop.
+    // Counts in single bytes, over chunks that cannot overflow one, without branches, so that the
+    // compiler can vectorise the loop.
     let mut opened = 0;
     let mut escaped = false;
     for chunk in bytes.chunks(usize::from(u8::MAX)) {
@@ -86,12 +86,12 @@ fn may_be_unsafe(bytes: &[u8]) -> bool {
     escaped || opened > MAX_DEPTH
 }
 
-/// Tells whether JSON treats a character as white space; Unicode knows more kinds than JSON does.
+/// Whether JSON treats a character as white space; Unicode has more white space than JSON.
 pub(crate) fn is_space(character: char) -> bool {
     matches!(character, ' ' | '\t' | '\n' | '\r')
 }
 
-/// Walks the text once, keeping no more than a counter, so that depth costs no stack.
+/// Scans the text once with a single counter, so that depth costs no stack.
 fn scan(bytes: &[u8]) -> Result<(), Broken> {
     let mut depth = 0_usize;
     let mut at = 0;
@@ -110,7 +110,7 @@ fn scan(bytes: &[u8]) -> Result<(), Broken> {
     Ok(())
 }
 
-/// Returns the place after the string whose text starts at `at`.
+/// Returns the position after the string whose text starts at `at`.
 fn skip_string(bytes: &[u8], mut at: usize) -> Result<usize, Broken> {
     while let Some(byte) = bytes.get(at) {
         match byte {
@@ -122,7 +122,7 @@ fn skip_string(bytes: &[u8], mut at: usize) -> Result<usize, Broken> {
     Ok(at)
 }
 
-/// Returns the place after the escape, or after the pair of escapes, that starts at `at`.
+/// Returns the position after the escape, or after the pair of escapes, that starts at `at`.
 fn skip_escape(bytes: &[u8], at: usize) -> Result<usize, Broken> {
     match code_unit(bytes, at) {
         Some(0xD800..=0xDBFF) => match code_unit(bytes, at + 6) {
@@ -135,7 +135,7 @@ fn skip_escape(bytes: &[u8], at: usize) -> Result<usize, Broken> {
     }
 }
 
-/// Reads a `\uXXXX` escape; a malformed one is left for the parser to refuse.
+/// Reads a `\uXXXX` escape; the parser refuses a malformed one.
 fn code_unit(bytes: &[u8], at: usize) -> Option<u16> {
     let digits = bytes.get(at..at + 6)?.strip_prefix(b"\\u")?;
     digits.iter().try_fold(0, |unit: u16, digit| {
@@ -147,7 +147,7 @@ fn code_unit(bytes: &[u8], at: usize) -> Option<u16> {
 /// How many members an object may have.
 pub const MAX_MEMBERS: usize = 256;
 
-/// Up to how many members are compared each with each.
+/// Up to this many members, repeated names are found by comparing each pair.
 const FEW: usize = 16;
 
 /// Why a text could not be split into members.
@@ -179,7 +179,7 @@ pub enum MembersError {
 }
 
 impl MembersError {
-    /// Says that a name is there more than once.
+    /// The error for a repeated name.
     pub(crate) fn repeated(name: &str) -> Self {
         Self::Repeated {
             name: excerpt(name),
@@ -191,7 +191,7 @@ impl MembersError {
 ///
 /// # Errors
 ///
-/// Refuses what is not an object, has too many members, or names one twice.
+/// Refuses a text that is not an object, has too many members, or repeats a name.
 pub fn members(raw: &str) -> Result<Members<'_>, MembersError> {
     let members = split(raw)?;
     match members.repeated() {
@@ -200,13 +200,13 @@ pub fn members(raw: &str) -> Result<Members<'_>, MembersError> {
     }
 }
 
-/// Splits an object and keeps every member, repeated names too.
+/// Splits an object and keeps every member, including repeated names.
 ///
-/// This is for a reader that wants the facts before it judges; all others use [`members`].
+/// This is for readers that want the facts before they judge; all others use [`members`].
 ///
 /// # Errors
 ///
-/// Refuses what is not an object or has too many members.
+/// Refuses a text that is not an object or has too many members.
 pub fn split(raw: &str) -> Result<Members<'_>, MembersError> {
     if !raw.trim_start_matches(is_space).starts_with('{') {
         let value: &RawValue = serde_json::from_str(raw).map_err(|error| syntax(&error))?;
@@ -223,7 +223,7 @@ pub fn split(raw: &str) -> Result<Members<'_>, MembersError> {
     })
 }
 
-/// The members of one object, in the order they were written; prints their names and kinds alone.
+/// The members of one object, in the order they were written; `Debug` prints only names and kinds.
 #[derive(Clone, Default)]
 pub struct Members<'a> {
     entries: Vec<(Cow<'a, str>, &'a RawValue)>,
@@ -239,7 +239,7 @@ impl<'a> Members<'a> {
             .map(|(_, value)| *value)
     }
 
-    /// Tells whether there is a member of that name.
+    /// Whether there is a member of that name.
     #[must_use]
     pub fn has(&self, name: &str) -> bool {
         self.get(name).is_some()
@@ -269,7 +269,7 @@ impl<'a> Members<'a> {
             .copied()
     }
 
-    /// Compares each with each, which for few is cheaper than sorting.
+    /// Compares each pair, which is cheaper than sorting for a few members.
     fn repeated_of_few(&self) -> Option<&str> {
         let mut rest = self.entries.as_slice();
         while let Some(((name, _), others)) = rest.split_first() {
@@ -281,7 +281,7 @@ impl<'a> Members<'a> {
         None
     }
 
-    /// Walks through all members.
+    /// Iterates over all members.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = (&str, &'a RawValue)> {
         self.entries
             .iter()
@@ -294,7 +294,7 @@ impl<'a> Members<'a> {
         self.entries.len()
     }
 
-    /// Tells whether there are no members.
+    /// Whether there are no members.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
@@ -343,7 +343,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// Finds the kind of a value, which its first byte tells.
+    /// Determines the kind of a value from its first byte.
     #[must_use]
     pub fn of(value: &RawValue) -> Self {
         match value.get().as_bytes().first() {
@@ -408,10 +408,10 @@ impl<'de> Visitor<'de> for EntriesVisitor {
         formatter.write_str("an object")
     }
 
-    /// Reads to the end even past the bound, so that broken JSON is known as such.
+    /// Reads to the end even past the bound, so that broken JSON is reported as such.
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
         let mut entries = Entries {
-            // As many as a message of the league has, so that the list seldom grows.
+            // Enough for most messages of the league, so that the list seldom grows.
             kept: Vec::with_capacity(FEW),
             count: 0,
         };

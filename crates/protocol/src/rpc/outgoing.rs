@@ -1,4 +1,4 @@
-//! What we send: calls, answers and errors, with members in the order in which 000 prints them.
+//! Outgoing calls, answers and errors, with members in the order in which 000 prints them.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -12,13 +12,13 @@ use super::id::Id;
 use super::members::Broken;
 use crate::finding::excerpt;
 
-/// The largest id of our own: beyond it, peers that count in floating point lose the last digit.
+/// The largest id that we use: peers that store numbers as floating point lose digits beyond it.
 pub const MAX_OWN_ID: u64 = (1 << 53) - 1;
 
-/// Room for an answer of the usual size, in bytes.
+/// The initial capacity for an answer, in bytes.
 const USUAL_ANSWER: usize = 512;
 
-/// Why a message of ours cannot be written.
+/// Why our own message cannot be written.
 #[derive(Debug, Error)]
 pub enum Unwritable {
     /// The id is beyond [`MAX_OWN_ID`].
@@ -34,8 +34,8 @@ pub enum Unwritable {
 
 /// Writes the answer to a call.
 ///
-/// A result that has no JSON form is answered as an internal error, for a call is always answered.
-/// MCP wants an object here, plain JSON-RPC takes anything: the caller knows which it answers.
+/// A result that does not have a JSON form becomes an internal error, because each call must be
+/// answered. MCP requires an object here, plain JSON-RPC accepts any value: the caller knows which.
 #[must_use]
 pub fn respond<T: Serialize + ?Sized>(id: &Id<'_>, result: &T) -> Vec<u8> {
     let mut body = Vec::with_capacity(USUAL_ANSWER);
@@ -60,7 +60,7 @@ pub fn fail(id: Option<&Id<'_>>, error: &RpcError, era: Era) -> Vec<u8> {
 ///
 /// # Errors
 ///
-/// Refuses an id beyond [`MAX_OWN_ID`], and parameters that JSON-RPC has no place for.
+/// Refuses an id beyond [`MAX_OWN_ID`], and parameters that JSON-RPC does not allow.
 pub fn request<T: Serialize + ?Sized>(
     id: u64,
     method: &str,
@@ -78,7 +78,7 @@ pub fn request<T: Serialize + ?Sized>(
 ///
 /// # Errors
 ///
-/// Refuses parameters that JSON-RPC has no place for.
+/// Refuses parameters that JSON-RPC does not allow.
 pub fn notify<T: Serialize + ?Sized>(
     method: &str,
     params: Option<&T>,
@@ -88,7 +88,7 @@ pub fn notify<T: Serialize + ?Sized>(
     Ok(text.into_bytes())
 }
 
-/// Joins the answers to a batch; if all of it were notifications, there is nothing to send.
+/// Joins the answers to a batch; `None` if the batch held only notifications.
 #[must_use]
 pub fn batch(answers: &[Vec<u8>]) -> Option<Vec<u8>> {
     if answers.is_empty() {
@@ -131,7 +131,7 @@ fn error_object(error: &RpcError) -> String {
     format!("{{\"code\":{code},\"message\":{}{data}}}", quoted(message))
 }
 
-/// Quotes a text as JSON does.
+/// Quotes a text as a JSON string.
 #[expect(
     clippy::unwrap_used,
     reason = "every text has a JSON form, and memory does not refuse it"
@@ -142,19 +142,19 @@ fn quoted(text: &str) -> String {
 
 /// A JSON-RPC error that we answer with.
 ///
-/// The message tells a person at the other end what was wrong and what to send instead. It never
-/// holds a path, a secret or the text of an internal failure.
+/// The message tells the peer's developer what was wrong and what to send instead. It never holds a
+/// path, a secret or the text of an internal failure.
 #[derive(Clone)]
 pub struct RpcError {
-    /// The number that programs look at.
+    /// The error code, for programs.
     pub code: i64,
-    /// The sentence that people look at.
+    /// The explanation, for people.
     pub message: Cow<'static, str>,
-    /// More, in a form that the code calls for.
+    /// Further data, in the form that the code defines.
     pub data: Option<Box<RawValue>>,
 }
 
-/// Shows that there is more, and not what: it may repeat what somebody sent.
+/// Shows only whether there is `data`, because it may repeat what a peer sent.
 impl fmt::Debug for RpcError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("RpcError")
@@ -174,7 +174,7 @@ impl RpcError {
     pub const METHOD_NOT_FOUND: i64 = -32601;
     /// The parameters do not fit the method.
     pub const INVALID_PARAMS: i64 = -32602;
-    /// The fault is ours.
+    /// The server failed.
     pub const INTERNAL_ERROR: i64 = -32603;
 
     /// Makes an error of any code, without `data`.
@@ -186,17 +186,17 @@ impl RpcError {
         }
     }
 
-    /// Says that the body could not be parsed.
+    /// The body could not be parsed.
     pub fn parse_error(message: impl Into<Cow<'static, str>>) -> Self {
         Self::new(Self::PARSE_ERROR, message)
     }
 
-    /// Says that the JSON is not a request.
+    /// The JSON is not a request.
     pub fn invalid_request(message: impl Into<Cow<'static, str>>) -> Self {
         Self::new(Self::INVALID_REQUEST, message)
     }
 
-    /// Says that nobody here answers to that method.
+    /// The method does not exist here.
     #[must_use]
     pub fn method_not_found(method: &str) -> Self {
         let method = excerpt(method);
@@ -206,19 +206,19 @@ impl RpcError {
         )
     }
 
-    /// Says that the parameters do not fit the method.
+    /// The parameters do not fit the method.
     pub fn invalid_params(message: impl Into<Cow<'static, str>>) -> Self {
         Self::new(Self::INVALID_PARAMS, message)
     }
 
-    /// Says that the fault is ours, and nothing more.
+    /// The server failed; the error gives no details.
     #[must_use]
     pub fn internal_error() -> Self {
         let message = "The request was understood but could not be served. Try again later.";
         Self::new(Self::INTERNAL_ERROR, message)
     }
 
-    /// Says that a response was posted where none was asked for.
+    /// A response was posted that we did not ask for.
     #[must_use]
     pub fn unasked_response() -> Self {
         let message = "This is a response, and nothing was asked. Send a request with a `method`.";
@@ -248,7 +248,7 @@ impl RpcError {
     }
 }
 
-/// A whole body turned away: nothing in it was read as a message, so no id is known.
+/// A body refused as a whole: none of it was read as a message, so the id is not known.
 #[derive(Debug, Clone)]
 pub struct Refusal {
     /// The error to answer with.
@@ -305,7 +305,7 @@ fn remedy(broken: Broken) -> &'static str {
 pub enum Status {
     /// 200: the body is the answer.
     Ok,
-    /// 202: taken in, and there is nothing to say.
+    /// 202: accepted, and there is nothing to answer.
     Accepted,
     /// 400: the body holds the error.
     BadRequest,
@@ -313,7 +313,7 @@ pub enum Status {
     NotFound,
     /// 413: the body is over the bound.
     PayloadTooLarge,
-    /// 415: the body is not announced as JSON.
+    /// 415: the body is not declared as JSON.
     UnsupportedMediaType,
 }
 
@@ -331,7 +331,7 @@ impl Status {
         }
     }
 
-    /// Suggests the status of a served message or batch by whether there is anything to answer.
+    /// Suggests the status of a served message or batch: `Accepted` if there is nothing to answer.
     #[must_use]
     pub fn of_answer(answer: Option<&[u8]>) -> Self {
         if answer.is_some() {

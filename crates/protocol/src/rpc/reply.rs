@@ -1,7 +1,7 @@
-//! What a peer answers, read by the letter.
+//! Reads a peer's answer strictly.
 //!
-//! The first fault is reported and nothing is excused. A reader that excuses some can take the facts
-//! from [`open`](super::open()) and put [`read_error`] to use on what it finds.
+//! The first fault is reported and nothing is forgiven. A lenient reader can take the facts from
+//! [`open`](super::open()) and apply [`read_error`] to them.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -14,14 +14,14 @@ use super::id::Id;
 use super::members::{Broken, Kind, Members, MembersError, members, text};
 use crate::finding::excerpt;
 
-/// Reads the answer to a call of ours: the result, or the peer's error.
+/// Reads the answer to our call: the result, or the peer's error.
 ///
-/// An error that names no id is taken too, in the era's way of saying that the id could not be read:
-/// the exchange it came in says whose answer it is.
+/// An error without an id is accepted too, in the form in which the era marks an unreadable id: the
+/// exchange shows which call it answers.
 ///
 /// # Errors
 ///
-/// Returns the first fault that keeps the body from being an answer to that call.
+/// Returns the first fault because of which the body is not an answer to that call.
 pub fn read_reply(
     body: &[u8],
     expected: u64,
@@ -41,10 +41,10 @@ pub fn read_reply(
     }
 }
 
-/// An answer, not yet compared with what was asked.
+/// An answer, not yet compared with the call.
 #[derive(Clone)]
 pub struct Response<'a> {
-    /// The id of the call it answers; only an error may leave it open.
+    /// The id of the call it answers; only an error may omit it.
     pub id: Option<Id<'a>>,
     /// The result, or the peer's error.
     pub outcome: Result<&'a RawValue, PeerError<'a>>,
@@ -53,15 +53,15 @@ pub struct Response<'a> {
 /// An error that a peer answered with.
 #[derive(Clone)]
 pub struct PeerError<'a> {
-    /// The number that says what kind of error it is.
+    /// The error code.
     pub code: i64,
-    /// The peer's own words, which nobody has checked.
+    /// The peer's own words, unchecked.
     pub message: Cow<'a, str>,
-    /// More, in a form that the code calls for.
+    /// Further data, in the form that the code defines.
     pub data: Option<&'a RawValue>,
 }
 
-/// Shows nothing that the peer wrote: a result or an error may hold a token.
+/// Hides everything that the peer wrote: a result or an error may hold a token.
 impl fmt::Debug for Response<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let outcome = self.outcome.as_ref().map(|_| format_args!("…"));
@@ -72,7 +72,7 @@ impl fmt::Debug for Response<'_> {
     }
 }
 
-/// Shows the code alone: the words are the peer's, and so is the rest.
+/// Shows only the code, because the peer wrote everything else.
 impl fmt::Debug for PeerError<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let code = self.code;
@@ -80,7 +80,7 @@ impl fmt::Debug for PeerError<'_> {
     }
 }
 
-/// Why something is not the answer that was waited for.
+/// Why a body is not the expected answer.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum ReplyFault {
     /// The body is not JSON within our bounds.
@@ -92,7 +92,7 @@ pub enum ReplyFault {
         /// The kind that was found.
         found: Kind,
     },
-    /// The reply, or the error in it, cannot be split into members that each mean one thing.
+    /// The reply, or the error in it, cannot be split into members without repeated names.
     #[error(transparent)]
     Members(MembersError),
     /// There is no `jsonrpc`, or it is not `"2.0"`.
@@ -104,10 +104,10 @@ pub enum ReplyFault {
     /// There is no `id` where there must be one.
     #[error("`id` is missing")]
     IdMissing,
-    /// The `id` is of a kind that this era does not answer with.
+    /// The `id` is of a kind that this era does not use in answers.
     #[error("`id` is not of a kind that a response may have")]
     IdKind,
-    /// The `id` is another call's.
+    /// The `id` belongs to another call.
     #[error("`id` is `{found}`, not `{expected}`")]
     WrongId {
         /// The id that was sent.
@@ -121,7 +121,7 @@ pub enum ReplyFault {
     /// There is neither a `result` nor an `error`.
     #[error("there is neither `result` nor `error`")]
     Neither,
-    /// The `result` is not an object, as MCP wants it.
+    /// The `result` is not an object, as MCP requires.
     #[error("`result` is {found}, not an object")]
     Result {
         /// The kind that was found.
@@ -173,7 +173,7 @@ impl From<MembersError> for ReplyFault {
 ///
 /// # Errors
 ///
-/// Returns the first fault that keeps them from being one.
+/// Returns the first fault because of which they are not a response.
 pub fn read_response<'a>(members: &Members<'a>, era: Era) -> Result<Response<'a>, ReplyFault> {
     if let Some(name) = members.repeated() {
         return Err(MembersError::repeated(name).into());
@@ -200,7 +200,7 @@ pub fn read_response<'a>(members: &Members<'a>, era: Era) -> Result<Response<'a>
 ///
 /// # Errors
 ///
-/// Refuses one without an integer `code` and a `message`, and one that says a thing twice.
+/// Refuses an error without an integer `code` and a `message`, and one with repeated members.
 pub fn read_error(error: &RawValue) -> Result<PeerError<'_>, ReplyFault> {
     let found = Kind::of(error);
     if found != Kind::Object {
@@ -233,9 +233,9 @@ fn checked_result(result: &RawValue, era: Era) -> Result<&RawValue, ReplyFault> 
     }
 }
 
-/// Reads a response's id: none of ours is null, so null only says that ours could not be read.
+/// Reads a response's id. Our ids are never null, so null means that the peer could not read ours.
 ///
-/// MCP lets such an error leave the id out since 2025-11-25, and modern MCP knows no null.
+/// MCP lets such an error omit the id since 2025-11-25, and modern MCP does not allow null.
 fn response_id<'a>(
     members: &Members<'a>,
     era: Era,

@@ -1,7 +1,7 @@
-//! Incoming calls: from a framed call to the message or the arguments in it.
+//! Incoming calls: from a framed call to its message or arguments.
 //!
-//! The exact reading comes first. Only if it fails, and only for a lenient receiver, the call is
-//! taken for what it must mean; what is repaired inside a message is decided in `lenient`.
+//! The exact reading comes first. If it fails, a lenient receiver guesses the meaning of the call;
+//! `lenient` decides what is repaired inside a message.
 
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
@@ -20,18 +20,18 @@ use crate::time::Timestamp;
 use crate::token::AuthToken;
 use crate::tools::{ToolArguments, ToolEntry};
 
-/// What a call asks for.
+/// The content of a call.
 #[derive(Debug)]
 pub enum Inbound {
-    /// To answer a message.
+    /// A message to answer.
     Message(Box<Received>),
-    /// To answer a message that cannot be understood: with its error, or with an acknowledgement.
+    /// An undecodable message, to answer with its error or with an acknowledgement.
     Unread(Box<Unread>),
-    /// To run a tool that takes no message.
+    /// Arguments for a tool that does not take a message.
     Arguments(ToolArguments),
-    /// Nothing: news that was not understood, and is acknowledged all the same.
+    /// News that was not understood, and is acknowledged all the same.
     Acknowledged,
-    /// Nothing that can be answered but by this error.
+    /// A call that can only be answered with this error.
     Error(RpcError),
 }
 
@@ -78,7 +78,7 @@ pub fn receive(call: &Call<'_>, context: &Context<'_>) -> Inbound {
     by_meaning(call, tool, is_known, refusal, context)
 }
 
-/// Reads a call by what it must mean, or refuses it.
+/// Reads a call by its probable meaning, or refuses it.
 fn by_meaning(
     call: &Call<'_>,
     tool: Option<&'static ToolEntry>,
@@ -100,7 +100,7 @@ fn by_meaning(
                 .extend(note("method", "the name of a tool", &detail));
         }
         let read = repaired.read(context);
-        // A method that does not exist is forgiven only where all the rest is clear.
+        // An unknown method is forgiven only if everything else is clear.
         if is_known || read.is_ok() {
             return read
                 .or_else(|unread| repaired.read_again(context).ok_or(unread))
@@ -118,9 +118,9 @@ fn by_meaning(
     Inbound::Error(refusal)
 }
 
-/// Reads a body that is a message without a frame; `None` if it is not certain what it means.
+/// Reads a body that is a message without a frame; `None` if its meaning is not certain.
 ///
-/// A body that names a method is a call gone wrong.
+/// A body that names a method is a malformed call, not a bare message.
 pub fn receive_bare(body: &[u8], context: &Context<'_>) -> Option<Inbound> {
     let body = std::str::from_utf8(body).ok()?;
     let members = split(body).ok()?;
@@ -140,7 +140,7 @@ pub fn receive_bare(body: &[u8], context: &Context<'_>) -> Option<Inbound> {
     )
 }
 
-/// Reads a call through MCP, where the envelope may be left out; `None` if there is no such tool.
+/// Reads an MCP tool call, which may omit the envelope; `None` if the tool does not exist.
 pub fn receive_tool_call(
     tool: &str,
     given: Option<&RawValue>,
@@ -200,15 +200,16 @@ fn arguments(given: Option<&RawValue>, context: &Context<'_>) -> Inbound {
     })
 }
 
-/// A message in its place, and its envelope.
+/// A message, its place and its envelope.
 struct Located<'a> {
     raw: &'a RawValue,
     decoded: Result<Decoded<'a>, Notes>,
 }
 
-/// Finds the message in parameters: they are it, or their `message` or `arguments` is.
+/// Finds the message in the parameters: the parameters themselves, or their `message` or
+/// `arguments`.
 ///
-/// Parameters are split once: reading them as a message tells whether they are one.
+/// Parameters are split once: reading them as a message shows whether they are one.
 fn locate<'a>(
     params: &'a RawValue,
     context: &Context<'_>,
@@ -222,7 +223,7 @@ fn locate<'a>(
         Ok(decoded) if decoded.names_type() => return (Some(whole), None),
         Err(_) if holds_type(params.get()) => return (Some(whole), None),
         Err(_) => {
-            // Members that repeat each other: what they hold is looked for all the same.
+            // Repeated members; the message inside them is looked for all the same.
             let Ok(members) = split(params.get()) else {
                 return (None, None);
             };
@@ -245,9 +246,9 @@ fn inside<'a>(
     }
 }
 
-/// The parameters as a message of a type, with what they leave out of the envelope put in.
+/// The parameters as a message of a type, with missing envelope fields filled in.
 ///
-/// Only what is certain is put in: the sender is not.
+/// Only certain values are filled in; the sender is not.
 fn with_envelope(given: Option<&RawValue>, kind: &str, at: Timestamp) -> Option<Box<RawValue>> {
     let members = split(given.map_or("{}", RawValue::get)).ok()?;
     let certain = [
@@ -278,12 +279,13 @@ struct Content<'t> {
     tool: Option<&'static ToolEntry>,
     method: Option<&'t str>,
     style: Option<CallStyle>,
-    /// What had to be forgiven before the message was read.
+    /// The departure that was forgiven before the message was read.
     forgiven: Option<Finding>,
 }
 
 impl Content<'_> {
-    /// Reads a message as it is, or as it must be meant; if neither works, it is refused as it is.
+    /// Reads a message as it is, or else repaired; if neither works, the refusal is about the
+    /// original.
     fn read_or_repair(
         &self,
         located: Located<'_>,
@@ -305,7 +307,7 @@ impl Content<'_> {
         })
     }
 
-    /// Reads a message as it is; one that came by the name of a tool must be of a type it takes.
+    /// Reads a message as it is; if the call named a tool, the tool must take the type.
     fn read(
         &self,
         decoded: Result<Decoded<'_>, Notes>,
@@ -358,7 +360,8 @@ impl Content<'_> {
             &mut message
         {
             request.token.clone_from(&token);
-            // An agent that calls in some style is taken to answer in it, unless it says otherwise.
+            // Agents are assumed to answer in the style in which they call, unless they declare
+            // another.
             request.meta.speech = request.meta.speech.or(self.style);
             lenient::application(
                 &mut request.meta,
@@ -370,20 +373,20 @@ impl Content<'_> {
     }
 }
 
-/// A message that was repaired, and what had to be forgiven for it.
+/// A repaired message, and the departures that were forgiven for it.
 struct Repaired {
     message: Box<RawValue>,
     findings: Vec<Finding>,
 }
 
 impl Repaired {
-    /// Reads the message as if it had come so, by no tool in particular.
+    /// Reads the message as if it had been sent like this, without a particular tool.
     fn read(&self, context: &Context<'_>) -> Result<Received, Unread> {
         let decoded = decode(&self.message, context.reading, context.pinned);
         self.with_findings(NO_CALL.read(decoded, context))
     }
 
-    /// Reads what the repaired message must mean in turn.
+    /// Repairs the repaired message once more, and reads the result.
     fn read_again(&self, context: &Context<'_>) -> Option<Received> {
         let again = repair(self.message.get(), None, None, context)?;
         let decoded = decode(&again.message, context.reading, context.pinned);
@@ -408,7 +411,7 @@ const NO_CALL: Content<'static> = Content {
     forgiven: None,
 };
 
-/// Looks for the message that is meant, among the types that the receiver takes.
+/// Looks for the intended message among the types that the receiver takes.
 fn repair(
     content: &str,
     tool: Option<&ToolEntry>,
@@ -431,7 +434,7 @@ fn repair(
     }
 }
 
-/// The types that a receiver takes, those of the named tool first, in all dialects.
+/// The types that a receiver takes in all dialects; the types of the named tool come first.
 fn known_types(tool: Option<&ToolEntry>, tools: &[ToolEntry]) -> Vec<&'static str> {
     let mut types = Vec::new();
     for tool in tool.into_iter().chain(tools) {
@@ -480,7 +483,7 @@ fn unclear() -> LeagueError {
     LeagueError::new(Code::InvalidMessage, "the parameters hold no message")
 }
 
-/// The messages that want an answer of their own; to all others an acknowledgement will do.
+/// The messages that need a specific answer; for all others an acknowledgement is enough.
 const QUESTIONS: [&str; 9] = [
     "GAME_INVITATION",
     "CHOOSE_PARITY_CALL",
@@ -493,15 +496,15 @@ const QUESTIONS: [&str; 9] = [
     "START_MATCH",
 ];
 
-/// How the names of tools begin that bring news.
+/// Prefixes of tool names that carry news.
 const NEWS: [&str; 6] = ["notify", "update", "on_", "announce", "game_over", "round_"];
 
-/// Whether a message of this type wants more than an acknowledgement.
+/// Whether a message of this type needs more than an acknowledgement.
 pub fn expects_answer(message_type: &str) -> bool {
     QUESTIONS.contains(&message_type)
 }
 
-/// Whether a call of this method wants no more than an acknowledgement.
+/// Whether an acknowledgement is enough for a call of this method.
 fn brings_news(method: &str) -> bool {
     let method = method.to_ascii_lowercase();
     NEWS.iter().any(|news| method.starts_with(news))

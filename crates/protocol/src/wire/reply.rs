@@ -1,4 +1,4 @@
-//! Replies to calls of ours: read exactly if possible, otherwise by what they must mean.
+//! Replies to our calls: read exactly if possible, otherwise by their probable meaning.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use crate::peer::{self, HttpReply, McpFault, ToolResult};
 use crate::rpc::members::split;
 use crate::sender::{CallStyle, Dialect};
 
-/// A call of ours, as far as its reply depends on it.
+/// The facts about our call that its reply depends on.
 #[derive(Debug, Clone, Copy)]
 pub struct SentCall<'s> {
     pub id: u64,
@@ -31,15 +31,15 @@ pub struct SentCall<'s> {
     pub is_kept: bool,
 }
 
-/// What a reply came to.
+/// The outcome of a reply.
 #[derive(Debug)]
 pub struct ReadReply {
     pub read: Result<Received, Unread>,
-    /// Whether the receiver may take calls in another style than it was thought to.
+    /// Whether the receiver may take calls in another style than assumed.
     pub doubtful: bool,
     /// The message as it was sent, if there was one and it is kept.
     pub sent: Option<Value>,
-    /// The message that was made of what was sent, if it had to be repaired and is kept.
+    /// The repaired message, if a repair was necessary and it is kept.
     pub repaired: Option<Value>,
 }
 
@@ -144,7 +144,7 @@ impl ReplyReader<'_> {
                 self.settle(outcome, raw.get().as_bytes())
             }
             Ok(ToolResult::Acknowledged) => (Ok(acknowledged(self.call)), false),
-            // A tool that is gone fails like any other.
+            // A tool that no longer exists fails like any other.
             Ok(ToolResult::Failed(text)) => {
                 let detail = format!("the agent's tool failed: {text}");
                 (Err(LeagueError::new(Code::InvalidMessage, detail)), true)
@@ -153,7 +153,7 @@ impl ReplyReader<'_> {
         }
     }
 
-    /// An HTTP error without a message is a fault of the line: no agent left the protocol.
+    /// An HTTP error without a message is a transport fault: the agent did not break the protocol.
     fn unusable(&mut self, status: u16) -> LeagueError {
         if status >= 400 {
             self.notes.findings.clear();
@@ -162,8 +162,8 @@ impl ReplyReader<'_> {
         first_of(&self.notes)
     }
 
-    /// Looks for the answer that is meant where the reply is not an answer. Gives whether the
-    /// receiver may want calls in another style, too.
+    /// Looks for the intended answer in an invalid reply. Also returns whether the receiver may
+    /// want calls in another style.
     fn settle(&mut self, outcome: Outcome, body: &[u8]) -> (Outcome, bool) {
         let is_answer = |received: &Received| {
             !matches!(received.message, Message::Acknowledged | Message::Ping)
@@ -191,7 +191,7 @@ impl ReplyReader<'_> {
                 let mut repaired = None;
                 match understand(call, self.context, &raw, &mut repaired, &mut notes) {
                     Ok(received) => {
-                        // The repair tells what was wrong.
+                        // The notes of the repair describe the fault.
                         self.notes.findings = notes.findings;
                         self.repaired = repaired;
                         (Ok(received), false)
@@ -205,7 +205,7 @@ impl ReplyReader<'_> {
     }
 }
 
-/// Reads a message; one that can be read at all is left in `kept`.
+/// Reads a message; every readable message is left in `kept`.
 fn understand(
     call: &SentCall<'_>,
     context: &Context<'_>,
@@ -214,7 +214,7 @@ fn understand(
     notes: &mut Notes,
 ) -> Outcome {
     if !split(raw.get()).is_ok_and(|members| members.has("message_type")) {
-        // Enough where nothing else is owed, and known as an acknowledgement where more is.
+        // Enough where no other answer is due, and recognisable as an acknowledgement elsewhere.
         return Ok(acknowledged(call));
     }
     let decoded = decode(raw, context.reading, context.pinned);
@@ -255,7 +255,7 @@ fn acknowledged(call: &SentCall<'_>) -> Received {
     }
 }
 
-/// A reply in another player's name; a name that is not an id may be the agent's own.
+/// A reply under another player's id; a sender that is not an id may be the agent's own name.
 fn wrong_sender(
     decoded: &Decoded<'_>,
     call: &SentCall<'_>,
@@ -281,14 +281,14 @@ fn wrong_sender(
     Some(LeagueError::new(Code::TokenInvalid, detail))
 }
 
-/// Ids of players are `P` and a number; anything else may be a name.
+/// Player ids are `P` and a number; anything else may be a name.
 fn looks_like_an_id(name: &str) -> bool {
     let digits = name.strip_prefix('P').unwrap_or_default();
     !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// Takes a wrong id out of a reply. Replies travel on a connection that was opened to the receiver,
-/// so it is known who sent them: a wrong name in them is forgiven (ruling 51).
+/// Removes a wrong id from a reply. Replies arrive on the connection that we opened to the
+/// receiver, so the sender is certain and a wrong name is forgiven (ruling 51).
 fn forgive_name(message: &mut Message, call: &SentCall<'_>, notes: &mut Notes) {
     let Some(own) = call.player else { return };
     let wrong = |named: &mut Option<PlayerId>| named.take_if(|named| named != own);

@@ -1,4 +1,4 @@
-//! What a message may be where nobody knows what was asked for: then its own words must tell.
+//! Guesses the type of a message from its content alone, where the request is not known.
 
 use serde_json::value::RawValue;
 
@@ -8,16 +8,16 @@ use crate::dialect::types;
 use crate::rpc::members::{Kind, Members, members, text};
 use crate::sender::Dialect;
 
-/// What a message may be.
+/// The types that a message can have.
 #[derive(Debug)]
 pub(crate) enum Candidates {
-    /// What it spells, or what it is called by.
+    /// The type that the message or its method names.
     Named(&'static str),
-    /// What its word for itself may mean; the rest of it must tell which.
+    /// The types that its type name can mean; the other fields must decide.
     Alike(Vec<&'static str>),
 }
 
-/// The types that a message may be, by its own word and by the method that it came with.
+/// The types that a message can have, by its own type name and by the method of the call.
 pub(crate) fn candidates(content: &str, method: &str) -> Option<Candidates> {
     if content.len() > MAX_REPAIRED {
         return None;
@@ -36,11 +36,11 @@ pub(crate) fn candidates(content: &str, method: &str) -> Option<Candidates> {
     }
 }
 
-/// Fields that say where a message belongs, not what it is.
+/// Fields that occur in many types and so do not identify one.
 const SHARED: &str = "protocol message_type sender timestamp conversation_id auth_token league_id round_id \
     match_id player_id game_type";
 
-/// Whether a message has a field that tells its type, and comes from one who may say such things.
+/// Whether a message has a field that identifies the type, and a sender that may send the type.
 pub(crate) fn tells(message: &RawValue, kind: &str, dialect: Dialect) -> bool {
     let (Ok(members), Some(schemas)) = (members(message.get()), SCHEMAS.get(&(dialect, kind)))
     else {
@@ -56,7 +56,7 @@ pub(crate) fn tells(message: &RawValue, kind: &str, dialect: Dialect) -> bool {
     telling.any(|name| !listed(SHARED, name) && said(name)) && may_say(&members, kind)
 }
 
-/// Whether the sender is one who says such a thing; whoever names no sender may be anybody.
+/// Whether the named sender may send this type; a missing sender matches every type.
 fn may_say(members: &Members<'_>, kind: &str) -> bool {
     let sender = members.get("sender").and_then(text).unwrap_or_default();
     let (player, referee) = (listed(PLAYERS, kind), listed(REFEREES, kind));
@@ -71,12 +71,12 @@ fn may_say(members: &Members<'_>, kind: &str) -> bool {
         }
 }
 
-/// What each may say who is asked, or takes part.
+/// Types that every agent may send.
 const ANYBODY: [&str; 2] = ["LEAGUE_ERROR", "GAME_ERROR"];
-/// What only players say, or players and referees.
+/// Types that only players send, or players and referees.
 const PLAYERS: &str = "LEAGUE_REGISTER_REQUEST GAME_JOIN_ACK GAME_INVITATION_RESPONSE CHOOSE_PARITY_RESPONSE \
     GAME_MOVE_RESPONSE PLAY_RESPONSE LEAGUE_QUERY QUERY_STANDINGS_REQUEST";
-/// What only referees say, or referees and players.
+/// Types that only referees send, or referees and players.
 const REFEREES: &str = "REFEREE_REGISTER_REQUEST START_MATCH_ACK GAME_INVITATION GAME_START CHOOSE_PARITY_CALL \
     GAME_MOVE_CALL PLAY_REQUEST PLAY_VALIDATION GAME_OVER GAME_RESULT MATCH_RESULT_REPORT \
     LEAGUE_QUERY QUERY_STANDINGS_REQUEST";

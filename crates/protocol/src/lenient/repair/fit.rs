@@ -1,4 +1,4 @@
-//! Values put where the schema of their message wants them.
+//! Moves values to the places where the schema of their message expects them.
 
 use serde_json::{Map, Value};
 
@@ -10,22 +10,22 @@ use super::values::{
 use crate::finding::{Notes, excerpt};
 use crate::lenient::{nearest, synonyms};
 
-/// The most values that are looked at.
+/// The most stray values that are considered.
 const MOST_STRAYS: usize = 256;
-/// How deep strays are looked for.
+/// How deep the search for stray values goes.
 const DEEPEST: usize = 6;
 
-/// A value that has no place yet.
+/// A value that does not have a place yet.
 struct Stray {
-    /// The way to it.
+    /// The path to the value.
     way: Vec<String>,
-    /// Its own name, without case and marks.
+    /// The last name of the path, without case and punctuation.
     folded: String,
     value: Value,
 }
 
-/// Fits a message to its schema, as far as it goes in one pass; `lenient` tells what it cannot do
-/// without. Says whether anything was changed.
+/// Fits a message to its schema in one pass; `lenient` lists the required fields. Returns whether
+/// the message changed.
 pub(super) fn fit(
     strict: &Value,
     lenient: &Value,
@@ -50,14 +50,14 @@ pub(super) fn fit(
     *message != before
 }
 
-/// Whether a message holds nothing that its schema does not know.
+/// Whether a message has only fields that its schema knows.
 pub(super) fn is_plain(strict: &Value, message: &Map<String, Value>) -> bool {
     let mut strays = Vec::new();
     gather(strict, message, &mut Vec::new(), &mut strays);
     strays.is_empty()
 }
 
-/// What an object should be, and what it cannot do without.
+/// The strict schema of an object, and its required fields.
 struct Wanted<'s> {
     strict: &'s Value,
     lenient: &'s Value,
@@ -69,7 +69,7 @@ impl<'s> Wanted<'s> {
         required.is_some_and(|required| required.iter().any(|needed| needed == name))
     }
 
-    /// The one thing that it cannot do without, if there is one.
+    /// The required field, if there is exactly one.
     fn only(&self) -> Option<&'s str> {
         match self.lenient["required"].as_array()?.as_slice() {
             [only] => only.as_str(),
@@ -85,7 +85,7 @@ impl<'s> Wanted<'s> {
     }
 }
 
-/// Fits one object; says whether it has all that it needs.
+/// Fits one object; returns whether it has all required fields.
 fn object(
     wanted: &Wanted<'_>,
     object: &mut Map<String, Value>,
@@ -120,7 +120,7 @@ fn object(
     whole
 }
 
-/// Fits an object inside, or makes it from what lies about.
+/// Fits a nested object, or builds it from stray values.
 fn descend(
     wanted: &Wanted<'_>,
     around: &mut Map<String, Value>,
@@ -155,7 +155,7 @@ fn descend(
     }
 }
 
-/// Keeps a value that fits, or is made to; says whether there is one then.
+/// Keeps a value that fits or can be converted; returns whether the place is filled.
 fn keep(
     schema: &Value,
     name: &str,
@@ -183,7 +183,7 @@ fn keep(
         return true;
     }
     if let Some(right) = coerced(schema, value) {
-        // What was found is not repeated: it may be a choice that nobody may see yet.
+        // The note does not quote the value: it may be a choice that must stay hidden.
         let expected = wanted(schema);
         let detail = format!("it is not written as it should be; send {expected}");
         forgive(notes, here, &expected, detail);
@@ -193,9 +193,9 @@ fn keep(
     !needed
 }
 
-/// The one value that can be meant for a place.
+/// Finds the single value that belongs to a place.
 ///
-/// The name itself counts before other words for it; several of these must say the same.
+/// The exact name takes precedence over synonyms; several synonyms must agree.
 fn choose<'s>(
     name: &str,
     schema: &Value,
@@ -219,7 +219,7 @@ fn choose<'s>(
         let own = stray.contains(&folded) || words.iter().any(|word| stray.contains(word));
         telling && own && !OTHERS.iter().any(|other| stray.contains(other))
     };
-    // The first that finds anything decides, also where it finds what does not agree.
+    // The first rule that finds anything decides, even if its values contradict each other.
     let found = named(&|stray| stray == folded)
         .or_else(|| named(&|stray| words.iter().any(|word| word == stray)))
         .or_else(|| named(&near))
@@ -227,10 +227,10 @@ fn choose<'s>(
     single(found)
 }
 
-/// What speaks of somebody else, or of another time.
+/// Name parts that refer to another player or to another time.
 const OTHERS: [&str; 6] = ["opponent", "other", "their", "last", "previous", "history"];
 
-/// The first of several that all say the same; nothing if they do not.
+/// The first of several equal values; `None` if they differ.
 fn single(found: Vec<(&Stray, Value)>) -> Option<(&Stray, Value)> {
     let mut found = found.into_iter();
     let (stray, value) = found.next()?;
@@ -238,7 +238,7 @@ fn single(found: Vec<(&Stray, Value)>) -> Option<(&Stray, Value)> {
     agreed.then_some((stray, value))
 }
 
-/// Everything in a message that has no place in its schema.
+/// Collects all values of a message that do not have a place in its schema.
 fn gather(
     schema: &Value,
     object: &Map<String, Value>,
@@ -295,7 +295,7 @@ fn tell(here: &str, stray: &Stray, notes: &mut Notes) {
     forgive(notes, here, &format!("`{here}`"), detail);
 }
 
-/// What a schema asks for, in a few words.
+/// Describes briefly what a schema asks for.
 fn wanted(schema: &Value) -> String {
     match words_of(schema) {
         Some(words) => format!("`{}`", words.join("` or `")),

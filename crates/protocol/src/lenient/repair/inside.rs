@@ -1,4 +1,4 @@
-//! Where in what came the message is.
+//! Locates the message inside the received JSON.
 
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
@@ -7,28 +7,28 @@ use super::names;
 use crate::finding::{Notes, Path, Reading};
 use crate::shape::settled;
 
-/// How deep a message may be wrapped.
+/// How many layers of wrapping are searched.
 const DEEPEST: usize = 6;
-/// The longest complaint that is repeated, in characters.
+/// The longest complaint that is quoted, in characters.
 const LONGEST_COMPLAINT: usize = 200;
-/// What a frame has.
+/// The members of a JSON-RPC response.
 const FRAME: [&str; 4] = ["jsonrpc", "id", "result", "error"];
-/// What of a frame tells nothing of the message in it, and must not be taken for a part of it.
+/// Frame members that are not part of the message.
 const MARKS: [&str; 2] = ["jsonrpc", "id"];
-/// What MCP says about a message, and never in it.
+/// The member in which MCP puts metadata; it is never part of a message.
 const ABOUT: &str = "_meta";
 
-/// A message, and inside what it was found.
+/// A message, and the place where it was found.
 pub(super) struct Found {
     pub(super) message: Map<String, Value>,
-    /// The way to it; `None` if it is where it belongs.
+    /// The path to the message; `None` if it is where it belongs.
     pub(super) place: Option<String>,
-    /// The words by which it is taken back: an error counts whatever stands beside it.
+    /// The text of an error that overrides the message, whatever stands beside it.
     pub(super) refusal: Option<String>,
 }
 
-/// Finds the message: the object that names its type, the outermost of several, else all that came
-/// but for its frame.
+/// Finds the message: the outermost object that names its type, or else the whole content without
+/// its frame.
 pub(super) fn find(content: Value) -> Option<Found> {
     let Value::Object(mut outermost) = opened(content, 0) else {
         return None;
@@ -37,7 +37,7 @@ pub(super) fn find(content: Value) -> Option<Found> {
     let framed = is_frame(&outermost);
     unmark(&mut outermost);
     if let Some((place, message)) = typed(&outermost, "", 0) {
-        // In a response, that is where it belongs.
+        // In a response the message belongs under `result`.
         let at_home = place.is_empty() || (place == "result" && framed);
         let mut message = message.clone();
         message.remove(ABOUT);
@@ -56,31 +56,31 @@ pub(super) fn find(content: Value) -> Option<Found> {
     })
 }
 
-/// Whether a message is one about an error, which says more than the frame around it.
+/// Whether a message reports an error, in more detail than the frame around it.
 fn tells_of_an_error(message: &Map<String, Value>) -> bool {
     let named = names::take_type(&mut message.clone());
     named.is_some_and(|(_, said)| names::is_type(&said) && names::fold(&said).ends_with("error"))
 }
 
-/// Whether an object has nothing but what belongs to a frame.
+/// Whether an object has only the members of a frame.
 fn is_frame(object: &Map<String, Value>) -> bool {
     object.keys().all(|name| FRAME.contains(&name.as_str()))
 }
 
-/// Whether the `id` of an object is that of a call: numbers are, beside a result.
+/// Whether the `id` of an object is a call id: it is a number beside a result.
 fn is_marked(object: &Map<String, Value>) -> bool {
     let numbered = object.get("id").is_some_and(Value::is_number);
     object.contains_key("jsonrpc") || numbered && object.contains_key("result")
 }
 
-/// Takes away what marks a response.
+/// Removes the frame members of a response.
 fn unmark(object: &mut Map<String, Value>) {
     if is_marked(object) {
         object.retain(|name, _| !MARKS.contains(&name.as_str()));
     }
 }
 
-/// The content of a response, where what came is one.
+/// The content of a response, if the object is one.
 fn unframed(mut outermost: Map<String, Value>, framed: bool) -> Map<String, Value> {
     let mut message = match outermost.get_mut("result").map(Value::take) {
         Some(Value::Object(result)) if framed => result,
@@ -97,7 +97,7 @@ fn unframed(mut outermost: Map<String, Value>, framed: bool) -> Map<String, Valu
     message
 }
 
-/// The outermost object that names its type, and the way to it.
+/// The outermost object that names its type, and the path to it.
 fn typed<'v>(
     object: &'v Map<String, Value>,
     place: &str,
@@ -118,7 +118,7 @@ fn typed<'v>(
     })
 }
 
-/// A value with every object laid open that is inside a text, or alone in a list.
+/// Unwraps every object that is encoded as a string or is the only element of a list.
 fn opened(value: Value, depth: usize) -> Value {
     if depth > DEEPEST {
         return value;
@@ -135,7 +135,7 @@ fn opened(value: Value, depth: usize) -> Value {
                 opened(element, depth + 1)
             }
             Ok([element]) => Value::Array(vec![element]),
-            // Of several elements none is the one that is meant.
+            // With several elements it is unclear which one is meant.
             Err(elements) => Value::Array(elements),
         },
         Value::String(text) if text.trim_start().starts_with('{') => match parsed(&text) {
@@ -153,7 +153,7 @@ fn holds(value: &Value) -> bool {
     }
 }
 
-/// JSON in which no object has a name twice: of two values nobody knows which is meant.
+/// Parses JSON and rejects repeated names, because the intended value would be ambiguous.
 pub(super) fn parsed(text: &str) -> Option<Value> {
     let raw: &RawValue = serde_json::from_str(text).ok()?;
     let mut notes = Notes::new(Reading::Strict);
@@ -162,7 +162,7 @@ pub(super) fn parsed(text: &str) -> Option<Value> {
     serde_json::from_str(text).ok()
 }
 
-/// The words of a peer that complains instead of answering.
+/// The text of a peer that complains instead of answering.
 pub(super) fn complaint(message: &Map<String, Value>) -> Option<String> {
     if names::names_a_type(message) {
         return None;
@@ -170,7 +170,7 @@ pub(super) fn complaint(message: &Map<String, Value>) -> Option<String> {
     words(message.get("error").or_else(|| message.get("detail"))?)
 }
 
-/// The words of an error; nothing if it says that there is none.
+/// The text of an error; `None` if the value means that there is no error.
 fn words(error: &Value) -> Option<String> {
     let text = match error {
         Value::Null | Value::Bool(false) => return None,
@@ -185,7 +185,6 @@ fn words(error: &Value) -> Option<String> {
     Some(crate::finding::harmless(&text, LONGEST_COMPLAINT))
 }
 
-/// Whether a value says nothing.
 pub(super) fn is_empty(value: &Value) -> bool {
     match value {
         Value::Null => true,

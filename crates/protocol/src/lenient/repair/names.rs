@@ -1,4 +1,4 @@
-//! What a name was meant to be: of a type, of a method, of a field.
+//! Maps misspelled names to the types, methods and fields that were meant.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,7 @@ use crate::dialect::types;
 use crate::lenient::spelling::wrong;
 use crate::sender::Dialect;
 
-/// Names under which the type of a message is found; only the first is right.
+/// Names under which agents send the message type; only the first is correct.
 const TYPE_NAMES: [&str; 8] = [
     "message_type",
     "messagetype",
@@ -20,16 +20,16 @@ const TYPE_NAMES: [&str; 8] = [
     "action",
 ];
 
-/// The type that a word means, among those that make sense, the likeliest of several.
+/// The likeliest of the given types that a word can mean.
 ///
-/// A word that is a type, however it is written, means that type, and one that is nearly a type
-/// the nearest. Otherwise the stems in it tell, such as `regist`, or `round` with `end`; a word
-/// without any tells nothing.
+/// An exact type name, in any spelling, means that type; a misspelled one means the nearest type.
+/// Otherwise stems such as `regist`, or `round` with `end`, decide; a word without a known stem has
+/// no meaning.
 pub fn meant(word: &str, types: &[&'static str]) -> Option<&'static str> {
     meanings(word, types).first().copied()
 }
 
-/// All types that a word may mean, among those that make sense, the likeliest first.
+/// All of the given types that a word can mean, the likeliest first.
 pub(super) fn meanings(word: &str, types: &[&'static str]) -> Vec<&'static str> {
     let senses = |kind: &&'static str| types.contains(kind);
     let spelled = spelled(word);
@@ -42,7 +42,7 @@ pub(super) fn meanings(word: &str, types: &[&'static str]) -> Vec<&'static str> 
     kinds.find(|kinds| !kinds.is_empty()).unwrap_or_default()
 }
 
-/// The types that a word spells best; none if it spells none, or only with too many wrong letters.
+/// The types nearest to a word by spelling; empty if every type differs in too many letters.
 pub(super) fn spelled(word: &str) -> Vec<&'static str> {
     let folded = fold(word);
     let near = all_types().filter_map(|kind| Some((wrong(&folded, &fold(kind))?, kind)));
@@ -52,7 +52,7 @@ pub(super) fn spelled(word: &str) -> Vec<&'static str> {
     best.map(|(_, kind)| kind).collect()
 }
 
-/// Takes the type out of a message, with the name that it had there.
+/// Removes the type from a message and returns it with its member name.
 pub(super) fn take_type(message: &mut Map<String, Value>) -> Option<(String, String)> {
     let mut names = TYPE_NAMES.iter();
     let name = names.find_map(|wanted| {
@@ -71,13 +71,13 @@ pub(super) fn take_type(message: &mut Map<String, Value>) -> Option<(String, Str
     }
 }
 
-/// Whether a word is a type of some dialect, however it is written.
+/// Whether a word is a type of any dialect, in any spelling.
 pub(super) fn is_type(word: &str) -> bool {
     let folded = fold(word);
     all_types().any(|kind| fold(kind) == folded)
 }
 
-/// Whether a member names the type of its message.
+/// Whether a message has a member that names its type.
 pub(super) fn names_a_type(message: &Map<String, Value>) -> bool {
     take_type(&mut message.clone()).is_some()
 }
@@ -88,14 +88,14 @@ fn all_types() -> impl Iterator<Item = &'static str> {
         .flat_map(|dialect| types(dialect).iter().copied())
 }
 
-/// A name without case and marks: `playerId`, `player-id` and `PLAYER_ID` are one.
+/// A name without case and punctuation: `playerId`, `player-id` and `PLAYER_ID` fold to the same.
 pub(crate) fn fold(name: &str) -> String {
     let letters = name.chars().filter(char::is_ascii_alphanumeric);
     letters.map(|letter| letter.to_ascii_lowercase()).collect()
 }
 
-/// Stems that a word must have: all of the first, one of the second; and what it then means, the
-/// likeliest first. The order matters: what says more comes first.
+/// Each rule lists stems that must all occur, stems of which one must occur, and the resulting
+/// types, the likeliest first. Specific rules come before general ones.
 const STEMS: &str = "
 regist ref | response reply ack | REFEREE_REGISTER_RESPONSE;
 regist | response reply ack | LEAGUE_REGISTER_RESPONSE REFEREE_REGISTER_RESPONSE;
@@ -131,7 +131,7 @@ pub(super) fn listed(words: &str, word: &str) -> bool {
     words.split(' ').any(|listed| listed == word)
 }
 
-/// What a word means by a rule of [`STEMS`]; nothing if the rule does not apply.
+/// The types that a rule of [`STEMS`] gives for a word; empty if the rule does not apply.
 fn by_stems(rule: &'static str, folded: &str) -> impl Iterator<Item = &'static str> {
     let mut columns = rule.split('|').map(|column| column.split_whitespace());
     let mut column = || {

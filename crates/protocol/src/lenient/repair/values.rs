@@ -1,16 +1,16 @@
-//! A value made to fit its place, where it can only mean one thing.
+//! Converts a value to the type that its schema asks for, if the conversion is unambiguous.
 
 use serde_json::{Number, Value};
 
 use super::names::{fold, listed};
 
-/// Words that say yes, folded.
+/// Words that mean yes, folded.
 const YES: &str = "true yes y ok okay accept accepted ready success joined join registered confirmed ack \
     acknowledged approved agreed";
-/// Words that say no, folded.
+/// Words that mean no, folded.
 const NO: &str = "false no n decline declined reject rejected refuse refused denied failed busy";
 
-/// Whether a value has the form that a schema asks for; patterns and lengths are left to readers.
+/// Whether a value has the type that a schema asks for; decoders check patterns and lengths.
 pub(super) fn fits(schema: &Value, value: &Value) -> bool {
     if let Some(choices) = choices(schema) {
         return choices.iter().any(|choice| fits(choice, value));
@@ -31,7 +31,7 @@ pub(super) fn fits(schema: &Value, value: &Value) -> bool {
     }
 }
 
-/// The value that was meant, in the form that a schema asks for.
+/// Converts a value to the type that a schema asks for.
 pub(super) fn coerced(schema: &Value, value: &Value) -> Option<Value> {
     if fits(schema, value) && !is_empty(value) {
         return Some(value.clone());
@@ -63,22 +63,22 @@ pub(super) fn coerced(schema: &Value, value: &Value) -> Option<Value> {
     })
 }
 
-/// Names, folded, that say nothing of the one value that they hold.
+/// Generic names, folded, that add no meaning to the single value under them.
 const PLAIN: &str = "value choice move answer parity paritychoice result content text";
 
-/// The one value of an object that adds nothing to it: `{"value": "even"}`.
+/// The only value of a wrapper object such as `{"value": "even"}`.
 fn alone(value: &Value) -> Option<&Value> {
     let object = value.as_object().filter(|object| object.len() == 1)?;
     let (name, inner) = object.iter().next()?;
     is_telling_nothing(name).then_some(inner)
 }
 
-/// Whether a name says nothing of the value that it holds, so that the value alone says as much.
+/// Whether a name is so generic that it adds nothing to its value.
 pub(super) fn is_telling_nothing(name: &str) -> bool {
     listed(PLAIN, &fold(name))
 }
 
-/// Whether a value stands for none.
+/// Whether a value means that there is no value.
 pub(super) fn is_empty(value: &Value) -> bool {
     value.is_null() || value.as_str().is_some_and(|text| text.trim().is_empty())
 }
@@ -93,7 +93,7 @@ pub(super) fn words(schema: &Value) -> Option<Vec<&str>> {
     (!words.is_empty()).then_some(words)
 }
 
-/// Whether a schema asks for yes or no.
+/// Whether a schema asks for a boolean.
 pub(super) fn is_flag(schema: &Value) -> bool {
     match choices(schema) {
         Some(choices) => choices.iter().any(is_flag),
@@ -129,7 +129,7 @@ fn is(kind: &str, value: &Value) -> bool {
     }
 }
 
-/// A word that is one of these but for how it is written, or says yes or no where one of them does.
+/// Matches a word regardless of case and punctuation, or as a synonym of yes or no.
 fn word(words: &[&str], value: &Value) -> Option<Value> {
     let said = match value {
         Value::String(said) => fold(said),
@@ -162,7 +162,7 @@ fn yes_or_no(value: &Value) -> Option<bool> {
     }
 }
 
-/// A whole number, written as a text or with a fraction of nothing.
+/// A whole number, written as a string or with a zero fraction.
 fn number(value: &Value) -> Option<Value> {
     let whole = match value {
         Value::String(text) => text.trim().parse::<i64>().ok()?,
@@ -178,7 +178,7 @@ fn number(value: &Value) -> Option<Value> {
     Some(Value::Number(Number::from(whole)))
 }
 
-/// A number as a text; ids are numbers to some.
+/// A number as a string; some agents use numbers as ids.
 fn text(value: &Value) -> Option<Value> {
     match value {
         Value::Number(number) => Some(number.to_string().into()),
@@ -186,7 +186,7 @@ fn text(value: &Value) -> Option<Value> {
     }
 }
 
-/// One thing instead of a list of it, or names with commas between.
+/// Makes a list from a single item, or from a comma-separated string.
 fn list(items: &Value, value: &Value) -> Option<Value> {
     let elements: Vec<Value> = match value {
         Value::String(text) => text.split(',').map(|part| part.trim().into()).collect(),
@@ -200,7 +200,7 @@ fn list(items: &Value, value: &Value) -> Option<Value> {
     elements.map(Value::Array)
 }
 
-/// An object inside a text.
+/// An object encoded as a string.
 fn object(value: &Value) -> Option<Value> {
     let parsed: Value = serde_json::from_str(value.as_str()?).ok()?;
     parsed.is_object().then_some(parsed)
