@@ -155,6 +155,8 @@ const STEPS: &[Step] = &[
                 "end_to_end::",
                 "--skip",
                 "check::",
+                "--skip",
+                "failures::",
             ],
         )
         .with(&[("LEAGUE_SIM_MATCHES", "12500")]),
