@@ -40,6 +40,22 @@ scene('the browser draws the number again and says that it holds', async (stage)
   }
 });
 
+scene('the browser checks the proofs of both players', async (stage) => {
+  const at = await served(stage, await played(stage));
+  const page = await stage.visit(at('/match/R1M1'));
+  const verdict = page.locator('#proof-verdict');
+  await page.locator('#proof-verdict:not(.unchecked)').waitFor();
+  assert.match(await verdict.getAttribute('class'), /\bholds\b/, await verdict.innerText());
+  assert.equal(await verdict.getAttribute('role'), 'status');
+});
+
+scene('moves of a game of turns are proven one after the other', async (stage) => {
+  const root = await played(stage, '--players', '2', '--game', 'tic_tac_toe');
+  const page = await stage.visit((await served(stage, root))('/match/R1M1'));
+  await page.locator('#draw-verdict.holds').waitFor();
+  await page.locator('#proof-verdict.holds').waitFor();
+});
+
 scene('a browser that lends no cryptography is no judge, and the page names another', async (stage) => {
   const at = await served(stage, await played(stage));
   const prepared = () => Object.defineProperty(crypto, 'subtle', { value: undefined });

@@ -21,7 +21,7 @@ scene('one file holds the board, the matches, the check of draws and the replay'
   assert.equal(await page.locator('#board').isVisible(), false, 'one page at a time');
   const { result, transcript } = match(root, 'R1M1');
   await shown.getByText(result.reason).first().waitFor();
-  await shown.locator('.draw [role=status].holds').waitFor();
+  await shown.locator('.draw-verdict.holds').waitFor();
   assert.equal(await shown.locator('.messages details').count(), transcript.length);
   await shown.locator('.messages summary').first().click();
   const said = await shown.locator('.messages pre').first().innerText();

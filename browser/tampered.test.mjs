@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 
-import { forgeNumber } from './support/forged.mjs';
+import { forgeChoice, forgeNumber } from './support/forged.mjs';
 import { copied, played } from './support/leagues.mjs';
 import { reported, served } from './support/sites.mjs';
 import { scene } from './support/scene.mjs';
@@ -50,13 +50,24 @@ for (const careful of [true, false]) {
   });
 }
 
+scene('a choice that was changed with every checksum is not proven by its player', async (stage) => {
+  const root = copied(stage, await played(stage, ...LEAGUE));
+  forgeChoice(root, 'R1M1');
+  const at = await served(stage, root);
+  const page = await stage.visit(at('/match/R1M1'));
+  await page.locator('#proof-verdict:not(.unchecked)').waitFor();
+  await assertRed(page.locator('#proof-verdict'));
+  await page.goto(at('/match/R1M2'));
+  await page.locator('#proof-verdict.holds').waitFor();
+});
+
 scene('a report of a changed league is red, too', async (stage) => {
   const root = copied(stage, await played(stage, ...LEAGUE));
   forgeNumber(root, 'R1M1', { careful: true });
   const page = await stage.visit(await reported(stage, root));
   await assertRed(page.locator('#verdict'));
   await page.locator('#board a[href="#match-R1M1"]').first().click();
-  const verdict = page.locator('#match-R1M1 .draw [role=status]');
-  await page.locator('#match-R1M1 .draw [role=status]:not(.unchecked)').waitFor();
+  const verdict = page.locator('#match-R1M1 .draw-verdict');
+  await page.locator('#match-R1M1 .draw-verdict:not(.unchecked)').waitFor();
   await assertRed(verdict);
 });

@@ -26,6 +26,22 @@ export function forgeNumber(root, id, { careful }) {
   return { drawn, other };
 }
 
+/** Turns the choice of seat A in a match of Even/Odd round, wherever the journal has it. */
+export function forgeChoice(root, id) {
+  rewrite(join(root, 'data/leagues', leagueId(root), 'journal.jsonl'), (journal) => {
+    const forged = journal.trimEnd().split('\n').map((line) => {
+      const entry = JSON.parse(line);
+      const recorded = entry.fact.event?.result_recorded;
+      if (recorded?.match_id !== id) return line;
+      const { players: [player], choices, evidence } = recorded.result;
+      choices[player] = choices[player] === 'even' ? 'odd' : 'even';
+      evidence.moves.find((made) => made.player_id === player).choice = choices[player];
+      return JSON.stringify(entry);
+    });
+    return `${chained(forged).join('\n')}\n`;
+  });
+}
+
 function rewrite(file, change) {
   const before = readFileSync(file, 'utf8');
   const after = change(before);

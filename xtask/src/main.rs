@@ -5,6 +5,7 @@
 )]
 
 mod browser;
+mod campaign;
 mod conformance;
 mod interop;
 mod measure;
@@ -37,10 +38,9 @@ enum Chore {
     Cost(measure::Cost),
     /// Measure the cost of viewers for a league, and the size of its pages.
     Viewers(measure::Viewers),
-    /// Play leagues in virtual time with every kind of fault.
-    Sim(measure::Sim),
-    /// Kill agents of real leagues at random, and check that nothing is lost.
-    Kill9(measure::Kill9),
+    /// Look for failures in a long run.
+    #[command(subcommand)]
+    Campaign(campaign::Campaign),
     /// Walk through the schedule of a large league; show time and memory.
     Schedule(measure::Schedule),
 }
@@ -53,8 +53,7 @@ fn main() -> anyhow::Result<ExitCode> {
         Chore::Interop => interop::interop(),
         Chore::Cost(options) => options.run(),
         Chore::Viewers(options) => options.run(),
-        Chore::Sim(options) => options.run(),
-        Chore::Kill9(options) => options.run(),
+        Chore::Campaign(campaign) => campaign.run(),
         Chore::Schedule(options) => options.run(),
     }
 }

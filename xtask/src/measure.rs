@@ -1,5 +1,4 @@
-//! The chores that run a program of ours and show its figures: `sim`, `schedule`, `cost`,
-//! `viewers`, `kill9`.
+//! The chores that run a program of ours and show its figures: `schedule`, `cost`, `viewers`.
 //!
 //! The programs are examples and tests of other packages, so that the chores stay quick to build.
 
@@ -8,26 +7,6 @@ use std::process::ExitCode;
 use clap::Args;
 
 use crate::shell::{hand_over, program, run};
-
-/// The test that kills processes.
-const KILL_TEST: &str =
-    "end_to_end::kills::whoever_is_killed_comes_back_and_every_match_is_counted_once";
-
-#[derive(Args)]
-pub(crate) struct Sim {
-    /// Stop after the league that reaches this number of matches.
-    #[arg(long, default_value_t = 1_000_000)]
-    matches: u64,
-    /// Seed of everything.
-    #[arg(long, default_value_t = 1)]
-    seed: u64,
-    /// Play without faults.
-    #[arg(long)]
-    no_faults: bool,
-    /// Run only this league of the seed.
-    #[arg(long)]
-    league: Option<u64>,
-}
 
 #[derive(Args)]
 pub(crate) struct Schedule {
@@ -62,27 +41,6 @@ pub(crate) struct Viewers {
     players: u32,
 }
 
-#[derive(Args)]
-pub(crate) struct Kill9 {
-    /// Number of processes to kill.
-    #[arg(long, default_value_t = 100)]
-    kills: u64,
-    /// Seed of the leagues, and of which process is killed and when.
-    #[arg(long, default_value_t = 1)]
-    seed: u64,
-}
-
-impl Sim {
-    pub(crate) fn run(&self) -> anyhow::Result<ExitCode> {
-        let mut arguments = flags(&[("--matches", self.matches), ("--seed", self.seed)]);
-        arguments.extend(self.no_faults.then(|| "--no-faults".to_owned()));
-        if let Some(league) = self.league {
-            arguments.extend(flags(&[("--league", league)]));
-        }
-        example("figures", "league-simulation", "league-sim", &arguments)
-    }
-}
-
 impl Schedule {
     pub(crate) fn run(&self) -> anyhow::Result<ExitCode> {
         let arguments = [self.players.to_string()];
@@ -113,26 +71,7 @@ impl Viewers {
     }
 }
 
-impl Kill9 {
-    pub(crate) fn run(&self) -> anyhow::Result<ExitCode> {
-        hand_over(
-            program("cargo")
-                .args([
-                    "test",
-                    "--quiet",
-                    "--package",
-                    "league",
-                    "--test",
-                    "processes",
-                ])
-                .args(["--", "--nocapture", "--exact", KILL_TEST])
-                .env("LEAGUE_KILLS", self.kills.to_string())
-                .env("LEAGUE_KILL_SEED", self.seed.to_string()),
-        )
-    }
-}
-
-fn flags(pairs: &[(&str, u64)]) -> Vec<String> {
+pub(crate) fn flags(pairs: &[(&str, u64)]) -> Vec<String> {
     pairs
         .iter()
         .flat_map(|(name, value)| [(*name).to_owned(), value.to_string()])
@@ -140,7 +79,7 @@ fn flags(pairs: &[(&str, u64)]) -> Vec<String> {
 }
 
 /// Builds the release binary, then an example that starts it, and runs the example.
-fn beside_league(name: &str, arguments: &[String]) -> anyhow::Result<ExitCode> {
+pub(crate) fn beside_league(name: &str, arguments: &[String]) -> anyhow::Result<ExitCode> {
     run(
         program("cargo")
             .args(["build", "--quiet", "--release", "--package", "league"])
@@ -150,7 +89,7 @@ fn beside_league(name: &str, arguments: &[String]) -> anyhow::Result<ExitCode> {
     example("release", "league", name, arguments)
 }
 
-fn example(
+pub(crate) fn example(
     profile: &str,
     package: &str,
     name: &str,

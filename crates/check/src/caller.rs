@@ -1,13 +1,12 @@
 //! A running rule: it calls the agent, and keeps the last exchange for the report.
 
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
-use crate::habit::in_session;
+use crate::lock;
 use crate::reply::Reply;
 use crate::rule::Trouble;
 use crate::stage::{Question, Stage};
@@ -44,13 +43,12 @@ impl Caller {
 
     /// Stores an exchange for the report.
     pub fn note(&self, trip: RoundTrip) {
-        *self.last.lock().unwrap_or_else(PoisonError::into_inner) = Some(trip);
+        *lock(&self.last) = Some(trip);
     }
 
     /// The last exchange.
     pub fn last(&self) -> Option<RoundTrip> {
-        let last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
-        last.clone()
+        lock(&self.last).clone()
     }
 
     /// Sends a request and returns the outcome, with or without an answer.
@@ -60,39 +58,23 @@ impl Caller {
         trip
     }
 
-    /// The frame of a call, as the agent takes it.
-    pub fn frame(&self, question: &Question, id: u64) -> Value {
-        self.stage.habit().frame(question, &json!(id))
-    }
-
-    /// The headers of an ordinary call.
-    pub fn headers(&self) -> Vec<(&str, &str)> {
-        let mut headers = JSON.to_vec();
-        headers.extend(self.stage.habit().headers());
-        headers
-    }
-
     /// Posts a body to the agent and returns the answer.
     ///
     /// # Errors
     ///
     /// No answer breaks the rule.
     pub async fn post(&self, body: &[u8]) -> Result<Answer, Trouble> {
-        answered(&self.post_with(&self.headers(), body, PROMPT).await)
+        answered(&self.post_with(&self.stage.headers(), body, PROMPT).await)
     }
 
-    async fn post_with(
+    /// Posts a body with headers and returns the outcome, with or without an answer.
+    pub async fn post_with(
         &self,
         headers: &[(&str, &str)],
         body: &[u8],
         patience: Duration,
     ) -> RoundTrip {
-        let request = Request {
-            method: "POST",
-            path: &self.stage.agent.path,
-            headers,
-            body,
-        };
+        let request = Request::post(&self.stage.agent, headers, body);
         self.send(&request, patience).await
     }
 
@@ -106,12 +88,8 @@ impl Caller {
         question: &Question,
         patience: Duration,
     ) -> Result<Reply, Trouble> {
-        let body = self.frame(question, fresh_id()).to_string();
-        let trip = self
-            .post_with(&self.headers(), body.as_bytes(), patience)
-            .await;
-        answered(&trip)?;
-        Ok(Reply::read(trip))
+        let headers = self.stage.headers();
+        self.call_with(&headers, question, patience).await
     }
 
     /// Calls a tool and returns the reply, in any wrapping.
@@ -123,22 +101,19 @@ impl Caller {
         self.call_within(question, PROMPT).await
     }
 
-    /// Calls an MCP method in a session.
+    /// Calls a tool with headers of its own.
     ///
     /// # Errors
     ///
-    /// No answer breaks the rule.
-    pub async fn call_in_session(
+    /// No answer within this time breaks the rule.
+    pub async fn call_with(
         &self,
+        headers: &[(&str, &str)],
         question: &Question,
-        session: Option<&str>,
+        patience: Duration,
     ) -> Result<Reply, Trouble> {
-        let mut headers = JSON.to_vec();
-        headers.extend(in_session(session));
-        let body = self.frame(question, fresh_id()).to_string();
-        let trip = self.post_with(&headers, body.as_bytes(), PROMPT).await;
-        answered(&trip)?;
-        Ok(Reply::read(trip))
+        let body = self.stage.frame(question, fresh_id()).to_string();
+        Reply::of(self.post_with(headers, body.as_bytes(), patience).await)
     }
 
     /// Asks several questions at once; the replies come in the order of the questions.
@@ -193,7 +168,7 @@ impl Caller {
 ///
 /// # Errors
 ///
-/// Silence breaks the rule.
+/// NoAnswer breaks the rule.
 pub fn answered(trip: &RoundTrip) -> Result<Answer, Trouble> {
     let came = trip.came.as_ref();
     came.cloned()

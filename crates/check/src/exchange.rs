@@ -2,20 +2,19 @@
 
 use std::time::Duration;
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::caller::{Caller, JSON, PROMPT, answered, fresh_id};
-use crate::record::{Record, Statement};
+use crate::record::{Record, Records};
 use crate::reply::Reply;
-use crate::rule::{Judgement, Pending, Trouble};
+use crate::rule::{Judgement, Pending, Trouble, need};
 use crate::stage::{Question, Stage};
-use crate::wire::{Request, RoundTrip};
 
 /// The placeholder that is replaced by an id in its exact spelling.
 const STAND_IN: u64 = 987_654_321_012_345;
 
 /// Records what an agent said.
-pub type Recording = for<'a> fn(&'a Caller) -> Pending<'a, Result<Vec<Record>, Trouble>>;
+pub type Recording = for<'a> fn(&'a Caller) -> Pending<'a, Records>;
 
 /// How a rule gets its records.
 pub enum Exchange {
@@ -41,7 +40,7 @@ impl Exchange {
     /// # Errors
     ///
     /// Returns why there is nothing to judge.
-    pub async fn records(&self, caller: &Caller) -> Result<Vec<Record>, Trouble> {
+    pub async fn records(&self, caller: &Caller) -> Records {
         match self {
             Self::Ask(ask) => ask.perform(caller).await,
             Self::Seen(record) => record(caller).await,
@@ -66,6 +65,13 @@ impl Setting {
             ..Self::default()
         }
     }
+
+    pub fn of(value: impl Into<Value>) -> Self {
+        Self {
+            value: value.into(),
+            ..Self::default()
+        }
+    }
 }
 
 /// Sets up a situation.
@@ -74,11 +80,18 @@ pub type Situation = for<'a> fn(&'a Caller) -> Pending<'a, Result<Setting, Troub
 /// Changes a message or a frame before it is sent.
 pub type Change = fn(&mut Value, &Stage);
 
+/// Looks at an answer.
+type Condition = fn(&Reply) -> bool;
+
 /// How a call differs from an ordinary one.
 #[derive(Clone, Copy)]
 pub enum Body {
     /// The message, changed.
     Message(Change),
+    /// The message with this text in a member.
+    With(&'static str, &'static str),
+    /// The message without these members.
+    Without(&'static [&'static str]),
     /// The frame, changed.
     Frame(fn(&mut Value)),
     /// The text of the frame, changed.
@@ -89,11 +102,20 @@ pub enum Body {
     Raw(&'static [u8]),
 }
 
+/// What a question is made from.
+#[derive(Clone, Copy)]
+enum QuestionOf {
+    /// Nothing: the question that any agent of its kind answers with a result.
+    Nothing,
+    Subject(fn(&Stage, &str) -> Question),
+    Setting(fn(&Stage, &Setting) -> Question),
+}
+
 /// A question in a situation.
 #[derive(Clone)]
 pub struct Ask {
     situation: Situation,
-    question: fn(&Stage, &Setting) -> Question,
+    question: QuestionOf,
     /// One call for each body.
     bodies: Vec<Body>,
     headers: &'static [(&'static str, &'static str)],
@@ -103,7 +125,7 @@ pub struct Ask {
     survives: Option<&'static str>,
     may_be_silent: bool,
     outside_mcp: Option<&'static str>,
-    unless: Option<fn(&Reply) -> Option<&'static str>>,
+    unless: Option<(Condition, &'static str)>,
 }
 
 impl From<Ask> for Exchange {
@@ -113,10 +135,11 @@ impl From<Ask> for Exchange {
 }
 
 impl Ask {
-    pub fn new(situation: Situation, question: fn(&Stage, &Setting) -> Question) -> Self {
+    /// The question that any agent of its kind answers with a result.
+    pub fn ordinary() -> Self {
         Self {
-            situation,
-            question,
+            situation: |_| Box::pin(async { Ok(Setting::default()) }),
+            question: QuestionOf::Nothing,
             bodies: vec![Body::Message(|_, _| {})],
             headers: &JSON,
             patience: PROMPT,
@@ -129,37 +152,43 @@ impl Ask {
         }
     }
 
-    /// The question that any agent of its kind answers with a result.
-    pub fn ordinary() -> Self {
-        let situation: Situation = |caller| {
-            Box::pin(async {
-                let Question {
-                    method,
-                    params,
-                    is_tool,
-                } = caller.stage.question().await;
-                Ok(Setting {
-                    subject: method,
-                    value: json!({"params": params, "is_tool": is_tool}),
-                    keep: None,
-                })
-            })
-        };
-        Self::new(situation, |_, setting| Question {
-            method: setting.subject.clone(),
-            params: setting.value["params"].clone(),
-            is_tool: setting.value["is_tool"] == true,
-        })
+    /// A question that needs no situation.
+    pub fn method(question: fn(&Stage, &Setting) -> Question) -> Self {
+        Self {
+            question: QuestionOf::Setting(question),
+            ..Self::ordinary()
+        }
     }
 
-    /// A method that needs no situation.
-    pub fn method(question: fn(&Stage, &Setting) -> Question) -> Self {
-        Self::new(|_| Box::pin(async { Ok(Setting::default()) }), question)
+    pub fn new(situation: Situation, question: fn(&Stage, &Setting) -> Question) -> Self {
+        Self {
+            situation,
+            ..Self::method(question)
+        }
+    }
+
+    /// A question about the subject of a situation.
+    pub fn about(situation: Situation, question: fn(&Stage, &str) -> Question) -> Self {
+        Self {
+            situation,
+            question: QuestionOf::Subject(question),
+            ..Self::ordinary()
+        }
     }
 
     #[must_use]
-    pub fn with(self, change: Change) -> Self {
+    pub fn changed(self, change: Change) -> Self {
         self.bodies([Body::Message(change)])
+    }
+
+    #[must_use]
+    pub fn with(self, name: &'static str, text: &'static str) -> Self {
+        self.bodies([Body::With(name, text)])
+    }
+
+    #[must_use]
+    pub fn without(self, names: &'static [&'static str]) -> Self {
+        self.bodies([Body::Without(names)])
     }
 
     #[must_use]
@@ -219,27 +248,33 @@ impl Ask {
         self
     }
 
-    /// Skips the rule for the reason that the function finds in an answer.
+    /// Skips the rule for this reason if the answer satisfies a condition.
     #[must_use]
-    pub fn unless(mut self, reason: fn(&Reply) -> Option<&'static str>) -> Self {
-        self.unless = Some(reason);
+    pub fn unless(mut self, passes: Condition, reason: &'static str) -> Self {
+        self.unless = Some((passes, reason));
         self
     }
 
     /// Asks once for each body.
-    async fn perform(&self, caller: &Caller) -> Result<Vec<Record>, Trouble> {
+    async fn perform(&self, caller: &Caller) -> Records {
         if self.registered {
             caller.stage.admitted()?;
         }
-        if let Some(reason) = self.outside_mcp.filter(|_| caller.stage.habit().is_mcp()) {
-            return Err(Trouble::skipped(reason, ""));
+        if let Some(reason) = self.outside_mcp {
+            need!(!caller.stage.is_mcp(), else "{reason}")?;
         }
         let mut records = Vec::new();
         for body in &self.bodies {
             let setting = (self.situation)(caller).await?;
-            let question = (self.question)(&caller.stage, &setting);
+            let question = match self.question {
+                QuestionOf::Nothing => caller.stage.question().await,
+                QuestionOf::Subject(question) => question(&caller.stage, &setting.subject),
+                QuestionOf::Setting(question) => question(&caller.stage, &setting),
+            };
             let record = self.once(caller, body, question).await?;
-            records.extend(record.map(|record| record.with("subject", setting.subject)));
+            let (subject, given) = (setting.subject, setting.value);
+            let whole = |record: Record| record.with("subject", subject).with("given", given);
+            records.extend(record.map(whole));
         }
         Ok(records)
     }
@@ -250,8 +285,10 @@ impl Ask {
         body: &Body,
         mut question: Question,
     ) -> Result<Option<Record>, Trouble> {
-        let bytes = spell(caller, body, &mut question);
-        let trip = self.send(caller, &bytes).await;
+        let bytes = spell(&caller.stage, body, &mut question);
+        let mut headers = caller.stage.headers();
+        headers.splice(..JSON.len(), self.headers.iter().copied());
+        let trip = caller.post_with(&headers, &bytes, self.patience).await;
         if let Some(what) = self.survives {
             caller.still_answers(what).await?;
             caller.note(trip.clone());
@@ -261,47 +298,35 @@ impl Ask {
             answer => answer?,
         };
         let reply = Reply::read(trip);
-        if let Some(reason) = self.unless.and_then(|unless| unless(&reply)) {
-            return Err(Trouble::skipped(reason, ""));
+        if let Some((passes, reason)) = self.unless {
+            need!(!passes(&reply), else "{reason}")?;
         }
-        let said = Statement::Reply(reply);
-        let mut record = Record::new(caller.stage.kind, question.params, said);
-        record.facts = caller.stage.facts();
-        Ok(Some(record))
-    }
-
-    async fn send(&self, caller: &Caller, body: &[u8]) -> RoundTrip {
-        let mut headers = self.headers.to_vec();
-        headers.extend(caller.stage.habit().headers());
-        let request = Request {
-            method: "POST",
-            path: &caller.stage.agent.path,
-            headers: &headers,
-            body,
-        };
-        caller.send(&request, self.patience).await
+        Ok(Some(caller.stage.record(question.params, reply)))
     }
 }
 
-fn spell(caller: &Caller, body: &Body, question: &mut Question) -> Vec<u8> {
-    if let Body::Message(change) = body {
-        change(&mut question.params, &caller.stage);
-    }
-    let mut frame = caller.frame(question, fresh_id());
+fn spell(stage: &Stage, body: &Body, question: &mut Question) -> Vec<u8> {
     match body {
-        Body::Message(_) => frame.to_string().into_bytes(),
+        Body::Message(change) => change(&mut question.params, stage),
+        Body::With(name, text) => question.params[name] = (*text).into(),
+        Body::Without(names) => remove(&mut question.params, names),
+        _ => {}
+    }
+    let mut frame = stage.frame(question, fresh_id());
+    let text = match body {
+        Body::Raw(bytes) => return bytes.to_vec(),
+        Body::Message(_) | Body::With(..) | Body::Without(_) => frame.to_string(),
         Body::Frame(change) => {
             change(&mut frame);
-            frame.to_string().into_bytes()
+            frame.to_string()
         }
-        Body::Text(change) => change(frame.to_string()).into_bytes(),
+        Body::Text(change) => change(frame.to_string()),
         Body::Id(id) => {
             frame["id"] = STAND_IN.into();
-            let text = frame.to_string();
-            text.replace(&STAND_IN.to_string(), id).into_bytes()
+            frame.to_string().replace(&STAND_IN.to_string(), id)
         }
-        Body::Raw(bytes) => bytes.to_vec(),
-    }
+    };
+    text.into_bytes()
 }
 
 /// Removes members from a message.

@@ -3,25 +3,26 @@
 use std::collections::BTreeMap;
 use std::io;
 use std::net::SocketAddr;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
+use league_protocol::secret::Seed;
 use league_protocol::token::AuthToken;
 use serde_json::{Value, json};
 
 use crate::listener::{IncomingCall, Listener, ScriptedAnswer};
-use crate::script::{message, now};
-use crate::{AgentKind, RandomBytes};
+use crate::script::{attempt_seed, message, now, str_of};
+use crate::{AgentKind, RandomBytes, lock};
 
 /// How registrations are taken.
 #[derive(Debug, Clone, Default)]
-pub enum Admitting {
+pub enum AdmissionPolicy {
     /// Every agent is admitted.
     #[default]
     Open,
     /// Every agent is rejected, for this reason.
-    Rejecting(String),
+    Reject(String),
     /// This many requests get this answer, then every agent is admitted.
-    Failing(u32, ScriptedAnswer),
+    Fail(u32, ScriptedAnswer),
 }
 
 /// What an agent received when it was admitted.
@@ -32,9 +33,23 @@ pub struct Admission {
     pub league: String,
     /// The token with which the manager proves its identity.
     pub manager_token: String,
+    /// The token with which the agent proves itself when it returns, and which a player signs with.
+    pub return_token: String,
     /// The registration as it came.
     pub call: Arc<IncomingCall>,
 }
+
+/// A referee's report of a result, and its request for a draw.
+pub(crate) const REPORT: &str = "MATCH_RESULT_REPORT";
+pub(crate) const REQUEST: &str = "DRAW_REQUEST";
+
+const TOOLS: [&str; 5] = [
+    "register_player",
+    "register_referee",
+    "request_draw",
+    "report_match_result",
+    "league_query",
+];
 
 /// The league id for players of `league.v1`.
 const V1_LEAGUE: &str = "550e8400-e29b-41d4-a716-446655440000";
@@ -52,12 +67,23 @@ struct State {
     league: String,
     random: RandomBytes,
     manager_token: String,
-    admitting: Admitting,
+    return_token: String,
+    policy: AdmissionPolicy,
     admission: Option<Admission>,
     /// Whether the agent first registered in the spelling of 001.
     is_api: bool,
-    /// The answer to the next report of a match, instead of an acknowledgement.
-    spoiled: BTreeMap<String, ScriptedAnswer>,
+    /// The secrets of each match that a referee was ordered to run.
+    secrets: BTreeMap<String, MatchSecrets>,
+    /// The answer to the next report or request of a match.
+    spoiled: BTreeMap<(&'static str, String), ScriptedAnswer>,
+}
+
+/// What the manager opens once the result of a match is known.
+#[derive(Debug, Clone)]
+pub(crate) struct MatchSecrets {
+    pub(crate) seed: Seed,
+    /// The keys of the players that sign.
+    pub(crate) players: Value,
 }
 
 impl FakeManager {
@@ -73,16 +99,18 @@ impl FakeManager {
         random: RandomBytes,
     ) -> io::Result<Self> {
         let league = format!("check_{}", now().as_millis());
-        let manager_token = token("manager", &random);
+        let [manager_token, return_token] = ["manager", "return"].map(|hint| token(hint, &random));
         let state = Arc::new(Mutex::new(State {
             kind,
             port,
             league: league.clone(),
             random,
             manager_token,
-            admitting: Admitting::Open,
+            return_token,
+            policy: AdmissionPolicy::Open,
             admission: None,
             is_api: false,
+            secrets: BTreeMap::new(),
             spoiled: BTreeMap::new(),
         }));
         let seen = Arc::clone(&state);
@@ -100,24 +128,21 @@ impl FakeManager {
     }
 
     /// Changes how registrations are taken.
-    pub fn set_admitting(&self, admitting: Admitting) {
-        lock(&self.state).admitting = admitting;
+    pub fn set_policy(&self, policy: AdmissionPolicy) {
+        lock(&self.state).policy = policy;
     }
 
-    /// Loses the next report of a match, as if the connection broke.
-    pub fn lose_report(&self, match_id: &str) {
-        lock(&self.state).spoil(match_id, ScriptedAnswer::Nothing);
+    /// Keeps the secrets of a match that a referee is ordered to run.
+    pub(crate) fn keep(&self, match_id: &str, secrets: MatchSecrets) {
+        lock(&self.state)
+            .secrets
+            .insert(match_id.to_owned(), secrets);
     }
 
-    /// Refuses the token of the next report of a match.
-    pub fn refuse_report(&self, match_id: &str) {
-        let says = json!({
-            "error_code": "E012", "error_name": "AUTH_TOKEN_INVALID",
-            "error_description": "AUTH_TOKEN_INVALID", "retryable": false,
-            "original_message_type": "MATCH_RESULT_REPORT",
-        });
-        let error = message("LEAGUE_ERROR", "league_manager", "check-report", says);
-        lock(&self.state).spoil(match_id, ScriptedAnswer::Result(error));
+    /// Gives this answer to the next message of a type about a match, instead of the usual one.
+    pub(crate) fn spoil(&self, kind: &'static str, match_id: &str, said: ScriptedAnswer) {
+        let spoiled = &mut lock(&self.state).spoiled;
+        spoiled.insert((kind, match_id.to_owned()), said);
     }
 }
 
@@ -125,10 +150,6 @@ impl FakeManager {
 pub fn is_registration(heard: &IncomingCall) -> bool {
     let by_tool = matches!(heard.tool(), Some("register_player" | "register_referee"));
     by_tool || heard.kind().ends_with("REGISTER_REQUEST")
-}
-
-fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
-    state.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn token(owner: &str, random: &RandomBytes) -> String {
@@ -143,57 +164,71 @@ impl State {
         if let Some(said) = self.spoils(heard) {
             return said;
         }
+        if let Some(said) = self.opens(heard) {
+            return wrapped(heard, said);
+        }
         match heard.json["method"].as_str().unwrap_or_default() {
             "initialize" => ScriptedAnswer::Result(json!({
                 "protocolVersion": heard.json["params"]["protocolVersion"],
                 "capabilities": {"tools": {}},
                 "serverInfo": {"name": "league-check", "version": env!("CARGO_PKG_VERSION")},
             })),
-            "tools/list" => ScriptedAnswer::Result(json!({"tools": [
-                {"name": "register_player", "inputSchema": {"type": "object"}},
-                {"name": "register_referee", "inputSchema": {"type": "object"}},
-                {"name": "report_match_result", "inputSchema": {"type": "object"}},
-                {"name": "league_query", "inputSchema": {"type": "object"}},
-            ]})),
+            "tools/list" => {
+                let tools =
+                    TOOLS.map(|name| json!({"name": name, "inputSchema": {"type": "object"}}));
+                ScriptedAnswer::Result(json!({"tools": tools}))
+            }
             notice if notice.starts_with("notifications/") => {
                 ScriptedAnswer::Raw(202, String::new())
             }
             "" => ScriptedAnswer::Raw(404, "{}".to_owned()),
-            "server/discover" => self.unknown(heard),
+            "server/discover" => ScriptedAnswer::unknown_method(heard),
             _ => wrapped(heard, json!({"status": "ok"})),
         }
     }
 
-    fn spoil(&mut self, match_id: &str, said: ScriptedAnswer) {
-        self.spoiled.insert(match_id.to_owned(), said);
-    }
-
     fn spoils(&mut self, heard: &IncomingCall) -> Option<ScriptedAnswer> {
-        if heard.kind() != "MATCH_RESULT_REPORT" {
-            return None;
-        }
-        let match_id = heard.message()["match_id"].as_str()?;
-        self.spoiled.remove(match_id)
+        let mut kinds = [REPORT, REQUEST].into_iter();
+        let kind = kinds.find(|kind| *kind == heard.kind())?;
+        let match_id = heard.message()["match_id"].as_str()?.to_owned();
+        self.spoiled.remove(&(kind, match_id))
     }
 
-    fn unknown(&self, heard: &IncomingCall) -> ScriptedAnswer {
-        let error = json!({"code": -32_601, "message": "there is no such method"});
-        let answer = json!({"jsonrpc": "2.0", "id": heard.json["id"], "error": error});
-        ScriptedAnswer::Raw(200, answer.to_string())
+    /// Gives a referee the seed of its attempt, or the secrets of a match that it reports; a
+    /// referee that shows no token of the order gets the plain acknowledgement of the documents.
+    fn opens(&self, heard: &IncomingCall) -> Option<Value> {
+        let asked = heard.message();
+        let MatchSecrets { seed, players } = self.secrets.get(asked["match_id"].as_str()?)?;
+        let (kind, says) = match heard.kind() {
+            REQUEST => {
+                let (seed, attempt) = (attempt_seed(asked, seed)?.to_hex(), &asked["attempt"]);
+                let says = json!({"attempt": attempt, "draw_seed": seed});
+                ("DRAW_RESPONSE", says)
+            }
+            REPORT if asked["order_token"].is_string() => {
+                let says = json!({"status": "ok", "draw_seed": seed.to_hex(), "players": players});
+                ("MATCH_RESULT_ACK", says)
+            }
+            _ => return None,
+        };
+        let conversation = str_of(&asked["conversation_id"]);
+        let mut answer = message(kind, "league_manager", conversation, says);
+        answer["match_id"] = asked["match_id"].clone();
+        Some(answer)
     }
 
     fn register(&mut self, heard: &IncomingCall) -> ScriptedAnswer {
-        match &mut self.admitting {
-            Admitting::Open => self.admit(heard),
-            Admitting::Rejecting(reason) => {
+        match &mut self.policy {
+            AdmissionPolicy::Open => self.admit(heard),
+            AdmissionPolicy::Reject(reason) => {
                 let reason = reason.clone();
                 self.respond(heard, json!({"status": "REJECTED", "reason": reason}))
             }
-            Admitting::Failing(times, said) => {
+            AdmissionPolicy::Fail(times, said) => {
                 let said = said.clone();
                 *times = times.saturating_sub(1);
                 if *times == 0 {
-                    self.admitting = Admitting::Open;
+                    self.policy = AdmissionPolicy::Open;
                 }
                 said
             }
@@ -201,78 +236,68 @@ impl State {
     }
 
     fn admit(&mut self, heard: &IncomingCall) -> ScriptedAnswer {
-        let (id, named, stranger) = match self.kind {
-            AgentKind::Referee => ("REF01", "referee_id", "REF90"),
-            AgentKind::Player | AgentKind::Manager => ("P01", "player_id", "P90"),
+        let (is_ours, is_old) = (self.is_under_check(heard), is_old(heard));
+        let is_referee = self.kind == AgentKind::Referee;
+        let id = match (is_ours, is_old, is_referee) {
+            (true, true, _) => "player_001",
+            (false, true, _) => "player_090",
+            (true, _, true) => "REF01",
+            (false, _, true) => "REF90",
+            (true, ..) => "P01",
+            (false, ..) => "P90",
         };
-        let ours = self.is_under_check(heard);
-        let (id, stranger) = match is_old(heard) {
-            true => ("player_001", "player_090"),
-            false => (id, stranger),
-        };
-        let id = if ours { id } else { stranger };
-        if is_old(heard) {
+        if is_old {
             self.league = V1_LEAGUE.to_owned();
         }
-        let token = token(id, &self.random);
-        self.is_api |= is_api(heard);
-        let accepted = if self.is_api {
-            "REGISTERED"
-        } else {
-            "ACCEPTED"
-        };
+        let (token, league) = (token(id, &self.random), self.league.clone());
+        self.is_api |= heard.message()["sender"] == "player:UNREGISTERED";
         let says = json!({
-            "status": accepted, named: id, "auth_token": token, "league_id": self.league,
-            "manager_token": self.manager_token, "reason": null,
+            "status": if self.is_api { "REGISTERED" } else { "ACCEPTED" },
+            if is_referee { "referee_id" } else { "player_id" }: id, "auth_token": token,
+            "league_id": league, "manager_token": self.manager_token,
+            "return_token": self.return_token, "reason": null,
         });
-        if ours {
+        if is_ours {
             self.admission = Some(Admission {
                 id: id.to_owned(),
                 token,
-                league: self.league.clone(),
+                league,
                 manager_token: self.manager_token.clone(),
+                return_token: self.return_token.clone(),
                 call: Arc::new(heard.clone()),
             });
         }
         self.respond(heard, says)
     }
 
-    /// The answer in the form of 003, which does not have tokens.
-    fn respond_in_v1(&self, heard: &IncomingCall, says: &Value) -> ScriptedAnswer {
-        wrapped(
-            heard,
-            json!({
-                "protocol": "league.v1", "message_type": "LEAGUE_REGISTER_RESPONSE",
-                "league_id": self.league, "round_id": 0, "match_id": "REGISTRATION",
-                "conversation_id": heard.message()["conversation_id"],
-                "sender": "league_manager", "timestamp": now().to_millis_text(),
-                "status": says["status"], "player_id": says["player_id"],
-                "reason": says["reason"],
-            }),
-        )
-    }
-
     /// Whether the agent under check registers; an agent that does not name a port is taken for it.
     fn is_under_check(&self, heard: &IncomingCall) -> bool {
         let message = heard.message();
-        let meta = [&message["player_meta"], &message["referee_meta"]];
-        let endpoint = meta
+        let endpoint = ["player_meta", "referee_meta"]
             .iter()
-            .find_map(|meta| meta["contact_endpoint"].as_str());
+            .find_map(|meta| message[meta]["contact_endpoint"].as_str());
         let port = endpoint.and_then(port);
         port.is_none_or(|port| port == self.port)
     }
 
+    /// Answers a registration, in the form of 003 without tokens if it came in that form.
     fn respond(&self, heard: &IncomingCall, says: Value) -> ScriptedAnswer {
+        let conversation = &heard.message()["conversation_id"];
         if is_old(heard) {
-            return self.respond_in_v1(heard, &says);
+            let response = json!({
+                "protocol": "league.v1", "message_type": "LEAGUE_REGISTER_RESPONSE",
+                "league_id": self.league, "round_id": 0, "match_id": "REGISTRATION",
+                "conversation_id": conversation, "sender": "league_manager",
+                "timestamp": now().to_millis_text(), "status": says["status"],
+                "player_id": says["player_id"], "reason": says["reason"],
+            });
+            return wrapped(heard, response);
         }
         let kind = match self.kind {
             AgentKind::Referee => "REFEREE_REGISTER_RESPONSE",
             AgentKind::Player | AgentKind::Manager => "LEAGUE_REGISTER_RESPONSE",
         };
-        let conversation = heard.message()["conversation_id"].as_str();
-        let conversation = conversation.unwrap_or("check-register");
+        let conversation = conversation.as_str().unwrap_or("check-register");
         wrapped(heard, message(kind, "league_manager", conversation, says))
     }
 }
@@ -289,18 +314,12 @@ pub fn port(endpoint: &str) -> Option<u16> {
     authority.rsplit(':').next()?.parse().ok()
 }
 
-/// Whether a registration is spelled as in 001.
-fn is_api(heard: &IncomingCall) -> bool {
-    heard.message()["sender"] == "player:UNREGISTERED"
-}
-
 /// An answer in the form of the request.
 fn wrapped(heard: &IncomingCall, message: Value) -> ScriptedAnswer {
     if heard.json["method"] != "tools/call" {
         return ScriptedAnswer::Result(message);
     }
     let text = json!({"type": "text", "text": message.to_string()});
-    ScriptedAnswer::Result(
-        json!({"content": [text], "structuredContent": message, "isError": false}),
-    )
+    let result = json!({"content": [text], "structuredContent": message, "isError": false});
+    ScriptedAnswer::Result(result)
 }

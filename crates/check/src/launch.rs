@@ -3,41 +3,57 @@
 use std::io;
 use std::net::SocketAddr;
 use std::process::{ExitStatus, Stdio};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use league_protocol::finding::harmless;
 use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::io::{AsyncRead, AsyncReadExt};
+use tokio::net::TcpSocket;
 use tokio::process::{Child, Command};
+use tokio::task::JoinHandle;
+use tokio::time::{Instant, sleep, sleep_until, timeout};
 
-use super::wire::Line;
+use crate::lock;
+use crate::wire::HttpConnection;
 
-/// How often the check tests whether an agent accepts connections.
-const LOOK: Duration = Duration::from_millis(20);
+/// How often the state of a process or a port is tested.
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
 /// How many bytes of the agent's standard error are kept, the last ones.
-const MOST_COMPLAINTS: usize = 8 * 1024;
-/// How many lines of it are shown.
-const MOST_LINES: usize = 10;
-/// How many characters of a line are shown.
-const LONGEST_LINE: usize = 200;
-/// How long to wait for the last output of an agent that has ended.
-const LAST_WORDS: Duration = Duration::from_millis(200);
+const MAX_STDERR: usize = 8 * 1024;
+/// How many lines of it a finding quotes, and a report of an agent that never came up.
+pub const FINDING_LINES: usize = 3;
+pub const REPORT_LINES: usize = 10;
+/// How many characters of a line of it are shown.
+const MAX_LINE: usize = 200;
+/// How long the rest of its output may take after the agent has ended; a child may hold it open.
+const OUTPUT_TIMEOUT: Duration = Duration::from_secs(2);
+/// How long the port of a killed agent may take to close: a child may outlive it for a moment.
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
+/// The pause before an agent is started again whose port was still in use.
+const RETRY_DELAY: Duration = Duration::from_millis(500);
 
-/// An agent that we started; its whole process group is killed when this is dropped.
-pub struct Launched {
+/// An agent that we start; its whole process group is killed when this is dropped.
+pub struct AgentProcess {
     words: Vec<String>,
     running: Mutex<Option<Child>>,
-    complaints: Arc<Mutex<Vec<u8>>>,
+    stderr: Mutex<Stderr>,
 }
 
-impl Launched {
+/// The last output of the agent on standard error, and the task that reads it.
+#[derive(Default)]
+struct Stderr {
+    kept: Arc<Mutex<Vec<u8>>>,
+    reader: Option<JoinHandle<()>>,
+}
+
+impl AgentProcess {
     /// An agent with this command, not started yet.
     pub fn new(words: Vec<String>) -> Self {
         Self {
             words,
-            running: Mutex::new(None),
-            complaints: Arc::default(),
+            running: Mutex::default(),
+            stderr: Mutex::default(),
         }
     }
 
@@ -48,9 +64,8 @@ impl Launched {
     /// The program may be missing.
     pub fn start(&self) -> io::Result<()> {
         self.kill();
-        let (program, arguments) = match self.words.split_first() {
-            Some(words) => words,
-            None => return Err(io::ErrorKind::InvalidInput.into()),
+        let Some((program, arguments)) = self.words.split_first() else {
+            return Err(io::ErrorKind::InvalidInput.into());
         };
         let mut child = Command::new(program)
             .args(arguments)
@@ -60,118 +75,152 @@ impl Launched {
             .process_group(0)
             .kill_on_drop(true)
             .spawn()?;
-        if let Some(stderr) = child.stderr.take() {
-            self.complaints().clear();
-            tokio::spawn(listen(stderr, Arc::clone(&self.complaints)));
-        }
-        *self.running() = Some(child);
+        let kept = Arc::default();
+        let output = child.stderr.take();
+        let reader = output.map(|output| tokio::spawn(keep_last(output, Arc::clone(&kept))));
+        *lock(&self.stderr) = Stderr { kept, reader };
+        *lock(&self.running) = Some(child);
         Ok(())
     }
 
     /// Kills the agent and its whole group at once.
     pub fn kill(&self) {
-        if let Some(child) = self.running().take() {
+        if let Some(child) = lock(&self.running).take() {
             end_group(&child);
         }
     }
 
-    /// Kills the agent and waits until it has ended and released its resources.
-    pub async fn end(&self) {
-        let ended = self.running().take();
-        if let Some(mut child) = ended {
+    /// Kills the agent and waits until it has ended and its address is closed.
+    pub async fn end(&self, address: SocketAddr) {
+        let child = lock(&self.running).take();
+        if let Some(mut child) = child {
             end_group(&child);
             // A process that cannot be waited for has already ended.
             let _ = child.wait().await;
+        }
+        let closed = async {
+            while HttpConnection::open(address).await.is_ok() {
+                sleep(POLL_INTERVAL).await;
+            }
+        };
+        // What is still open then is found out by the next start.
+        let _ = timeout(CLOSE_TIMEOUT, closed).await;
+    }
+
+    /// Waits for an event after a start, which `absent` names if it does not come in time.
+    ///
+    /// An agent that ends because its port was still in use, as it is for a while after a kill, is
+    /// started again.
+    ///
+    /// # Errors
+    ///
+    /// Returns how the agent ended, or that the event did not come; and the agent's last output.
+    pub async fn wait<T>(
+        &self,
+        address: SocketAddr,
+        patience: Duration,
+        absent: &str,
+        event: impl Future<Output = T>,
+    ) -> Result<T, String> {
+        let until = Instant::now() + patience;
+        tokio::pin!(event);
+        loop {
+            tokio::select! {
+                biased;
+                found = &mut event => return Ok(found),
+                () = self.ended() => {}
+                () = sleep_until(until) => {
+                    let said = self.said(FINDING_LINES);
+                    return Err(format!("{absent} within {patience:?} of the start{said}"));
+                }
+            }
+            if is_free(address) || Instant::now() >= until {
+                let report = self.end_report(FINDING_LINES).await;
+                return Err(report.unwrap_or_else(|| absent.to_owned()));
+            }
+            sleep(RETRY_DELAY).await;
+            self.start().map_err(|error| error.to_string())?;
+        }
+    }
+
+    /// Waits until the agent has ended by itself.
+    pub async fn ended(&self) {
+        while !self.has_ended() {
+            sleep(POLL_INTERVAL).await;
         }
     }
 
     /// Whether the agent has ended by itself.
     pub fn has_ended(&self) -> bool {
-        self.ending().is_some()
+        self.status().is_some()
     }
 
-    /// How the agent ended by itself, and its last output; `None` if it runs.
-    pub async fn last_words(&self) -> Option<String> {
-        let status = self.ending()?;
-        tokio::time::sleep(LAST_WORDS).await;
-        let how = match status.code() {
-            Some(code) => format!("the command ended (code {code})"),
-            None => format!("the command ended ({status})"),
-        };
-        Some(how + &self.said())
-    }
-
-    /// The agent's last output on standard error, safe to print; empty without output.
-    pub fn said(&self) -> String {
-        let complaints = self.complaints();
-        let text = String::from_utf8_lossy(&complaints);
-        let lines: Vec<&str> = text
-            .lines()
-            .filter(|line| !line.trim().is_empty())
-            .collect();
-        let last = lines.iter().skip(lines.len().saturating_sub(MOST_LINES));
-        let last: Vec<String> = last
-            .map(|line| format!("\n    {}", harmless(line.trim_end(), LONGEST_LINE)))
-            .collect();
-        match last.is_empty() {
-            true => String::new(),
-            false => format!("; it said:{}", last.concat()),
+    /// How the agent ended by itself, and its last lines of output; `None` if it runs.
+    pub async fn end_report(&self, lines: usize) -> Option<String> {
+        let status = self.status()?;
+        let reader = lock(&self.stderr).reader.take();
+        if let Some(reader) = reader {
+            // A reader that goes on belongs to a child of the agent.
+            let _ = timeout(OUTPUT_TIMEOUT, reader).await;
         }
+        let how = match status.code() {
+            Some(code) => format!("code {code}"),
+            None => status.to_string(),
+        };
+        Some(format!("the command ended ({how}){}", self.said(lines)))
     }
 
-    fn ending(&self) -> Option<ExitStatus> {
-        let mut running = self.running();
-        running.as_mut()?.try_wait().ok().flatten()
+    /// The agent's last lines on standard error, safe to print; empty without output.
+    pub fn said(&self, lines: usize) -> String {
+        let kept = lock(&lock(&self.stderr).kept).clone();
+        let text = String::from_utf8_lossy(&kept);
+        let last = text.lines().rev().filter(|line| !line.trim().is_empty());
+        let last = last
+            .take(lines)
+            .map(|line| harmless(line.trim_end(), MAX_LINE));
+        let last: Vec<String> = last.collect();
+        if last.is_empty() {
+            return String::new();
+        }
+        let last: Vec<String> = last.into_iter().rev().collect();
+        format!("; it said:\n    {}", last.join("\n    "))
     }
 
-    fn complaints(&self) -> std::sync::MutexGuard<'_, Vec<u8>> {
-        let complaints = self.complaints.lock();
-        complaints.unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn running(&self) -> std::sync::MutexGuard<'_, Option<Child>> {
-        self.running.lock().unwrap_or_else(PoisonError::into_inner)
+    fn status(&self) -> Option<ExitStatus> {
+        lock(&self.running).as_mut()?.try_wait().ok().flatten()
     }
 }
 
-impl Drop for Launched {
+impl Drop for AgentProcess {
     fn drop(&mut self) {
         self.kill();
     }
 }
 
-/// Waits until an address accepts connections, or until the agent that should listen there has
-/// ended; returns whether the address accepts connections.
-pub async fn comes_up(address: SocketAddr, launched: Option<&Launched>, wait: Duration) -> bool {
-    let up = async {
-        while Line::open(address).await.is_err() {
-            if launched.is_some_and(Launched::has_ended) {
-                return false;
-            }
-            tokio::time::sleep(LOOK).await;
-        }
-        true
-    };
-    tokio::time::timeout(wait, up).await.unwrap_or(false)
-}
-
-/// Waits until the started agent has ended; forever if none was started.
-pub async fn ended(launched: Option<&Launched>) {
-    let Some(launched) = launched else {
-        return std::future::pending().await;
-    };
-    while !launched.has_ended() {
-        tokio::time::sleep(LOOK).await;
+/// Waits until an address accepts connections.
+pub async fn accepts(address: SocketAddr) {
+    while HttpConnection::open(address).await.is_err() {
+        sleep(POLL_INTERVAL).await;
     }
 }
 
+/// Whether a program could listen at an address that sets no option for addresses in use.
+fn is_free(address: SocketAddr) -> bool {
+    let socket = match address {
+        SocketAddr::V4(_) => TcpSocket::new_v4(),
+        SocketAddr::V6(_) => TcpSocket::new_v6(),
+    };
+    let bound = socket.and_then(|socket| socket.bind(address));
+    !bound.is_err_and(|error| error.kind() == io::ErrorKind::AddrInUse)
+}
+
 /// Keeps the last output of an agent, and never blocks the agent.
-async fn listen(mut stderr: impl AsyncRead + Unpin, complaints: Arc<Mutex<Vec<u8>>>) {
-    let mut chunk = vec![0; MOST_COMPLAINTS];
+async fn keep_last(mut stderr: impl AsyncRead + Unpin, kept: Arc<Mutex<Vec<u8>>>) {
+    let mut chunk = vec![0; MAX_STDERR];
     while let Ok(length @ 1..) = stderr.read(&mut chunk).await {
-        let mut kept = complaints.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut kept = lock(&kept);
         kept.extend_from_slice(&chunk[..length]);
-        let superfluous = kept.len().saturating_sub(MOST_COMPLAINTS);
+        let superfluous = kept.len().saturating_sub(MAX_STDERR);
         kept.drain(..superfluous);
     }
 }

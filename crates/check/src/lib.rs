@@ -7,7 +7,6 @@
 pub mod caller;
 pub mod exchange;
 pub mod fake_manager;
-pub mod habit;
 pub mod launch;
 pub mod listener;
 pub mod manager;
@@ -27,12 +26,34 @@ pub mod wire;
 
 use std::fmt;
 use std::net::{Ipv4Addr, SocketAddr};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rule::Topic;
 
+/// The vocabulary in which rules are written.
+pub(crate) mod prelude {
+    pub(crate) use std::sync::Arc;
+    pub(crate) use std::time::Duration;
+
+    pub(crate) use serde_json::{Value, json};
+
+    pub(crate) use crate::caller::*;
+    pub(crate) use crate::exchange::*;
+    pub(crate) use crate::record::Expect::*;
+    pub(crate) use crate::record::*;
+    pub(crate) use crate::reply::Reply;
+    pub(crate) use crate::rule::*;
+    pub(crate) use crate::script::*;
+    pub(crate) use crate::stage::*;
+}
+
 /// Returns 32 unpredictable bytes, for tokens and seeds.
 pub type RandomBytes = Arc<dyn Fn() -> [u8; 32] + Send + Sync>;
+
+/// Locks shared state; a rule that panicked while it held the lock does not stop the others.
+pub(crate) fn lock<T>(state: &Mutex<T>) -> MutexGuard<'_, T> {
+    state.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// The address of the agent under check.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -2,8 +2,8 @@
 
 use std::collections::VecDeque;
 use std::io;
-use std::net::SocketAddr;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -20,12 +20,17 @@ use tokio::sync::watch;
 use tokio::task::AbortHandle;
 use tokio::time::Instant;
 
+use crate::lock;
+
 /// The largest request that is read, in bytes.
-const LARGEST_REQUEST: usize = 4 * 1024 * 1024;
+const MAX_REQUEST: usize = 4 * 1024 * 1024;
 /// How many requests are kept, the newest ones.
-const MOST_HEARD: usize = 10_000;
+const MAX_CALLS: usize = 10_000;
 /// How many bytes of bodies are kept, of the newest requests; the last is kept at any size.
-const MOST_BYTES: usize = 32 * 1024 * 1024;
+const MAX_BYTES: usize = 32 * 1024 * 1024;
+
+/// Any free port of this machine.
+pub const ANY_PORT: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
 
 /// A request as it came in.
 #[derive(Debug, Clone)]
@@ -34,8 +39,6 @@ pub struct IncomingCall {
     pub at: Instant,
     /// The HTTP method.
     pub method: String,
-    /// The path.
-    pub path: String,
     /// The headers.
     pub headers: HeaderMap,
     /// The body.
@@ -91,20 +94,29 @@ pub enum ScriptedAnswer {
     Nothing,
 }
 
+impl ScriptedAnswer {
+    /// Refuses a method that there is not.
+    pub fn unknown_method(heard: &IncomingCall) -> Self {
+        let error = json!({"code": -32_601, "message": "there is no such method"});
+        let answer = json!({"jsonrpc": "2.0", "id": heard.json["id"], "error": error});
+        Self::Raw(200, answer.to_string())
+    }
+}
+
 /// The newest requests, each with its sequence number.
 #[derive(Default)]
-struct Row {
+struct CallLog {
     kept: VecDeque<Arc<IncomingCall>>,
     bytes: usize,
     forgotten: usize,
 }
 
-impl Row {
+impl CallLog {
     /// Stores a request and drops the oldest ones if necessary.
     fn push(&mut self, heard: IncomingCall) {
         self.bytes += heard.body.len();
         self.kept.push_back(Arc::new(heard));
-        while self.kept.len() > 1 && (self.kept.len() > MOST_HEARD || self.bytes > MOST_BYTES) {
+        while self.kept.len() > 1 && (self.kept.len() > MAX_CALLS || self.bytes > MAX_BYTES) {
             let oldest = self.kept.pop_front();
             self.bytes -= oldest.map_or(0, |oldest| oldest.body.len());
             self.forgotten += 1;
@@ -129,13 +141,12 @@ type Script = dyn Fn(&IncomingCall) -> ScriptedAnswer + Send + Sync;
 pub struct Listener {
     /// Where it listens.
     pub address: SocketAddr,
-    heard: Arc<Mutex<Row>>,
-    count: watch::Receiver<usize>,
+    state: Arc<ListenerState>,
     task: AbortHandle,
 }
 
-struct Ears {
-    heard: Arc<Mutex<Row>>,
+struct ListenerState {
+    heard: Mutex<CallLog>,
     count: watch::Sender<usize>,
     script: Box<Script>,
 }
@@ -152,34 +163,27 @@ impl Listener {
     ) -> io::Result<Self> {
         let listener = TcpListener::bind(address).await?;
         let address = listener.local_addr()?;
-        let heard: Arc<Mutex<Row>> = Arc::default();
-        let (sender, count) = watch::channel(0);
-        let ears = Arc::new(Ears {
-            heard: Arc::clone(&heard),
-            count: sender,
+        let state = Arc::new(ListenerState {
+            heard: Mutex::default(),
+            count: watch::Sender::new(0),
             script: Box::new(script),
         });
-        let task = tokio::spawn(listen(listener, ears)).abort_handle();
+        let task = tokio::spawn(listen(listener, Arc::clone(&state))).abort_handle();
         Ok(Self {
             address,
-            heard,
-            count,
+            state,
             task,
         })
     }
 
     /// The kept requests from a sequence number on; the oldest may have been dropped.
     pub fn since(&self, first: usize) -> Vec<Arc<IncomingCall>> {
-        self.row().since(first)
+        lock(&self.state.heard).since(first)
     }
 
     /// How many requests came so far.
     pub fn count(&self) -> usize {
-        self.row().count()
-    }
-
-    fn row(&self) -> MutexGuard<'_, Row> {
-        self.heard.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state.heard).count()
     }
 
     /// Waits for a request that satisfies a condition, from a sequence number on.
@@ -189,13 +193,12 @@ impl Listener {
         patience: Duration,
         passes: impl Fn(&IncomingCall) -> bool,
     ) -> Option<Arc<IncomingCall>> {
-        let mut count = self.count.clone();
+        let mut count = self.state.count.subscribe();
         let found = async {
             loop {
                 count.mark_unchanged();
                 // The condition may read the requests itself, so the lock is released first.
-                let kept = self.row().since(first);
-                let found = kept.into_iter().find(|heard| passes(heard));
+                let found = self.since(first).into_iter().find(|heard| passes(heard));
                 if found.is_some() || count.changed().await.is_err() {
                     return found;
                 }
@@ -211,21 +214,21 @@ impl Drop for Listener {
     }
 }
 
-async fn listen(listener: TcpListener, ears: Arc<Ears>) {
+async fn listen(listener: TcpListener, state: Arc<ListenerState>) {
     loop {
         match listener.accept().await {
             Ok((stream, _)) => {
-                tokio::spawn(converse(stream, Arc::clone(&ears)));
+                tokio::spawn(converse(stream, Arc::clone(&state)));
             }
             Err(_) => tokio::time::sleep(Duration::from_millis(10)).await,
         }
     }
 }
 
-async fn converse(stream: TcpStream, ears: Arc<Ears>) {
+async fn converse(stream: TcpStream, state: Arc<ListenerState>) {
     let service = service_fn(move |request| {
-        let ears = Arc::clone(&ears);
-        async move { ears.answer(request).await }
+        let state = Arc::clone(&state);
+        async move { state.answer(request).await }
     });
     // After a broken connection there is no peer to report the error to.
     let _ = http1::Builder::new()
@@ -236,17 +239,19 @@ async fn converse(stream: TcpStream, ears: Arc<Ears>) {
 /// The script wants the connection closed.
 #[derive(Debug, thiserror::Error)]
 #[error("closed")]
-struct Closed;
+struct ConnectionClosed;
 
-impl Ears {
-    async fn answer(&self, request: Request<Incoming>) -> Result<Response<Full<Bytes>>, Closed> {
+impl ListenerState {
+    async fn answer(
+        &self,
+        request: Request<Incoming>,
+    ) -> Result<Response<Full<Bytes>>, ConnectionClosed> {
         let (head, body) = request.into_parts();
-        let body = Limited::new(body, LARGEST_REQUEST).collect().await;
-        let body = body.map_err(|_| Closed)?.to_bytes();
+        let body = Limited::new(body, MAX_REQUEST).collect().await;
+        let body = body.map_err(|_| ConnectionClosed)?.to_bytes();
         let heard = IncomingCall {
             at: Instant::now(),
             method: head.method.to_string(),
-            path: head.uri.path().to_owned(),
             headers: head.headers,
             json: serde_json::from_slice(&body).unwrap_or_default(),
             body,
@@ -264,12 +269,12 @@ impl Ears {
                 Ok(response(200, answer.to_string()))
             }
             ScriptedAnswer::Raw(status, body) => Ok(response(status, body)),
-            ScriptedAnswer::Late(..) | ScriptedAnswer::Nothing => Err(Closed),
+            ScriptedAnswer::Late(..) | ScriptedAnswer::Nothing => Err(ConnectionClosed),
         }
     }
 
     fn keep(&self, heard: IncomingCall) {
-        let mut all = self.heard.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = lock(&self.heard);
         all.push(heard);
         self.count.send_replace(all.count());
     }
@@ -291,7 +296,6 @@ mod tests {
         IncomingCall {
             at: Instant::now(),
             method: "POST".to_owned(),
-            path: "/mcp".to_owned(),
             headers: HeaderMap::new(),
             body: Bytes::from(vec![b' '; length]),
             json: Value::Null,
@@ -300,27 +304,27 @@ mod tests {
 
     #[test]
     fn the_newest_requests_are_kept_and_each_keeps_its_place() {
-        let mut row = Row::default();
-        let size = MOST_BYTES / 4;
+        let mut log = CallLog::default();
+        let size = MAX_BYTES / 4;
         for _ in 0..10 {
-            row.push(heard(size));
+            log.push(heard(size));
         }
-        row.push(heard(7));
-        assert!(row.bytes <= MOST_BYTES, "{}", row.bytes);
-        assert_eq!(row.count(), 11);
-        let last: Vec<usize> = row.since(10).iter().map(|heard| heard.body.len()).collect();
+        log.push(heard(7));
+        assert!(log.bytes <= MAX_BYTES, "{}", log.bytes);
+        assert_eq!(log.count(), 11);
+        let last: Vec<usize> = log.since(10).iter().map(|heard| heard.body.len()).collect();
         assert_eq!(last, [7]);
-        assert_eq!(row.since(0).len(), 4);
-        assert_eq!(row.since(99).len(), 0);
+        assert_eq!(log.since(0).len(), 4);
+        assert_eq!(log.since(99).len(), 0);
     }
 
     #[test]
     fn many_small_requests_are_bounded_too() {
-        let mut row = Row::default();
-        for _ in 0..MOST_HEARD + 5 {
-            row.push(heard(0));
+        let mut log = CallLog::default();
+        for _ in 0..MAX_CALLS + 5 {
+            log.push(heard(0));
         }
-        assert_eq!(row.kept.len(), MOST_HEARD);
-        assert_eq!(row.count(), MOST_HEARD + 5);
+        assert_eq!(log.kept.len(), MAX_CALLS);
+        assert_eq!(log.count(), MAX_CALLS + 5);
     }
 }

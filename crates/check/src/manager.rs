@@ -10,18 +10,10 @@ mod rounds;
 pub mod season;
 mod standings;
 
-use std::sync::Arc;
-
-use serde_json::{Value, json};
-
-use crate::caller::Caller;
-use crate::exchange::Setting;
 use crate::listener::IncomingCall;
-use crate::record::{Record, Statement};
-use crate::rule::{Judgement, Pending, Topic, Trouble, hold};
-use crate::script::message;
+use crate::prelude::*;
 use crate::shared;
-use crate::stage::{Question, Stage};
+use fake_member::FakeMember;
 use season::{LeagueRecord, MemberRecord};
 
 pub fn topics() -> Vec<Topic> {
@@ -62,31 +54,38 @@ fn standings_query(stage: &Stage, _: &Setting) -> Question {
 }
 
 /// A situation: the first player was admitted.
-fn admitted(caller: &Caller) -> Pending<'_, Result<Setting, Trouble>> {
-    Box::pin(async {
-        let player = season::player(&caller.stage, 0).await?;
-        Ok(Setting::about(player.id()))
-    })
+async fn admitted(caller: &Caller) -> Result<Setting, Trouble> {
+    let player = season::player(&caller.stage, 0).await?;
+    Ok(Setting::about(player.id()))
+}
+
+/// A situation: a player that has not registered yet.
+async fn newcomer(name: &str) -> Result<Setting, Trouble> {
+    let opened = FakeMember::open(name.to_owned(), false).await;
+    let member = opened.map_err(|error| Trouble::skipped(error.to_string()))?;
+    let mut setting = Setting::of(member.request().params);
+    setting.keep = Some(Box::new(member));
+    Ok(setting)
 }
 
 /// A record of the league.
 fn record_of(stage: &Stage, league: &Arc<LeagueRecord>, said: Statement) -> Record {
-    let mut record = Record::new(stage.kind, Value::Null, said);
-    record.facts = stage.facts();
-    record.league = Some(Arc::clone(league));
-    record
+    let league = Some(Arc::clone(league));
+    Record {
+        league,
+        ..stage.record(Value::Null, said)
+    }
 }
 
 /// The whole league once it has begun.
-async fn begun_league(caller: &Caller) -> Result<Vec<Record>, Trouble> {
-    season::begun(&caller.stage).await?;
-    let league = Arc::new(season::snapshot(&caller.stage));
+async fn begun_league(caller: &Caller) -> Records {
+    let league = season::begun(&caller.stage).await?;
     Ok(vec![record_of(&caller.stage, &league, Statement::Nothing)])
 }
 
 /// The whole league once it is over.
-async fn played_league(caller: &Caller) -> Result<Vec<Record>, Trouble> {
-    let league = Arc::new(season::played(&caller.stage).await?);
+async fn played_league(caller: &Caller) -> Records {
+    let league = season::played(&caller.stage).await?;
     Ok(vec![record_of(&caller.stage, &league, Statement::Nothing)])
 }
 
@@ -108,7 +107,6 @@ fn call_record(
 /// Checks that a query succeeded.
 fn succeeded(record: &Record) -> Judgement {
     let message = record.message();
-    hold(message["success"] == true, || {
-        format!("`success` is {}: {}", message["success"], message["error"])
-    })
+    hold!(message["success"] == true,
+        else "`success` is {}: {}", message["success"], message["error"])
 }

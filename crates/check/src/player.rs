@@ -7,18 +7,9 @@ mod recovery;
 mod trust;
 mod v1;
 
-use std::time::Duration;
-
-use serde_json::{Value, json};
-
-use crate::caller::Caller;
-use crate::exchange::Setting;
-use crate::record::Record;
+use crate::prelude::*;
 use crate::registration;
-use crate::rule::{Judgement, Pending, Topic, Trouble, hold};
-use crate::script::{in_time, message};
 use crate::shared;
-use crate::stage::{Question, Stage, round_of};
 
 pub(crate) use recovery::restarted_and_back;
 
@@ -62,15 +53,13 @@ fn match_token(match_id: &str) -> String {
     format!("tok-match-{match_id}-0123456789abcdef")
 }
 
-/// Announces a match with its token.
+/// Announces the first attempt at a match with its token.
 pub(crate) fn announcement(stage: &Stage, match_id: &str) -> Question {
-    let port = stage
-        .manager
-        .as_ref()
-        .map(|manager| manager.listener.address.port());
+    let manager = stage.manager.as_ref();
+    let port = manager.map(|manager| manager.listener.address.port());
     let row = json!({
         "match_id": match_id, "game_type": "even_odd", "player_A_id": stage.player_id(),
-        "player_B_id": "P02", "match_token": match_token(match_id),
+        "player_B_id": "P02", "match_token": match_token(match_id), "attempt": 1,
         "referee_endpoint": format!("http://localhost:{}/mcp", port.unwrap_or_default()),
     });
     let body = json!({"round_id": round_of(match_id), "matches": [row]});
@@ -161,28 +150,26 @@ fn game_error(stage: &Stage, match_id: &str, code: &str, name: &str) -> Question
 }
 
 /// A situation: a match that was not announced to the player.
-fn unannounced(caller: &Caller) -> Pending<'_, Result<Setting, Trouble>> {
-    Box::pin(async { Ok(Setting::about(caller.stage.next_match())) })
+async fn unannounced(caller: &Caller) -> Result<Setting, Trouble> {
+    Ok(Setting::about(caller.stage.next_match()))
 }
 
 /// A situation: a match that the player will join.
-fn open(caller: &Caller) -> Pending<'_, Result<Setting, Trouble>> {
-    Box::pin(async { Ok(Setting::about(caller.stage.open_match().await)) })
+async fn open(caller: &Caller) -> Result<Setting, Trouble> {
+    Ok(Setting::about(caller.stage.open_match().await))
 }
 
 /// A situation: a match that the player has joined.
-fn joined(caller: &Caller) -> Pending<'_, Result<Setting, Trouble>> {
-    Box::pin(async { join(caller).await.map(Setting::about) })
+async fn joined(caller: &Caller) -> Result<Setting, Trouble> {
+    join(caller).await.map(Setting::about)
 }
 
 /// A situation: a match in which the player was asked for its choice.
-fn played(caller: &Caller) -> Pending<'_, Result<Setting, Trouble>> {
-    Box::pin(async {
-        let match_id = join(caller).await?;
-        let question = choice(&caller.stage, &match_id);
-        caller.call_within(&question, MOVE).await?;
-        Ok(Setting::about(match_id))
-    })
+async fn played(caller: &Caller) -> Result<Setting, Trouble> {
+    let match_id = join(caller).await?;
+    let question = choice(&caller.stage, &match_id);
+    caller.call_within(&question, MOVE).await?;
+    Ok(Setting::about(match_id))
 }
 
 /// Invites the player to a new match.
@@ -193,18 +180,21 @@ pub(crate) async fn join(caller: &Caller) -> Result<String, Trouble> {
     Ok(match_id)
 }
 
-/// Asks for a choice in a match, and checks that it is legal.
-async fn choose(caller: &Caller, match_id: &str) -> Result<Value, Trouble> {
+/// Asks for a choice in a match.
+pub(crate) async fn choose(caller: &Caller, match_id: &str) -> Result<Value, Trouble> {
     let question = choice(&caller.stage, match_id);
     let reply = caller.call_within(&question, MOVE).await?;
-    let message = reply.of_kind(CHOSEN)?;
-    legal(&message["parity_choice"])?;
-    Ok(message.clone())
+    reply.of_kind(CHOSEN).cloned()
+}
+
+/// Asks for a choice in a match, and checks that it is legal.
+async fn choose_legally(caller: &Caller, match_id: &str) -> Judgement {
+    legal(&choose(caller, match_id).await?["parity_choice"])
 }
 
 pub(crate) fn legal(choice: &Value) -> Judgement {
     let legal = matches!(choice.as_str(), Some("even" | "odd"));
-    hold(legal, || format!("`parity_choice` is {choice}"))
+    hold!(legal, else "`parity_choice` is {choice}")
 }
 
 fn is_legal(record: &Record) -> Judgement {

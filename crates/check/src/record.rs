@@ -11,8 +11,8 @@ use crate::AgentKind;
 use crate::caller::Caller;
 use crate::listener::IncomingCall;
 use crate::manager::season::LeagueRecord;
-use crate::referee::bout::MatchRecord;
-use crate::reply::Reply;
+use crate::referee::match_run::MatchRecord;
+use crate::reply::{NO_REPLY, Reply};
 use crate::rule::{Judgement, Trouble, hold};
 use crate::wire::RoundTrip;
 
@@ -25,6 +25,15 @@ pub enum Statement {
     /// The agent's own call, and the receiver of the call.
     Call(Arc<IncomingCall>, &'static str),
 }
+
+impl From<Reply> for Statement {
+    fn from(reply: Reply) -> Self {
+        Self::Reply(reply)
+    }
+}
+
+/// The records that a rule judges, or why there are none.
+pub type Records = Result<Vec<Record>, Trouble>;
 
 /// One statement of an agent, with the facts that the check knew then.
 #[derive(Debug, Clone)]
@@ -40,11 +49,11 @@ pub struct Record {
 }
 
 impl Record {
-    pub fn new(kind: AgentKind, asked: Value, said: Statement) -> Self {
+    pub fn new(kind: AgentKind, asked: Value, said: impl Into<Statement>) -> Self {
         Self {
             kind,
             asked,
-            said,
+            said: said.into(),
             facts: Vec::new(),
             match_record: None,
             league: None,
@@ -77,21 +86,25 @@ impl Record {
     ///
     /// Returns an error if it is missing or not a string.
     pub fn text(&self, path: &str) -> Result<&str, Trouble> {
-        match self.member(path) {
-            Value::Null => Err(Trouble::forgiven(format!("`{path}` is missing"))),
-            Value::String(text) => Ok(text),
-            other => Err(Trouble::broken(format!("`{path}` is {other}, not a text"))),
+        text(self.member(path), path)
+    }
+
+    /// The answer of the agent; an empty one if there is none.
+    pub fn reply(&self) -> &Reply {
+        match &self.said {
+            Statement::Reply(reply) => reply,
+            _ => &NO_REPLY,
         }
     }
 
-    /// # Errors
-    ///
-    /// Breaks the rule if the record is of another kind.
-    pub fn reply(&self) -> Result<&Reply, Trouble> {
-        match &self.said {
-            Statement::Reply(reply) => Ok(reply),
-            _ => Err(Trouble::broken("no answer was recorded")),
-        }
+    /// The HTTP status of the answer; 0 if there is none.
+    pub fn status(&self) -> u16 {
+        self.reply().status()
+    }
+
+    /// The answer as JSON, with its frame; null if it is not JSON.
+    pub fn json(&self) -> &Value {
+        self.reply().json.as_ref().unwrap_or(&Value::Null)
     }
 
     /// # Errors
@@ -142,6 +155,15 @@ impl Record {
     }
 }
 
+/// A member as text; a missing one is forgiven.
+pub(crate) fn text<'v>(member: &'v Value, name: &str) -> Result<&'v str, Trouble> {
+    match member {
+        Value::Null => Err(Trouble::forgiven(format!("`{name}` is missing"))),
+        Value::String(text) => Ok(text),
+        other => Err(Trouble::broken(format!("`{name}` is {other}, not a text"))),
+    }
+}
+
 /// The reason for skipping a rule that needs a registered agent.
 pub fn not_registered(kind: AgentKind) -> Trouble {
     let hint = match kind {
@@ -151,10 +173,7 @@ pub fn not_registered(kind: AgentKind) -> Trouble {
         _ => "start the player after the check has begun, or let `--launch \"COMMAND\"` start it",
     };
     let kind = kind.as_str();
-    Trouble::skipped(
-        format!("the {kind} did not register with this manager"),
-        hint,
-    )
+    Trouble::skipped(format!("the {kind} did not register with this manager")).hint(hint)
 }
 
 /// A value that a member must have.
@@ -185,22 +204,16 @@ pub enum Expect {
     Is(&'static str, Want),
     /// A member has a value; a missing one is not forgiven.
     Equals(&'static str, Want),
-    /// A member is a token, which the report does not show.
-    Token {
-        name: &'static str,
-        fact: &'static str,
-        missing_is_forgiven: bool,
-    },
+    /// A member is the token in a fact; the report does not show it.
+    Token(&'static str, &'static str),
     /// A member repeats a member of the question.
-    Repeats {
-        name: &'static str,
-        missing_is_forgiven: bool,
-    },
-    /// A member is a time in UTC. A missing zone is forgiven only in the body of a message.
-    Utc {
-        name: &'static str,
-        in_body: bool,
-    },
+    Repeats(&'static str),
+    /// A member is there; a missing one is forgiven.
+    Present(&'static str),
+    /// A member is a time in UTC.
+    Utc(&'static str),
+    /// A member in the body of a message is a time in UTC; a missing zone is forgiven.
+    BodyUtc(&'static str),
     /// A member is a string.
     Text(&'static str),
     /// The message is of one of these types.
@@ -212,10 +225,9 @@ pub enum Expect {
     /// The answer is a JSON-RPC error with one of these codes.
     RpcError(&'static [i64]),
     /// The answer is an error of the league with this code.
-    LeagueError {
-        code: &'static str,
-        other_is_forgiven: bool,
-    },
+    LeagueError(&'static str),
+    /// As `LeagueError`; a refusal of another kind is forgiven.
+    LeagueErrorOrAnother(&'static str),
     /// The agent refused the named thing, in any form.
     Refused(&'static str),
     /// The agent did not refuse.
@@ -235,47 +247,18 @@ pub(crate) fn equals(name: &'static str, want: impl Into<Want>) -> Expect {
     Expect::Equals(name, want.into())
 }
 
-pub(crate) const fn token(name: &'static str, fact: &'static str) -> Expect {
-    Expect::Token {
-        name,
-        fact,
-        missing_is_forgiven: false,
-    }
-}
-
-pub(crate) const fn repeats(name: &'static str) -> Expect {
-    Expect::Repeats {
-        name,
-        missing_is_forgiven: false,
-    }
-}
-
-pub(crate) const fn utc(name: &'static str) -> Expect {
-    Expect::Utc {
-        name,
-        in_body: false,
-    }
-}
-
-pub(crate) const fn refused_with(code: &'static str) -> Expect {
-    Expect::LeagueError {
-        code,
-        other_is_forgiven: false,
-    }
-}
-
 pub(crate) const PROTOCOL: Expect = Expect::Is("protocol", Want::Text("league.v2"));
 /// The message belongs to the conversation of the question.
-pub(crate) const SAME_CONVERSATION: Expect = Expect::Repeats {
-    name: "conversation_id",
-    missing_is_forgiven: true,
-};
+pub(crate) const SAME_CONVERSATION: [Expect; 2] = [
+    Expect::Present("conversation_id"),
+    Expect::Repeats("conversation_id"),
+];
 
 /// The whole envelope of a call by this sender.
 pub(crate) fn envelope(sender: Want) -> Vec<Expect> {
     vec![
         PROTOCOL,
-        utc("timestamp"),
+        Expect::Utc("timestamp"),
         Expect::By(names_conversation),
         Expect::Is("sender", sender),
     ]
@@ -283,9 +266,7 @@ pub(crate) fn envelope(sender: Want) -> Vec<Expect> {
 
 pub(crate) fn names_conversation(record: &Record) -> Judgement {
     let conversation = record.text("conversation_id")?;
-    hold(!conversation.is_empty(), || {
-        "`conversation_id` is empty".to_owned()
-    })
+    hold!(!conversation.is_empty(), else "`conversation_id` is empty")
 }
 
 impl Expect {
@@ -302,49 +283,41 @@ impl Expect {
                 has_value(record, name, &wanted)
             }
             Self::Equals(name, want) => has_value(record, name, &wanted(record, want)?),
-            Self::Token {
-                name,
-                fact,
-                missing_is_forgiven,
-            } => shows_token(record, name, fact, missing_is_forgiven),
-            Self::Repeats {
-                name,
-                missing_is_forgiven,
-            } => repeats_member(record, name, missing_is_forgiven),
-            Self::Utc { name, in_body } => is_utc(record, name, in_body),
+            Self::Token(name, fact) => {
+                let shown = record.member(name) == record.fact(fact)?;
+                hold!(shown, else "`{name}` is another token, or missing")
+            }
+            Self::Repeats(name) => {
+                hold!(!record.member(name).is_null(), else "`{name}` is missing")?;
+                has_value(record, name, &record.asked[name])
+            }
+            Self::Present(name) if record.member(name).is_null() => {
+                Err(Trouble::forgiven(format!("`{name}` is missing")))
+            }
+            Self::Present(_) => Ok(()),
+            Self::Utc(name) => is_utc(record, name, false),
+            Self::BodyUtc(name) => is_utc(record, name, true),
             Self::Text(name) => record.text(name).map(drop),
             Self::Kind(kinds) => is_of_kind(record, kinds),
             Self::Within(bound) => {
-                let took = record.reply()?.trip.took;
-                hold(took <= bound, || {
-                    format!("the answer took {:.1} s", took.as_secs_f64())
-                })
+                let took = record.reply().trip.took;
+                hold!(took <= bound, else "the answer took {:.1} s", took.as_secs_f64())
             }
             Self::Status(wanted) => {
-                let status = record.reply()?.status();
-                hold(status == wanted, || {
-                    format!("the status is {status} instead of {wanted}")
-                })
+                let status = record.status();
+                hold!(status == wanted, else "the status is {status} instead of {wanted}")
             }
             Self::RpcError(codes) => {
-                let reply = record.reply()?;
+                let reply = record.reply();
                 let code = reply.rpc_error();
-                hold(code.is_some_and(|code| codes.contains(&code)), || {
-                    let wanted = codes.first().copied().unwrap_or_default();
-                    format!("the answer is {} instead of {wanted}", reply.describe())
-                })
+                let wanted = codes.first().copied().unwrap_or_default();
+                let known = code.is_some_and(|code| codes.contains(&code));
+                hold!(known, else "the answer is {} instead of {wanted}", reply.describe())
             }
-            Self::LeagueError {
-                code,
-                other_is_forgiven,
-            } => has_code(record.reply()?, code, other_is_forgiven),
-            Self::Refused(what) => record.reply()?.refused(what),
-            Self::Taken => {
-                let reply = record.reply()?;
-                hold(!reply.is_refusal(), || {
-                    format!("the answer is {}", reply.describe())
-                })
-            }
+            Self::LeagueError(code) => has_code(record.reply(), code, false),
+            Self::LeagueErrorOrAnother(code) => has_code(record.reply(), code, true),
+            Self::Refused(what) => record.reply().refused(what),
+            Self::Taken => record.reply().taken(),
             Self::Posted => is_posted(record.call()?),
             Self::Framed(tool) => is_framed(record.call()?, tool),
             Self::By(judge) => judge(record),
@@ -362,32 +335,7 @@ fn wanted(record: &Record, want: Want) -> Result<Value, Trouble> {
 
 fn has_value(record: &Record, name: &str, wanted: &Value) -> Judgement {
     let found = record.member(name);
-    hold(found == wanted, || {
-        format!("`{name}` is {found} instead of {wanted}")
-    })
-}
-
-fn shows_token(record: &Record, name: &str, fact: &str, missing_is_forgiven: bool) -> Judgement {
-    let wanted = record.fact(fact)?;
-    if missing_is_forgiven {
-        record.text(name)?;
-    }
-    hold(record.member(name) == wanted, || {
-        format!("`{name}` is another token, or missing")
-    })
-}
-
-fn repeats_member(record: &Record, name: &str, missing_is_forgiven: bool) -> Judgement {
-    let (found, wanted) = (record.member(name), &record.asked[name]);
-    match found {
-        Value::Null if missing_is_forgiven => {
-            Err(Trouble::forgiven(format!("`{name}` is missing")))
-        }
-        Value::Null => Err(Trouble::broken(format!("`{name}` is missing"))),
-        _ => hold(found == wanted, || {
-            format!("`{name}` is {found} instead of {wanted}")
-        }),
-    }
+    hold!(found == wanted, else "`{name}` is {found} instead of {wanted}")
 }
 
 fn is_utc(record: &Record, name: &str, in_body: bool) -> Judgement {
@@ -403,12 +351,7 @@ fn is_utc(record: &Record, name: &str, in_body: bool) -> Judgement {
         TimeError::Spelling(_) => ("writes UTC in another form than 2025-01-15T10:30:00Z", true),
         TimeError::NotATime => ("is not a time in the form 2025-01-15T10:30:00Z", false),
     };
-    let found = format!("`{name}` {what}");
-    Err(if forgiven {
-        Trouble::forgiven(found)
-    } else {
-        Trouble::broken(found)
-    })
+    Err(Trouble::of(forgiven, format!("`{name}` {what}")))
 }
 
 fn is_of_kind(record: &Record, kinds: &[&str]) -> Judgement {
@@ -417,7 +360,7 @@ fn is_of_kind(record: &Record, kinds: &[&str]) -> Judgement {
         _ => {
             let kind = record.member("message_type");
             let known = kind.as_str().is_some_and(|kind| kinds.contains(&kind));
-            hold(known, || format!("the type is {kind}"))
+            hold!(known, else "the type is {kind}")
         }
     }
 }
@@ -427,35 +370,20 @@ fn has_code(reply: &Reply, code: &str, other_is_forgiven: bool) -> Judgement {
         return Ok(());
     }
     let found = format!("the answer is {} instead of {code}", reply.describe());
-    Err(if other_is_forgiven && reply.is_refusal() {
-        Trouble::forgiven(found)
-    } else {
-        Trouble::broken(found)
-    })
+    Err(Trouble::of(other_is_forgiven && reply.is_refusal(), found))
 }
 
 fn is_posted(call: &IncomingCall) -> Judgement {
-    hold(call.method == "POST", || {
-        format!("the HTTP method is {}", call.method)
-    })?;
+    hold!(call.method == "POST", else "the HTTP method is {}", call.method)?;
     let kind = call.headers.get("content-type");
     let kind = kind.and_then(|kind| kind.to_str().ok()).unwrap_or_default();
-    hold(kind.starts_with("application/json"), || {
-        format!("the media type is `{kind}`")
-    })
+    hold!(kind.starts_with("application/json"), else "the media type is `{kind}`")
 }
 
 fn is_framed(call: &IncomingCall, tool: &str) -> Judgement {
-    hold(call.json["jsonrpc"] == "2.0", || {
-        "`jsonrpc` is not \"2.0\"".to_owned()
-    })?;
-    hold(call.tool() == Some(tool), || {
-        format!("the method is {} instead of `{tool}`", call.json["method"])
-    })?;
-    hold(call.json["params"].is_object(), || {
-        "`params` is not an object".to_owned()
-    })?;
-    hold(call.json.get("id").is_some(), || {
-        "`id` is missing".to_owned()
-    })
+    hold!(call.json["jsonrpc"] == "2.0", else "`jsonrpc` is not \"2.0\"")?;
+    hold!(call.tool() == Some(tool),
+        else "the method is {} instead of `{tool}`", call.json["method"])?;
+    hold!(call.json["params"].is_object(), else "`params` is not an object")?;
+    hold!(call.json.get("id").is_some(), else "`id` is missing")
 }

@@ -1,26 +1,17 @@
 //! Rules for referees, which run matches between fake players.
 
 mod attempts;
-pub mod bout;
 mod fake_player;
+pub mod match_run;
 mod matches;
 mod operation;
 pub(crate) mod orders;
 mod reports;
 
-use std::sync::Arc;
-use std::time::Duration;
-
-use serde_json::{Value, json};
-
-use crate::caller::Caller;
-use crate::record::{Record, Statement};
+use crate::prelude::*;
 use crate::registration;
-use crate::rule::{Topic, Trouble};
-use crate::script::in_time;
 use crate::shared;
-use crate::stage::{Question, Stage};
-use bout::{MatchRecord, Plot, recorded};
+use match_run::{MatchCourse, MatchRecord, recorded};
 
 pub fn topics() -> Vec<Topic> {
     let mut topics = vec![registration::of_referee()];
@@ -47,25 +38,23 @@ pub(crate) fn look_at(match_id: &str) -> Question {
 
 /// The same order, sent now.
 fn again(order: &Value) -> Question {
-    let mut order = order.clone();
-    order["timestamp"] = in_time(Duration::ZERO).into();
-    Question::new("start_match", order)
+    Question::new("start_match", order.clone()).with("timestamp", in_time(Duration::ZERO))
 }
 
 /// A record of a match.
 fn record_of(stage: &Stage, played: impl Into<Arc<MatchRecord>>, said: Statement) -> Record {
     let played = played.into();
-    let mut record = Record::new(stage.kind, played.order.clone(), said);
-    record.facts = stage.facts();
-    record.match_record = Some(played);
-    record
+    Record {
+        match_record: Some(Arc::clone(&played)),
+        ..stage.record(played.order.clone(), said)
+    }
 }
 
 /// Records of whole matches; the report shows the reported result.
-async fn match_of(caller: &Caller, plots: &[Plot]) -> Result<Vec<Record>, Trouble> {
+async fn match_of(caller: &Caller, courses: &[MatchCourse]) -> Records {
     let mut records = Vec::new();
-    for plot in plots {
-        let played = recorded(&caller.stage, *plot).await?;
+    for course in courses {
+        let played = recorded(&caller.stage, *course).await?;
         let said = match played.reports.first() {
             Some(report) => Statement::Call(Arc::clone(report), "the manager"),
             None => Statement::Reply(played.ack.clone()),
@@ -90,13 +79,8 @@ fn told_record(stage: &Stage, played: &Arc<MatchRecord>, seat: usize, place: usi
 }
 
 /// The first message of a type that some seats of a match received.
-async fn told_to(
-    caller: &Caller,
-    plot: Plot,
-    kind: &str,
-    seats: &[usize],
-) -> Result<Vec<Record>, Trouble> {
-    let played = Arc::new(recorded(&caller.stage, plot).await?);
+async fn told_to(caller: &Caller, course: MatchCourse, kind: &str, seats: &[usize]) -> Records {
+    let played = Arc::new(recorded(&caller.stage, course).await?);
     let mut records = Vec::new();
     for seat in seats {
         let mut calls = played.seats[*seat].calls.iter();
@@ -110,15 +94,15 @@ async fn told_to(
 }
 
 /// The first message of a type that both players of a match received.
-async fn told(caller: &Caller, plot: Plot, kind: &str) -> Result<Vec<Record>, Trouble> {
-    told_to(caller, plot, kind, &[0, 1]).await
+async fn told(caller: &Caller, course: MatchCourse, kind: &str) -> Records {
+    told_to(caller, course, kind, &[0, 1]).await
 }
 
 /// Every call that the players of some matches received.
-async fn all_told(caller: &Caller, plots: &[Plot]) -> Result<Vec<Record>, Trouble> {
+async fn all_told(caller: &Caller, courses: &[MatchCourse]) -> Records {
     let mut records = Vec::new();
-    for plot in plots {
-        let played = Arc::new(recorded(&caller.stage, *plot).await?);
+    for course in courses {
+        let played = Arc::new(recorded(&caller.stage, *course).await?);
         for seat in 0..2 {
             let places = 0..played.seats[seat].calls.len();
             records.extend(places.map(|place| told_record(&caller.stage, &played, seat, place)));

@@ -2,24 +2,20 @@
 //! identities, and in which the player is killed. The plan follows from a seed.
 
 use std::fmt;
-use std::sync::Arc;
-use std::time::Duration;
 
 use league_games::Dice;
 use league_protocol::token::hex;
 use sha2::{Digest, Sha256};
 use tokio::time::Instant;
 
-use crate::caller::{Caller, fresh_id};
 use crate::player::{
     CHOSEN, FALSE_TOKEN, JOINED, MOVE, choice, game_over, invitation, join, legal,
     restarted_and_back,
 };
-use crate::report::Rehearsed;
-use crate::rule::{Judgement, Level, Trouble, hold};
-use crate::stage::{Question, Stage};
-use crate::verdict::{Ending, Finding, Verdict};
-use crate::wire::{Line, Request};
+use crate::prelude::*;
+use crate::report::Rehearsal;
+use crate::verdict::{Finding, RuleEnd};
+use crate::wire::{HttpConnection, Request};
 
 /// How many matches are rehearsed.
 const MATCHES: usize = 20;
@@ -28,7 +24,7 @@ const BOUND: Duration = Duration::from_secs(90);
 /// How long a slow call pauses in its middle.
 const PAUSE: Duration = Duration::from_millis(200);
 /// The most faults before one call.
-const MOST_FAULTS: u64 = 2;
+const MAX_FAULTS: u64 = 2;
 /// How many digits of the digest are shown.
 const DIGITS: usize = 16;
 
@@ -53,73 +49,51 @@ pub enum Fault {
     Restart,
 }
 
-const FAULTS: [Fault; 8] = [
-    Fault::Late,
-    Fault::Doubled,
-    Fault::Reordered,
-    Fault::Malformed,
-    Fault::WrongToken,
-    Fault::CutOff,
-    Fault::Stranger,
-    Fault::Restart,
+/// All faults, with their names in the plan.
+const FAULTS: [(Fault, &str); 8] = [
+    (Fault::Late, "late"),
+    (Fault::Doubled, "doubled"),
+    (Fault::Reordered, "reordered"),
+    (Fault::Malformed, "malformed"),
+    (Fault::WrongToken, "wrong token"),
+    (Fault::CutOff, "cut off"),
+    (Fault::Stranger, "for another player"),
+    (Fault::Restart, "restart"),
 ];
 
-impl fmt::Display for Fault {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Late => "late",
-            Self::Doubled => "doubled",
-            Self::Reordered => "reordered",
-            Self::Malformed => "malformed",
-            Self::WrongToken => "wrong token",
-            Self::CutOff => "cut off",
-            Self::Stranger => "for another player",
-            Self::Restart => "restart",
-        })
-    }
-}
-
-/// The faults of one match, before each of its three calls.
+/// The faults of one match, before each of its calls.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Match {
-    /// Before the invitation.
-    pub invitation: Vec<Fault>,
-    /// Before the call for a choice.
-    pub choice: Vec<Fault>,
-    /// Before the end of the match is announced.
-    pub end: Vec<Fault>,
+pub struct FaultyMatch {
+    pub invitation: Faults,
+    pub choice: Faults,
+    pub end: Faults,
 }
 
-impl fmt::Display for Match {
+type Faults = Vec<(Fault, &'static str)>;
+
+impl fmt::Display for FaultyMatch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let calls = [
-            ("invitation", &self.invitation),
-            ("choice", &self.choice),
-            ("end", &self.end),
-        ];
-        let told = calls.iter().filter(|(_, faults)| !faults.is_empty());
-        let told: Vec<String> = told
-            .map(|(call, faults)| {
-                let faults: Vec<String> = faults.iter().map(ToString::to_string).collect();
-                format!("{call}: {}", faults.join(", "))
-            })
-            .collect();
-        if told.is_empty() {
-            return f.write_str("no fault");
-        }
-        f.write_str(&told.join("; "))
+        let all = [&self.invitation, &self.choice, &self.end];
+        let calls = ["invitation", "choice", "end"].into_iter().zip(all);
+        let faulty = calls.filter(|(_, faults)| !faults.is_empty());
+        let told = faulty.map(|(call, faults)| {
+            let names: Vec<&str> = faults.iter().map(|(_, name)| *name).collect();
+            format!("{call}: {}", names.join(", "))
+        });
+        let told = told.collect::<Vec<String>>().join("; ");
+        f.write_str(if told.is_empty() { "no fault" } else { &told })
     }
 }
 
 /// The plan that follows from a seed.
-pub fn plan(seed: u64) -> Vec<Match> {
+pub fn plan(seed: u64) -> Vec<FaultyMatch> {
     let mut dice = Dice::seeded(seed);
     let mut faults = || {
-        let count = dice.roll(0..=MOST_FAULTS);
+        let count = dice.roll(0..=MAX_FAULTS);
         let picked = (0..count).filter_map(|_| dice.pick(&FAULTS).copied());
-        picked.collect::<Vec<Fault>>()
+        picked.collect()
     };
-    let matches = (0..MATCHES).map(|_| Match {
+    let matches = (0..MATCHES).map(|_| FaultyMatch {
         invitation: faults(),
         choice: faults(),
         end: faults(),
@@ -130,21 +104,21 @@ pub fn plan(seed: u64) -> Vec<Match> {
 /// Plays the plan of a seed; returns the findings of all matches, and what was rehearsed.
 ///
 /// If the player does not take part, the report says so and nothing is rehearsed.
-pub async fn rehearse(stage: &Arc<Stage>, seed: u64, strict: bool) -> (Vec<Finding>, Rehearsed) {
+pub async fn rehearse(stage: &Arc<Stage>, seed: u64, strict: bool) -> (Vec<Finding>, Rehearsal) {
     let plan = plan(seed);
     let told: Vec<String> = plan.iter().map(ToString::to_string).collect();
     let digest = hex(&Sha256::digest(told.join("\n")).into());
-    let mut rehearsed = Rehearsed {
+    let mut rehearsal = Rehearsal {
         seed,
         digest: digest[..DIGITS].to_owned(),
         absent: None,
     };
     let caller = Caller::new(Arc::clone(stage));
     if let Err((why, trouble)) = takes_part(&caller).await {
-        rehearsed.absent = Some(why);
+        rehearsal.absent = Some(why);
         let title = "The player takes part".to_owned();
         let judged = judged(&caller, 0, title, Err(trouble), Duration::ZERO, strict).await;
-        return (vec![judged], rehearsed);
+        return (vec![judged], rehearsal);
     }
     let mut findings = Vec::new();
     for (number, planned) in (1..).zip(&plan) {
@@ -155,14 +129,14 @@ pub async fn rehearse(stage: &Arc<Stage>, seed: u64, strict: bool) -> (Vec<Findi
         let (title, took) = (planned.to_string(), began.elapsed());
         findings.push(judged(&caller, number, title, played, took, strict).await);
     }
-    (findings, rehearsed)
+    (findings, rehearsal)
 }
 
 /// Checks that the agent can take part: a registered player of `league.v2` that joins a match.
 async fn takes_part(caller: &Caller) -> Result<(), (&'static str, Trouble)> {
     if caller.stage.is_v1() {
         let why = "faults are rehearsed in `league.v2` alone";
-        return Err((why, Trouble::skipped(why, "")));
+        return Err((why, Trouble::skipped(why)));
     }
     if caller.stage.admission().is_none() {
         let why = "the player never registered with this manager";
@@ -191,82 +165,60 @@ async fn judged(
         }
         _ => "check each call on its own, and change nothing over a call that is refused",
     };
+    let id = format!("{}-ACT-{number:02}", caller.stage.kind.letter());
     let finding = Finding {
-        topic: "rehearsal",
-        id: format!("{}-ACT-{number:02}", caller.stage.kind.letter()),
-        title: title.into(),
         clause: "000 §5.9, ruling 43",
-        level: Level::Must,
-        verdict: Verdict::Pass,
-        found: String::new(),
-        fix: String::new(),
-        sent: String::new(),
-        came: String::new(),
         took,
+        ..Finding::passed("rehearsal", id, title)
     };
-    let ending = Ending {
-        fix,
-        kindness: false,
-        last: caller.last(),
-        crashed: caller.stage.revive().await,
-        strict,
-    };
+    let ending = RuleEnd::of(caller, fix, strict).await;
     finding.judged(ending, played)
 }
 
 /// Plays one match with its faults; each regular call must be answered correctly.
-async fn played(caller: &Caller, planned: &Match) -> Judgement {
+async fn played(caller: &Caller, planned: &FaultyMatch) -> Judgement {
     let stage = &caller.stage;
     let match_id = stage.open_match().await;
     let (invite, ask) = (invitation(stage, &match_id), choice(stage, &match_id));
-    for fault in &planned.invitation {
-        commit(caller, *fault, &invite, &ask).await?;
-    }
+    commit(caller, &planned.invitation, &invite, &ask).await?;
     let reply = caller.call(&invitation(stage, &match_id)).await?;
-    let message = reply.of_kind(JOINED)?;
-    hold(message["match_id"] == match_id.as_str(), || {
-        format!(
-            "the invitation to {match_id} is answered for {}",
-            message["match_id"]
-        )
-    })?;
+    let named = &reply.of_kind(JOINED)?["match_id"];
+    hold!(*named == *match_id, else "the invitation to {match_id} is answered for {named}")?;
     let over = game_over(stage, &stage.next_match());
-    for fault in &planned.choice {
-        commit(caller, *fault, &ask, &over).await?;
-    }
+    commit(caller, &planned.choice, &ask, &over).await?;
     let reply = caller.call_within(&choice(stage, &match_id), MOVE).await?;
     let message = reply.of_kind(CHOSEN)?;
-    hold(message["match_id"] == match_id.as_str(), || {
-        format!(
-            "the choice in {match_id} is answered for {}",
-            message["match_id"]
-        )
-    })?;
+    let named = &message["match_id"];
+    hold!(*named == *match_id, else "the choice in {match_id} is answered for {named}")?;
     legal(&message["parity_choice"])?;
-    for fault in &planned.end {
-        commit(caller, *fault, &ask, &invite).await?;
-    }
+    commit(caller, &planned.end, &ask, &invite).await?;
     let reply = caller.call(&game_over(stage, &match_id)).await?;
-    hold(!reply.is_refusal(), || {
-        format!(
-            "the end of {match_id} is answered with {}",
-            reply.describe()
-        )
-    })
+    hold!(!reply.is_refusal(),
+        else "the end of {match_id} is answered with {}", reply.describe())
+}
+
+/// Injects faults into a call; `later` is the call that should come after it.
+async fn commit(
+    caller: &Caller,
+    faults: &[(Fault, &str)],
+    call: &Question,
+    later: &Question,
+) -> Judgement {
+    for (fault, _) in faults {
+        inject(caller, *fault, call, later).await?;
+    }
+    Ok(())
 }
 
 /// Injects a fault into a call; `later` is the call that should come after it.
-async fn commit(caller: &Caller, fault: Fault, call: &Question, later: &Question) -> Judgement {
+async fn inject(caller: &Caller, fault: Fault, call: &Question, later: &Question) -> Judgement {
     // The answers here do not matter: only the later answers do.
     match fault {
         Fault::Late => in_pieces(caller, call, true).await,
         Fault::CutOff => in_pieces(caller, call, false).await,
         Fault::Doubled => {
-            let (one, other) = (
-                caller.call_within(call, MOVE),
-                caller.call_within(call, MOVE),
-            );
-            let _ = tokio::join!(one, other);
+            let twice = || caller.call_within(call, MOVE);
+            let _ = tokio::join!(twice(), twice());
         }
         Fault::Reordered => {
             let _ = caller.call_within(later, MOVE).await;
@@ -275,14 +227,12 @@ async fn commit(caller: &Caller, fault: Fault, call: &Question, later: &Question
             let _ = caller.post(b"{\"jsonrpc\": \"2.0\", \"method\": [").await;
         }
         Fault::WrongToken => {
-            let mut call = call.clone();
-            call.params["auth_token"] = FALSE_TOKEN.into();
-            let _ = caller.call_within(&call, MOVE).await;
+            let wrong = call.clone().with("auth_token", FALSE_TOKEN);
+            let _ = caller.call_within(&wrong, MOVE).await;
         }
         Fault::Stranger => {
-            let mut call = call.clone();
-            call.params["player_id"] = "P77".into();
-            let _ = caller.call_within(&call, MOVE).await;
+            let wrong = call.clone().with("player_id", "P77");
+            let _ = caller.call_within(&wrong, MOVE).await;
         }
         Fault::Restart => match restarted_and_back(caller).await {
             // Without `--launch` the match goes on without the restart.
@@ -295,17 +245,11 @@ async fn commit(caller: &Caller, fault: Fault, call: &Question, later: &Question
 
 /// Sends a call in two pieces, or only the first of them.
 async fn in_pieces(caller: &Caller, call: &Question, whole: bool) {
-    let body = caller.frame(call, fresh_id()).to_string();
-    let to = &caller.stage.agent;
-    let request = Request {
-        method: "POST",
-        path: &to.path,
-        headers: &caller.headers(),
-        body: body.as_bytes(),
-    };
-    let bytes = request.bytes(&to.authority);
+    let (stage, to) = (&caller.stage, &caller.stage.agent);
+    let body = stage.frame(call, fresh_id()).to_string();
+    let bytes = Request::post(to, &stage.headers(), body.as_bytes()).bytes(&to.authority);
     let (first, rest) = bytes.split_at(bytes.len() - body.len() / 2);
-    let Ok(mut line) = Line::open(to.address).await else {
+    let Ok(mut line) = HttpConnection::open(to.address).await else {
         return;
     };
     if line.send(first).await.is_ok() && whole {

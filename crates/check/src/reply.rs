@@ -1,11 +1,14 @@
 //! An agent's answer to a call, unchanged, with or without the JSON-RPC frame.
 
+use std::time::Duration;
+
 use league_protocol::peer::{self, ToolResult};
 use serde_json::Value;
 use serde_json::value::to_raw_value;
 
+use crate::caller::answered;
 use crate::rule::{Judgement, Trouble, hold};
-use crate::wire::RoundTrip;
+use crate::wire::{NoAnswer, RoundTrip};
 
 /// An answer to a call.
 #[derive(Debug, Clone)]
@@ -18,7 +21,29 @@ pub struct Reply {
     unwrapped: Option<Value>,
 }
 
+/// No answer at all.
+pub(crate) static NO_REPLY: Reply = Reply {
+    trip: RoundTrip {
+        sent: String::new(),
+        came: Err(NoAnswer::Closed(String::new())),
+        took: Duration::ZERO,
+        overheard: None,
+    },
+    json: None,
+    unwrapped: None,
+};
+
 impl Reply {
+    /// Reads the response of a round trip.
+    ///
+    /// # Errors
+    ///
+    /// No response breaks the rule.
+    pub fn of(trip: RoundTrip) -> Result<Self, Trouble> {
+        answered(&trip)?;
+        Ok(Self::read(trip))
+    }
+
     /// Reads a response; the body of an event stream is its last event with data.
     pub fn read(trip: RoundTrip) -> Self {
         let json = trip.came.as_ref().ok().and_then(|answer| {
@@ -79,12 +104,6 @@ impl Reply {
         bare.then_some(json)
     }
 
-    /// The `result` of the frame as it came, wrapped or not.
-    pub fn raw_result(&self) -> &Value {
-        let result = self.json.as_ref().and_then(|json| json.get("result"));
-        result.unwrap_or(&Value::Null)
-    }
-
     /// The code of a JSON-RPC error.
     pub fn rpc_error(&self) -> Option<i64> {
         self.json.as_ref()?.get("error")?.get("code")?.as_i64()
@@ -98,6 +117,11 @@ impl Reply {
     /// Whether the agent refused in any form: by an error of JSON-RPC, of the league, or of HTTP.
     pub fn is_refusal(&self) -> bool {
         self.result().is_none() || self.league_error().is_some() || self.status() >= 400
+    }
+
+    /// Whether the agent did not refuse.
+    pub fn is_taken(&self) -> bool {
+        !self.is_refusal()
     }
 
     /// The type of the message in the answer.
@@ -154,15 +178,22 @@ impl Reply {
         )))
     }
 
+    /// Passes if the agent did not refuse.
+    ///
+    /// # Errors
+    ///
+    /// Breaks the rule if the agent refused in any form.
+    pub fn taken(&self) -> Judgement {
+        hold!(!self.is_refusal(), else "the answer is {}", self.describe())
+    }
+
     /// Passes if the agent refused, in any form.
     ///
     /// # Errors
     ///
     /// Breaks the rule if the agent accepted the call.
     pub fn refused(&self, what: &str) -> Judgement {
-        hold(self.is_refusal(), || {
-            format!("{what} was taken: the answer is {}", self.describe())
-        })
+        hold!(self.is_refusal(), else "{what} was taken: the answer is {}", self.describe())
     }
 }
 

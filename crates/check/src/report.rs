@@ -28,12 +28,12 @@ pub struct Report {
     /// The finding for each rule.
     pub findings: Vec<Finding>,
     /// The rehearsal, if faults were rehearsed.
-    pub rehearsed: Option<Rehearsed>,
+    pub rehearsal: Option<Rehearsal>,
 }
 
 /// A rehearsal of faults.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Rehearsed {
+pub struct Rehearsal {
     /// The seed of the plan.
     pub seed: u64,
     /// The digest of the plan: the same seed gives the same plan.
@@ -100,10 +100,10 @@ pub fn json(report: &Report, out: &mut impl Write) -> io::Result<()> {
     if let Some(Ceiling { because, .. }) = grade.ceiling {
         summary["because"] = because.into();
     }
-    if let Some(rehearsed) = &report.rehearsed {
-        summary["seed"] = rehearsed.seed.into();
-        summary["plan"] = rehearsed.digest.as_str().into();
-        match rehearsed.absent {
+    if let Some(rehearsal) = &report.rehearsal {
+        summary["seed"] = rehearsal.seed.into();
+        summary["plan"] = rehearsal.digest.as_str().into();
+        match rehearsal.absent {
             Some(why) => summary["because"] = why.into(),
             None => summary["resilience"] = report.resilience().into(),
         }

@@ -120,57 +120,84 @@ impl Trouble {
         Self::Broken(found.into())
     }
 
+    /// Broken in a way that is forgiven or not.
+    pub(crate) fn of(is_forgiven: bool, found: String) -> Self {
+        match is_forgiven {
+            true => Self::Forgiven(found),
+            false => Self::Broken(found),
+        }
+    }
+
     pub fn forgiven(found: impl Into<String>) -> Self {
         Self::Forgiven(found.into())
     }
 
-    pub fn skipped(reason: impl Into<String>, hint: &'static str) -> Self {
-        Self::Skipped {
-            reason: reason.into(),
-            hint,
+    pub fn skipped(reason: impl Into<String>) -> Self {
+        let (reason, hint) = (reason.into(), "");
+        Self::Skipped { reason, hint }
+    }
+
+    /// Says what to do so that a skipped rule can be played.
+    #[must_use]
+    pub fn hint(mut self, told: &'static str) -> Self {
+        if let Self::Skipped { hint, .. } = &mut self {
+            *hint = told;
         }
+        self
     }
 }
 
-/// Passes if a condition holds, and breaks the rule otherwise.
-///
-/// # Errors
-///
-/// Returns what was found instead.
-pub fn hold(holds: bool, otherwise: impl FnOnce() -> String) -> Judgement {
-    if holds {
-        Ok(())
-    } else {
-        Err(Trouble::broken(otherwise()))
-    }
+/// Passes if a condition holds; otherwise the rule is broken, and the text says what was found.
+macro_rules! hold {
+    ($holds:expr, else $($found:tt)+) => {
+        if $holds { Ok(()) } else { Err($crate::rule::Trouble::broken(format!($($found)+))) }
+    };
 }
 
-/// The rows of a topic: id, level, a bound in seconds if the usual one does not fit, clause, title,
-/// fix, exchange, expectations. `kind` before a row says that only a lenient agent owes it.
-macro_rules! rules {
+/// Passes if a condition holds; otherwise the rule is skipped, for the reason in the text.
+macro_rules! need {
+    ($holds:expr, else $($reason:tt)+) => {
+        if $holds { Ok(()) } else { Err($crate::rule::Trouble::skipped(format!($($reason)+))) }
+    };
+}
+
+/// A topic: its name, then its rows: id, level, a bound in seconds if the usual one does not fit,
+/// clause, title, fix, exchange, expectations. `kind` before a row says that only a lenient agent
+/// owes it.
+macro_rules! topic {
     (@kindness) => { false };
     (@kindness kind) => { true };
     (@bound) => { $crate::rule::USUAL_BOUND };
     (@bound $seconds:literal) => { $seconds };
     (@expects) => { Vec::new() };
     (@expects $expects:expr) => { Vec::from($expects) };
-    ($($($kindness:ident)? $id:literal $level:ident $([$seconds:literal])? $clause:literal: $title:literal
-        => $fix:literal, $exchange:expr $(, $expects:expr)?;)*) => {
-        vec![$($crate::rule::Rule {
-            id: $id,
-            title: $title,
-            clause: $clause,
-            level: $crate::rule::Level::$level,
-            kindness: rules!(@kindness $($kindness)?),
-            fix: $fix,
-            bound: std::time::Duration::from_secs(rules!(@bound $($seconds)?)),
-            exchange: $exchange.into(),
-            expects: rules!(@expects $($expects)?),
-        }),*]
+    ($name:literal: $($($kindness:ident)? $id:literal $level:ident $([$seconds:literal])?
+        $clause:literal: $title:literal => $fix:literal, $exchange:expr $(, $expects:expr)?;)*) => {
+        $crate::rule::Topic {
+            name: $name,
+            rules: vec![$($crate::rule::Rule {
+                id: $id,
+                title: $title,
+                clause: $clause,
+                level: $crate::rule::Level::$level,
+                kindness: topic!(@kindness $($kindness)?),
+                fix: $fix,
+                bound: std::time::Duration::from_secs(topic!(@bound $($seconds)?)),
+                exchange: $exchange.into(),
+                expects: topic!(@expects $($expects)?),
+            }),*],
+        }
     };
 }
 
-/// An exchange that an async function records: `seen!(told(Plot::Decided, "GAME_OVER"))`.
+/// A situation that an async function sets up: `after!(joined)`.
+macro_rules! after {
+    ($function:path $(, $argument:expr)*) => {
+        |caller| Box::pin($function(caller $(, $argument)*))
+    };
+}
+
+/// An exchange that an async function records: `seen!(told(MatchCourse::Decided, "GAME_OVER"))`.
 macro_rules! seen {
     ($function:ident($($argument:expr),*)) => {
         $crate::exchange::Exchange::Seen(|caller| Box::pin($function(caller $(, $argument)*)))
@@ -184,4 +211,4 @@ macro_rules! steps {
     };
 }
 
-pub(crate) use {rules, seen, steps};
+pub(crate) use {after, hold, need, seen, steps, topic};

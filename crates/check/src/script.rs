@@ -2,7 +2,11 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use league_core::draw;
+use league_protocol::id::{LeagueId, MatchId};
+use league_protocol::secret::{DrawMode, Seed};
 use league_protocol::time::Timestamp;
+use league_protocol::token::AuthToken;
 use serde_json::{Value, json};
 
 /// A time with another offset than UTC.
@@ -51,4 +55,54 @@ pub fn parity_of(number: u64) -> &'static str {
     } else {
         "odd"
     }
+}
+
+/// A text in JSON; empty if it is something else.
+pub fn str_of(value: &Value) -> &str {
+    value.as_str().unwrap_or_default()
+}
+
+/// Where the chance of the check's own leagues comes from.
+pub(crate) const MODE: DrawMode = DrawMode::Chance;
+
+/// The league and the match that a message names, and the attempt, 1 without one.
+fn place(message: &Value) -> Option<(LeagueId, MatchId, u32)> {
+    let league = LeagueId::new(message["league_id"].as_str()?).ok()?;
+    let match_id = MatchId::new(message["match_id"].as_str()?).ok()?;
+    let attempt = message["attempt"].as_u64().unwrap_or(1);
+    Some((league, match_id, u32::try_from(attempt).ok()?))
+}
+
+/// The promise on the draw of a match with this seed, as a referee is told it.
+pub(crate) fn promise(order: &Value, seed: &Seed) -> Option<String> {
+    let (league, match_id, _) = place(order)?;
+    let mode = order["draw_mode"].as_str().and_then(DrawMode::parse);
+    Some(draw::commitment(&league, &match_id, mode, seed).to_hex())
+}
+
+/// The seed of an attempt at a match with this seed.
+pub(crate) fn attempt_seed(order: &Value, seed: &Seed) -> Option<Seed> {
+    let (.., attempt) = place(order)?;
+    Some(draw::roll_seed(Some(MODE), seed, attempt, 0))
+}
+
+/// The number that is drawn with the seed of an attempt.
+pub(crate) fn number(order: &Value, seed: &Seed, nonces: [&str; 2]) -> Option<u64> {
+    let (league, match_id, attempt) = place(order)?;
+    let mut dice = draw::dice_of(&league, &match_id, seed, attempt, nonces);
+    Some(dice.roll(1..=10))
+}
+
+/// What proves to the manager that a player joined a match, or chose in it.
+pub(crate) fn proof(asked: &Value, return_token: &str, choice: Option<(&str, &str)>) -> String {
+    let Some((league, match_id, attempt)) = place(asked) else {
+        return String::new();
+    };
+    let token = AuthToken::new(return_token);
+    let key = draw::proof_key(&token, &league, &match_id, attempt);
+    let proof = match choice {
+        None => draw::join_proof(&key),
+        Some((choice, nonce)) => draw::proof(&key, 1, [], &choice.into(), Some(nonce)),
+    };
+    proof.to_hex()
 }

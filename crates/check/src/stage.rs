@@ -4,23 +4,25 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use league_protocol::peer::{HttpReply, PeerProfile, Probe, ProbeStep};
 use serde_json::{Value, json};
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout};
 
-use crate::caller::{JSON, PROMPT, answered, fresh_id};
+use crate::caller::{JSON, PROMPT, fresh_id};
 use crate::fake_manager::{Admission, FakeManager, is_registration};
-use crate::habit::Habit;
-use crate::launch::{self, Launched};
+use crate::launch::{AgentProcess, FINDING_LINES, accepts};
 use crate::listener::IncomingCall;
 use crate::manager::season::{League, Sizes};
-use crate::record::not_registered;
-use crate::referee::bout::Matches;
+use crate::record::{Record, Statement, not_registered};
+use crate::referee::match_run::Matches;
 use crate::reply::Reply;
 use crate::rule::{Topic, Trouble};
 use crate::script::now;
-use crate::wire::{Request, exchange};
+use crate::wire::{Request, RoundTrip, exchange};
 use crate::{AgentKind, RandomBytes, Target, manager, player, referee};
 
+/// How many times longer than a first start a restart may take: the machine is busier by then.
+const RESTART_FACTOR: u32 = 3;
 /// How many matches make a round in generated match ids.
 const MATCHES_A_ROUND: u32 = 50;
 
@@ -44,6 +46,13 @@ impl Question {
         }
     }
 
+    /// The same call with another value of a member.
+    #[must_use]
+    pub fn with(mut self, name: &str, value: impl Into<Value>) -> Self {
+        self.params[name] = value.into();
+        self
+    }
+
     /// A call of a method that is not a tool.
     pub fn method(method: &str, params: Value) -> Self {
         Self {
@@ -57,12 +66,12 @@ pub struct Stage {
     pub kind: AgentKind,
     pub agent: Target,
     /// The agent's process, if the check started it.
-    pub launched: Option<Launched>,
+    pub process: Option<AgentProcess>,
     /// How long to wait for the agent to come up and register.
     pub wait: Duration,
     /// The manager that a player or a referee registers with.
     pub manager: Option<FakeManager>,
-    habit: OnceLock<Habit>,
+    profile: OnceLock<PeerProfile>,
     matches: AtomicU32,
     /// Whether the player joins only announced matches.
     wary: AtomicBool,
@@ -76,16 +85,23 @@ impl Stage {
     pub fn player(
         agent: Target,
         manager: FakeManager,
-        launched: Option<Launched>,
+        process: Option<AgentProcess>,
         wait: Duration,
     ) -> Self {
         Self {
-            kind: AgentKind::Player,
-            agent,
-            launched,
-            wait,
             manager: Some(manager),
-            habit: OnceLock::new(),
+            ..Self::new(AgentKind::Player, agent, process, wait)
+        }
+    }
+
+    fn new(kind: AgentKind, agent: Target, process: Option<AgentProcess>, wait: Duration) -> Self {
+        Self {
+            kind,
+            agent,
+            process,
+            wait,
+            manager: None,
+            profile: OnceLock::new(),
             matches: AtomicU32::new(0),
             wary: AtomicBool::new(false),
             played: Matches::default(),
@@ -96,35 +112,28 @@ impl Stage {
     pub fn referee(
         agent: Target,
         manager: FakeManager,
-        launched: Option<Launched>,
+        process: Option<AgentProcess>,
         wait: Duration,
         random: RandomBytes,
     ) -> Self {
         Self {
             kind: AgentKind::Referee,
             played: Matches::new(random),
-            ..Self::player(agent, manager, launched, wait)
+            ..Self::player(agent, manager, process, wait)
         }
     }
 
     pub fn manager(
         agent: Target,
-        launched: Option<Launched>,
+        process: Option<AgentProcess>,
         wait: Duration,
         sizes: Sizes,
         admin_token: Option<String>,
+        referee_key: Option<String>,
     ) -> Self {
         Self {
-            kind: AgentKind::Manager,
-            agent,
-            launched,
-            wait,
-            manager: None,
-            habit: OnceLock::new(),
-            matches: AtomicU32::new(0),
-            wary: AtomicBool::new(false),
-            played: Matches::default(),
-            league: League::new(sizes, admin_token),
+            league: League::new(sizes, admin_token, referee_key),
+            ..Self::new(AgentKind::Manager, agent, process, wait)
         }
     }
 
@@ -132,14 +141,14 @@ impl Stage {
     /// returns whether it was reached.
     pub async fn begin(self: &Arc<Self>) -> bool {
         let began = Instant::now();
-        if !self.comes_up().await {
+        let up = self.before_end(timeout(self.wait, accepts(self.agent.address)));
+        if !matches!(up.await, Some(Ok(()))) {
             return false;
         }
         if self.kind != AgentKind::Manager {
             let left = self.wait.saturating_sub(began.elapsed());
-            tokio::select! {
-                _ = self.registration(0, left) => {}
-                () = launch::ended(self.launched.as_ref()) => return false,
+            if self.before_end(self.registration(0, left)).await.is_none() {
+                return false;
             }
         }
         let first = match self.kind {
@@ -147,8 +156,8 @@ impl Stage {
             AgentKind::Referee => referee::look_at("R1M1"),
             AgentKind::Manager => Question::new("get_standings", json!({})),
         };
-        let habit = Habit::find(&self.agent, &first).await;
-        self.habit.get_or_init(|| habit);
+        let profile = self.probe(&first).await;
+        self.profile.get_or_init(|| profile);
         match self.kind {
             AgentKind::Player => {
                 let reply = self.ask(&first).await;
@@ -157,7 +166,7 @@ impl Stage {
                 true
             }
             AgentKind::Referee => {
-                referee::bout::begin(self).await;
+                referee::match_run::begin(self).await;
                 true
             }
             AgentKind::Manager => manager::season::begin(self).await,
@@ -172,35 +181,64 @@ impl Stage {
         }
     }
 
-    /// Waits until the agent's address accepts connections.
-    pub async fn comes_up(&self) -> bool {
-        launch::comes_up(self.agent.address, self.launched.as_ref(), self.wait).await
+    /// The outcome of an event, unless the agent that the check started ends first.
+    async fn before_end<T>(&self, event: impl Future<Output = T>) -> Option<T> {
+        let Some(process) = &self.process else {
+            return Some(event.await);
+        };
+        tokio::select! {
+            biased;
+            outcome = event => Some(outcome),
+            () = process.ended() => None,
+        }
+    }
+
+    /// Finds out how the agent takes calls: by the name of a tool if it answers such a call, else
+    /// by the handshake of MCP.
+    async fn probe(&self, first: &Question) -> PeerProfile {
+        let plain = self.ask(first).await;
+        if plain.is_ok_and(|reply| reply.result().is_some()) {
+            return PeerProfile::PLAIN;
+        }
+        let (mut probe, mut step) = Probe::renew(fresh_id());
+        loop {
+            let request = match step {
+                ProbeStep::Found(profile) => return profile,
+                ProbeStep::Ask(request) => request,
+            };
+            let mut headers = JSON.to_vec();
+            headers.extend(
+                request
+                    .headers
+                    .iter()
+                    .map(|(name, value)| (*name, &**value)),
+            );
+            let reply = Reply::read(self.post(&headers, &request.body, PROMPT).await);
+            let body = reply.json.as_ref().map(Value::to_string);
+            let body = body.unwrap_or_default();
+            let heard = reply.trip.came.is_ok().then(|| HttpReply {
+                status: reply.status(),
+                session: reply.header("mcp-session-id"),
+                body: body.as_bytes(),
+            });
+            step = probe.hear(heard.as_ref(), fresh_id());
+        }
     }
 
     /// The dialect that the agent uses, as far as its registration shows it.
     pub fn dialect(&self) -> &'static str {
-        if self.kind == AgentKind::Manager {
-            return "v2";
-        }
-        let first = self
-            .calls_since(0)
-            .into_iter()
-            .find(|call| is_registration(call));
-        let admitted = || self.admission().map(|admission| admission.call);
+        let mut calls = self.calls_since(0).into_iter();
         let first = match self.kind {
-            AgentKind::Player => first.or_else(admitted),
-            _ => admitted(),
+            AgentKind::Manager => return "v2",
+            AgentKind::Player => calls.find(|call| is_registration(call)),
+            AgentKind::Referee => None,
         };
-        let Some(first) = first else {
-            return "unknown";
-        };
-        let message = first.message();
-        if message["protocol"] == "league.v1" {
-            "v1"
-        } else if message["sender"] == "player:UNREGISTERED" {
-            "v2-api"
-        } else {
-            "v2"
+        let first = first.or_else(|| self.admission().map(|admission| admission.call));
+        match first.as_ref().map(|first| first.message()) {
+            None => "unknown",
+            Some(message) if message["protocol"] == "league.v1" => "v1",
+            Some(message) if message["sender"] == "player:UNREGISTERED" => "v2-api",
+            Some(_) => "v2",
         }
     }
 
@@ -210,8 +248,62 @@ impl Stage {
     }
 
     /// How the agent takes calls.
-    pub fn habit(&self) -> &Habit {
-        self.habit.get().unwrap_or(&Habit::Simple)
+    pub fn profile(&self) -> &PeerProfile {
+        static PLAIN: PeerProfile = PeerProfile::PLAIN;
+        self.profile.get().unwrap_or(&PLAIN)
+    }
+
+    /// Whether the agent takes calls by MCP alone.
+    pub fn is_mcp(&self) -> bool {
+        self.profile().session.is_some()
+    }
+
+    /// How the agent takes calls, for the report.
+    pub fn speech(&self) -> &'static str {
+        if self.is_mcp() { "mcp" } else { "simple" }
+    }
+
+    /// The frame of a call, as the agent takes it.
+    pub fn frame(&self, question: &Question, id: u64) -> Value {
+        let (method, params) = if self.is_mcp() && question.is_tool {
+            ("tools/call", self.tool_call(question))
+        } else {
+            (&*question.method, question.params.clone())
+        };
+        json!({"jsonrpc": "2.0", "method": method, "params": params, "id": id})
+    }
+
+    /// The parameters of `tools/call`: the message as the tool takes it.
+    pub fn tool_call(&self, question: &Question) -> Value {
+        let message = question.params.as_object().cloned().unwrap_or_default();
+        let tools = self.profile().tools.as_ref();
+        let offered = tools.and_then(|tools| tools.offered(&question.method));
+        let (name, arguments) = match offered {
+            Some((name, inputs)) => (name, inputs.shaped(message)),
+            None => (&*question.method, message),
+        };
+        json!({"name": name, "arguments": arguments})
+    }
+
+    /// The headers of an ordinary call.
+    pub fn headers(&self) -> Vec<(&str, &str)> {
+        let session = self.profile().session.as_ref();
+        let mut headers = JSON.to_vec();
+        headers.extend(session.map(|session| ("MCP-Protocol-Version", &*session.version)));
+        let id = session.and_then(|session| session.id.as_deref());
+        headers.extend(id.map(|id| ("Mcp-Session-Id", id)));
+        headers
+    }
+
+    /// Posts a body to the agent.
+    pub async fn post(
+        &self,
+        headers: &[(&str, &str)],
+        body: &[u8],
+        patience: Duration,
+    ) -> RoundTrip {
+        let request = Request::post(&self.agent, headers, body);
+        exchange(&self.agent, &request, patience).await
     }
 
     /// A call that any agent of this kind answers with a result; a new one each time.
@@ -226,16 +318,86 @@ impl Stage {
         }
     }
 
-    /// Restarts the agent if it has ended and the check started it; returns whether it had ended.
-    pub async fn revive(&self) -> bool {
-        let Some(launched) = self.launched.as_ref().filter(|agent| agent.has_ended()) else {
-            return false;
-        };
+    /// Restarts the agent if it has ended and the check started it; returns how it had ended.
+    pub async fn revive(&self) -> Option<String> {
+        let ended = self.process.as_ref()?.end_report(FINDING_LINES).await?;
+        // The next rule finds out if the agent does not come back.
+        let _ = self.restart_and_return().await;
+        Some(one_line(&ended))
+    }
+
+    /// Kills the agent and starts it again; returns the sequence number from which on the manager
+    /// receives the calls of the new process.
+    ///
+    /// # Errors
+    ///
+    /// Skips the rule if the check did not start the agent.
+    pub(crate) async fn restart(&self) -> Result<usize, Trouble> {
+        let process = self.started()?;
+        process.end(self.agent.address).await;
         let before = self.call_count();
-        if launched.start().is_ok() && self.comes_up().await && self.manager.is_some() {
-            self.registration(before, self.wait).await;
+        let started = process.start();
+        started.map_err(|error| Trouble::broken(format!("it cannot be started again: {error}")))?;
+        Ok(before)
+    }
+
+    /// Kills the agent, starts it again, and waits until it accepts connections and, unless it is
+    /// a manager, has registered.
+    ///
+    /// # Errors
+    ///
+    /// As [`Stage::restart`]; an agent that does not come back breaks the rule.
+    pub(crate) async fn restart_and_return(&self) -> Result<(), Trouble> {
+        let before = self.restart().await?;
+        if self.manager.is_some() {
+            self.registration_after_restart(before).await?;
         }
-        true
+        self.connection_after_restart().await
+    }
+
+    /// Waits until an agent that was started again accepts connections.
+    ///
+    /// # Errors
+    ///
+    /// An agent that ends or does not listen breaks the rule.
+    pub(crate) async fn connection_after_restart(&self) -> Result<(), Trouble> {
+        let connection = accepts(self.agent.address);
+        self.comes_back("no connection", connection).await
+    }
+
+    /// Waits for the registration of an agent that was started again.
+    ///
+    /// # Errors
+    ///
+    /// An agent that ends or does not register breaks the rule.
+    pub(crate) async fn registration_after_restart(
+        &self,
+        before: usize,
+    ) -> Result<Arc<IncomingCall>, Trouble> {
+        let registration = self.registration(before, Duration::MAX);
+        let found = self.comes_back("no registration", registration).await?;
+        found.ok_or_else(|| Trouble::broken("the manager is gone"))
+    }
+
+    async fn comes_back<T>(
+        &self,
+        absent: &str,
+        event: impl Future<Output = T>,
+    ) -> Result<T, Trouble> {
+        let (process, patience) = (self.started()?, RESTART_FACTOR * self.wait);
+        let waited = process.wait(self.agent.address, patience, absent, event);
+        let broken = |found| Trouble::broken(one_line(&format!("after a restart: {found}")));
+        waited.await.map_err(broken)
+    }
+
+    fn started(&self) -> Result<&AgentProcess, Trouble> {
+        self.process.as_ref().ok_or_else(|| {
+            Trouble::skipped(format!(
+                "the {} was not started by the check",
+                self.kind.as_str()
+            ))
+            .hint("let `--launch \"COMMAND\"` start it")
+        })
     }
 
     /// Asks a question outside of any rule.
@@ -244,18 +406,8 @@ impl Stage {
     ///
     /// No answer breaks the rule.
     pub async fn ask(&self, question: &Question) -> Result<Reply, Trouble> {
-        let body = self.habit().frame(question, &json!(fresh_id())).to_string();
-        let mut headers = JSON.to_vec();
-        headers.extend(self.habit().headers());
-        let request = Request {
-            method: "POST",
-            path: &self.agent.path,
-            headers: &headers,
-            body: body.as_bytes(),
-        };
-        let trip = exchange(&self.agent, &request, PROMPT).await;
-        answered(&trip)?;
-        Ok(Reply::read(trip))
+        let body = self.frame(question, fresh_id()).to_string();
+        Reply::of(self.post(&self.headers(), body.as_bytes(), PROMPT).await)
     }
 
     /// The latest admission of the agent.
@@ -275,18 +427,34 @@ impl Stage {
     /// The facts about an admitted agent; every player has an id, generated if necessary.
     pub fn facts(&self) -> Vec<(&'static str, Value)> {
         let mut facts = vec![
-            ("mcp", self.habit().is_mcp().into()),
+            ("mcp", self.is_mcp().into()),
             ("now", now().as_millis().into()),
         ];
         if self.kind == AgentKind::Player {
             facts.push(("member", self.player_id().into()));
         }
-        if let Some(Admission { id, token, .. }) = self.admission() {
+        if let Some(Admission {
+            id,
+            token,
+            return_token,
+            ..
+        }) = self.admission()
+        {
+            facts.push(("return_token", return_token.into()));
             facts.push(("sender", format!("{}:{id}", self.kind.as_str()).into()));
             facts.push(("id", id.into()));
             facts.push(("token", token.into()));
         }
         facts
+    }
+
+    /// A record with these facts.
+    pub(crate) fn record(&self, asked: Value, said: impl Into<Statement>) -> Record {
+        let facts = self.facts();
+        Record {
+            facts,
+            ..Record::new(self.kind, asked, said)
+        }
     }
 
     /// The id of the player under check; generated if it never registered.
@@ -349,6 +517,11 @@ impl Stage {
         }
         match_id
     }
+}
+
+/// A report of a process on one line, as a finding has it.
+fn one_line(report: &str) -> String {
+    report.replace("\n    ", " ")
 }
 
 /// The round of a match: the number behind its R.

@@ -10,12 +10,12 @@ use tokio::time::Instant;
 
 use crate::caller::Caller;
 use crate::reply::Reply;
-use crate::rule::{Judgement, Level, Rule, Topic, Trouble};
+use crate::rule::{Judgement, Level, Topic, Trouble};
 use crate::stage::Stage;
 use crate::wire::RoundTrip;
 
 /// How many characters of an exchange are shown.
-const LONGEST_QUOTE: usize = 480;
+const MAX_QUOTE: usize = 480;
 
 /// The outcome of a rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -64,31 +64,35 @@ pub struct Finding {
 
 impl Finding {
     /// A passed rule, before it is judged.
-    fn of(rule: &Rule, topic: &'static str, letter: char, took: Duration) -> Self {
+    pub(crate) fn passed(
+        topic: &'static str,
+        id: String,
+        title: impl Into<Cow<'static, str>>,
+    ) -> Self {
         Self {
             topic,
-            id: format!("{letter}-{}", rule.id),
-            title: rule.title.into(),
-            clause: rule.clause,
-            level: rule.level,
+            id,
+            title: title.into(),
+            clause: "",
+            level: Level::Must,
             verdict: Verdict::Pass,
             found: String::new(),
             fix: String::new(),
             sent: String::new(),
             came: String::new(),
-            took,
+            took: Duration::ZERO,
         }
     }
 
     /// Judges the outcome of a rule.
     #[must_use]
-    pub fn judged(mut self, ending: Ending, judgement: Judgement) -> Self {
+    pub fn judged(mut self, ending: RuleEnd, judgement: Judgement) -> Self {
         let (found, forgiven) = match judgement {
-            Ok(()) if !ending.crashed => return self,
+            Ok(()) if ending.crashed.is_none() => return self,
             Ok(()) => (String::new(), false),
             Err(Trouble::Skipped { reason, hint }) => {
                 self.verdict = Verdict::Skipped;
-                self.found = harmless(&reason, LONGEST_QUOTE);
+                self.found = harmless(&reason, MAX_QUOTE);
                 hint.clone_into(&mut self.fix);
                 return self;
             }
@@ -100,7 +104,7 @@ impl Finding {
             Err(Trouble::Broken(found)) => (found, self.level == Level::Should),
             Err(Trouble::Forgiven(found)) => (found, true),
         };
-        self.verdict = if forgiven && !ending.strict && !ending.crashed {
+        self.verdict = if forgiven && !ending.strict && ending.crashed.is_none() {
             Verdict::Deviation
         } else {
             Verdict::Fail
@@ -110,47 +114,61 @@ impl Finding {
         self
     }
 
-    fn tell(&mut self, found: &str, ending: Ending) {
-        self.found = harmless(found, LONGEST_QUOTE);
-        if ending.crashed {
-            let joint = if self.found.is_empty() { "" } else { "; " };
-            self.found = format!("{}{joint}the agent's process ended", self.found);
+    fn tell(&mut self, found: &str, ending: RuleEnd) {
+        self.found = harmless(found, MAX_QUOTE);
+        if let Some(crash) = ending.crashed {
+            let crash = harmless(&crash, MAX_QUOTE);
+            if !self.found.contains(&crash) {
+                let joint = if self.found.is_empty() { "" } else { "; " };
+                self.found = format!("{}{joint}{crash}", self.found);
+            }
         }
         let Some(trip) = ending.last else {
             return;
         };
-        self.sent = harmless(&trip.sent, LONGEST_QUOTE);
+        self.sent = harmless(&trip.sent, MAX_QUOTE);
         self.came = match &trip.came {
             Ok(answer) => {
-                let body = harmless(&answer.text(), LONGEST_QUOTE);
+                let body = harmless(&answer.text(), MAX_QUOTE);
                 match trip.overheard {
                     Some(whom) => format!("the agent itself called {whom} with {body}"),
                     None => format!("HTTP {} {body}", answer.status),
                 }
             }
-            Err(silence) => harmless(&silence.to_string(), LONGEST_QUOTE),
+            Err(silence) => harmless(&silence.to_string(), MAX_QUOTE),
         };
     }
 }
 
 /// The circumstances of a rule's end, besides its judgement.
 #[derive(Debug, Clone)]
-pub struct Ending {
+pub struct RuleEnd {
     pub fix: &'static str,
     pub kindness: bool,
     /// The last exchange.
     pub last: Option<RoundTrip>,
-    /// Whether the agent's process ended during the rule.
-    pub crashed: bool,
+    /// How the agent's process ended during the rule, if it did.
+    pub crashed: Option<String>,
     /// Whether nothing is forgiven.
     pub strict: bool,
 }
 
-impl Ending {
+impl RuleEnd {
+    /// The end of a rule that an agent of any manner owes; an agent that has ended is restarted.
+    pub(crate) async fn of(caller: &Caller, fix: &'static str, strict: bool) -> Self {
+        Self {
+            fix,
+            kindness: false,
+            last: caller.last(),
+            crashed: caller.stage.revive().await,
+            strict,
+        }
+    }
+
     /// Whether a strict agent refused, by an error of JSON-RPC or of the league, a message that it
     /// need not understand.
     fn is_not_owed(&self) -> bool {
-        let owed = !self.strict || !self.kindness || self.crashed;
+        let owed = !self.strict || !self.kindness || self.crashed.is_some();
         let reply = self.last.clone().filter(|_| !owed).map(Reply::read);
         reply.is_some_and(|reply| reply.rpc_error().is_some() || reply.league_error().is_some())
     }
@@ -182,19 +200,20 @@ pub async fn play(
             let caller = Caller::new(Arc::clone(stage));
             let began = Instant::now();
             let played = tokio::time::timeout(rule.bound, rule.play(&caller)).await;
-            let finding = Finding::of(rule, topic.name, stage.kind.letter(), began.elapsed());
-            let judgement = played.unwrap_or_else(|_| {
-                let bound = rule.bound.as_secs();
-                Err(Trouble::broken(format!("stopped after {bound} s")))
-            });
-            let ending = Ending {
-                fix: rule.fix,
-                kindness: rule.kindness,
-                last: caller.last(),
-                crashed: stage.revive().await,
-                strict,
+            let id = format!("{}-{}", stage.kind.letter(), rule.id);
+            let finding = Finding {
+                clause: rule.clause,
+                level: rule.level,
+                took: began.elapsed(),
+                ..Finding::passed(topic.name, id, rule.title)
             };
-            findings.push(finding.judged(ending, judgement));
+            let bound = rule.bound.as_secs();
+            let late = Trouble::broken(format!("stopped after {bound} s"));
+            let ending = RuleEnd {
+                kindness: rule.kindness,
+                ..RuleEnd::of(&caller, rule.fix, strict).await
+            };
+            findings.push(finding.judged(ending, played.unwrap_or(Err(late))));
         }
     }
     findings
@@ -269,12 +288,30 @@ pub fn grade(findings: &[Finding]) -> Grade {
     }
 }
 
-/// A rule that a match or the whole league depends on; breaking it limits the grade.
-struct Step {
-    id: &'static str,
-    /// The best grade of an agent that breaks it.
-    broken: char,
-    lacking: &'static str,
+/// The steps that a match or the whole league depends on: the best grade of an agent that breaks
+/// such a rule, and what the agent lacks.
+fn essential_step(id: &str) -> Option<(char, &'static str)> {
+    Some(match id {
+        "P-REG-01" | "P-OLD-01" | "R-REG-01" => ('D', "it did not register with the manager"),
+        "P-JOIN-01" | "P-OLD-03" => ('F', "it did not answer an invitation"),
+        "P-JOIN-02" | "P-OLD-04" => ('D', "it did not accept an invitation"),
+        "P-JOIN-03" => ('D', "it joined another match than it was invited to"),
+        "P-PICK-01" => ('F', "it did not answer when it was asked for a choice"),
+        "P-PICK-02" | "P-OLD-11" => ('D', "it did not make a legal choice"),
+        "P-PICK-03" => ('D', "it chose for another match than it was asked about"),
+        "P-OLD-10" => ('F', "it did not answer when it was asked to play"),
+        "R-ORD-01" => ('D', "it did not take an order to run a match"),
+        "R-INV-01" => ('F', "it did not invite both players of a match"),
+        "R-CHO-01" => ('F', "it did not ask both players for their choice"),
+        "R-OVER-01" => ('D', "it did not tell both players how a match ended"),
+        "R-REP-01" => ('F', "it did not report a result to the manager"),
+        "M-REG-01" => ('F', "it did not let players in"),
+        "M-REG-02" => ('F', "it did not let referees in"),
+        "M-RND-01" => ('F', "it did not begin its league"),
+        "M-TAB-01" => ('D', "it did not tell the players the table"),
+        "M-END-01" => ('D', "it did not bring its league to an end"),
+        _ => return None,
+    })
 }
 
 /// The best grade of an agent whose essential step was not seen, for any reason.
@@ -282,65 +319,6 @@ const UNSEEN: char = 'D';
 
 /// Steps that only an agent takes that starts during the check.
 const REGISTERED: [&str; 3] = ["P-REG-01", "P-OLD-01", "R-REG-01"];
-
-/// The steps of all kinds of agents, in the order in which they are taken.
-const STEPS: [Step; 23] = [
-    step("P-REG-01", 'D', "it did not register with the manager"),
-    step("P-JOIN-01", 'F', "it did not answer an invitation"),
-    step("P-JOIN-02", 'D', "it did not accept an invitation"),
-    step(
-        "P-JOIN-03",
-        'D',
-        "it joined another match than it was invited to",
-    ),
-    step(
-        "P-PICK-01",
-        'F',
-        "it did not answer when it was asked for a choice",
-    ),
-    step("P-PICK-02", 'D', "it did not make a legal choice"),
-    step(
-        "P-PICK-03",
-        'D',
-        "it chose for another match than it was asked about",
-    ),
-    step("P-OLD-01", 'D', "it did not register with the manager"),
-    step("P-OLD-03", 'F', "it did not answer an invitation"),
-    step("P-OLD-04", 'D', "it did not accept an invitation"),
-    step(
-        "P-OLD-10",
-        'F',
-        "it did not answer when it was asked to play",
-    ),
-    step("P-OLD-11", 'D', "it did not make a legal choice"),
-    step("R-REG-01", 'D', "it did not register with the manager"),
-    step("R-ORD-01", 'D', "it did not take an order to run a match"),
-    step("R-INV-01", 'F', "it did not invite both players of a match"),
-    step(
-        "R-CHO-01",
-        'F',
-        "it did not ask both players for their choice",
-    ),
-    step(
-        "R-OVER-01",
-        'D',
-        "it did not tell both players how a match ended",
-    ),
-    step("R-REP-01", 'F', "it did not report a result to the manager"),
-    step("M-REG-01", 'F', "it did not let players in"),
-    step("M-REG-02", 'F', "it did not let referees in"),
-    step("M-RND-01", 'F', "it did not begin its league"),
-    step("M-TAB-01", 'D', "it did not tell the players the table"),
-    step("M-END-01", 'D', "it did not bring its league to an end"),
-];
-
-const fn step(id: &'static str, broken: char, lacking: &'static str) -> Step {
-    Step {
-        id,
-        broken,
-        lacking,
-    }
-}
 
 /// The best possible grade, and why.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -354,19 +332,16 @@ pub struct Ceiling {
 /// Of several missing steps the worst counts, and of equal ones the first: a player that does not
 /// answer invitations does not choose either.
 pub fn ceiling(findings: &[Finding]) -> Option<Ceiling> {
-    let missing = STEPS.iter().filter_map(|step| {
-        let finding = findings.iter().find(|finding| finding.id == step.id)?;
+    let missing = findings.iter().filter_map(|finding| {
+        let (broken, because) = essential_step(&finding.id)?;
         let letter = match finding.verdict {
-            Verdict::Fail => step.broken,
+            Verdict::Fail => broken,
             // An agent that was started before the check has registered elsewhere.
-            Verdict::Skipped if REGISTERED.contains(&step.id) => return None,
+            Verdict::Skipped if REGISTERED.contains(&&*finding.id) => return None,
             Verdict::Skipped => UNSEEN,
             Verdict::Pass | Verdict::Deviation => return None,
         };
-        Some(Ceiling {
-            letter,
-            because: step.lacking,
-        })
+        Some(Ceiling { letter, because })
     });
     missing.reduce(|worst, next| match next.letter > worst.letter {
         true => next,

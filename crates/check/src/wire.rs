@@ -14,11 +14,11 @@ use tokio::time::Instant;
 use crate::Target;
 
 /// The largest body of an answer that is read, in bytes.
-pub const LARGEST_BODY: usize = 4 * 1024 * 1024;
+pub const MAX_BODY: usize = 4 * 1024 * 1024;
 /// The longest header line that is read, in bytes.
-const LONGEST_LINE: u64 = 16 * 1024;
+const MAX_LINE: u64 = 16 * 1024;
 /// The most headers that are read.
-const MOST_HEADERS: usize = 128;
+const MAX_HEADERS: usize = 128;
 
 /// An HTTP response as it came.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -62,7 +62,7 @@ pub struct RoundTrip {
     /// The body that was sent, or the whole request if it is unusual.
     pub sent: String,
     /// The response, or why there is none.
-    pub came: Result<Answer, Silence>,
+    pub came: Result<Answer, NoAnswer>,
     /// How long it took.
     pub took: Duration,
     /// The receiver, if this is a call by the agent and not an answer to us; `came` holds the call.
@@ -86,7 +86,7 @@ impl RoundTrip {
 
 /// Why there is no response.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-pub enum Silence {
+pub enum NoAnswer {
     /// The address does not accept connections.
     #[error("no connection: {0}")]
     Unreachable(String),
@@ -101,17 +101,23 @@ pub enum Silence {
     NoHttp(String),
 }
 
-/// One connection to an agent.
-pub struct Line(BufReader<TcpStream>);
+impl From<io::Error> for NoAnswer {
+    fn from(error: io::Error) -> Self {
+        Self::Closed(error.to_string())
+    }
+}
 
-impl Line {
+/// One connection to an agent.
+pub struct HttpConnection(BufReader<TcpStream>);
+
+impl HttpConnection {
     /// Opens a connection.
     ///
     /// # Errors
     ///
-    /// Returns `Silence` if the address does not accept connections.
-    pub async fn open(address: SocketAddr) -> Result<Self, Silence> {
-        let unreachable = |error: io::Error| Silence::Unreachable(error.to_string());
+    /// Returns `NoAnswer` if the address does not accept connections.
+    pub async fn open(address: SocketAddr) -> Result<Self, NoAnswer> {
+        let unreachable = |error: io::Error| NoAnswer::Unreachable(error.to_string());
         let stream = TcpStream::connect(address).await.map_err(unreachable)?;
         stream.set_nodelay(true).map_err(unreachable)?;
         Ok(Self(BufReader::new(stream)))
@@ -122,9 +128,8 @@ impl Line {
     /// # Errors
     ///
     /// The other side may have closed the connection.
-    pub async fn send(&mut self, bytes: &[u8]) -> Result<(), Silence> {
-        let sent = self.0.get_mut().write_all(bytes).await;
-        sent.map_err(|error| Silence::Closed(error.to_string()))
+    pub async fn send(&mut self, bytes: &[u8]) -> Result<(), NoAnswer> {
+        Ok(self.0.get_mut().write_all(bytes).await?)
     }
 
     /// Closes the sending side.
@@ -132,9 +137,8 @@ impl Line {
     /// # Errors
     ///
     /// The other side may have closed the connection.
-    pub async fn finish(&mut self) -> Result<(), Silence> {
-        let finished = self.0.get_mut().shutdown().await;
-        finished.map_err(|error| Silence::Closed(error.to_string()))
+    pub async fn finish(&mut self) -> Result<(), NoAnswer> {
+        Ok(self.0.get_mut().shutdown().await?)
     }
 
     /// Reads one response; `head` is for responses without a body, whatever their headers say.
@@ -142,7 +146,7 @@ impl Line {
     /// # Errors
     ///
     /// Returns what came instead of a response.
-    pub async fn answer(&mut self, head: bool) -> Result<Answer, Silence> {
+    pub async fn answer(&mut self, head: bool) -> Result<Answer, NoAnswer> {
         let mut answer = self.head().await?;
         // An interim response is followed by the final one.
         while (100..200).contains(&answer.status) {
@@ -158,9 +162,9 @@ impl Line {
         Ok(answer)
     }
 
-    async fn head(&mut self) -> Result<Answer, Silence> {
+    async fn head(&mut self) -> Result<Answer, NoAnswer> {
         let first = self.line().await?;
-        let no_http = || Silence::NoHttp(first.clone());
+        let no_http = || NoAnswer::NoHttp(first.clone());
         let rest = first.strip_prefix("HTTP/1.").ok_or_else(no_http)?;
         let mut words = rest.split_ascii_whitespace();
         let is_old = words.next() == Some("0");
@@ -174,8 +178,8 @@ impl Line {
             }
             let (name, value) = line
                 .split_once(':')
-                .filter(|_| headers.len() < MOST_HEADERS)
-                .ok_or_else(|| Silence::NoHttp(line.clone()))?;
+                .filter(|_| headers.len() < MAX_HEADERS)
+                .ok_or_else(|| NoAnswer::NoHttp(line.clone()))?;
             headers.push((name.to_ascii_lowercase(), value.trim().to_owned()));
         }
         Ok(Answer {
@@ -186,35 +190,33 @@ impl Line {
         })
     }
 
-    async fn line(&mut self) -> Result<String, Silence> {
+    async fn line(&mut self) -> Result<String, NoAnswer> {
         let mut line = Vec::new();
-        let mut limited = (&mut self.0).take(LONGEST_LINE);
-        let read = limited.read_until(b'\n', &mut line).await;
-        read.map_err(|error| Silence::Closed(error.to_string()))?;
+        let mut limited = (&mut self.0).take(MAX_LINE);
+        limited.read_until(b'\n', &mut line).await?;
         if line.pop() != Some(b'\n') {
-            return Err(Silence::Closed("nothing more came".to_owned()));
+            return Err(NoAnswer::Closed("nothing more came".to_owned()));
         }
         let line = String::from_utf8_lossy(&line);
         Ok(line.trim_end_matches('\r').to_owned())
     }
 
-    async fn counted(&mut self, length: &str) -> Result<Vec<u8>, Silence> {
-        let length = length.parse().ok().filter(|&length| length <= LARGEST_BODY);
-        let length = length.ok_or_else(|| Silence::NoHttp("a length of the body".to_owned()))?;
+    async fn counted(&mut self, length: &str) -> Result<Vec<u8>, NoAnswer> {
+        let length = length.parse().ok().filter(|&length| length <= MAX_BODY);
+        let length = length.ok_or_else(|| NoAnswer::NoHttp("a length of the body".to_owned()))?;
         let mut body = vec![0; length];
-        let read = self.0.read_exact(&mut body).await;
-        read.map_err(|error| Silence::Closed(error.to_string()))?;
+        self.0.read_exact(&mut body).await?;
         Ok(body)
     }
 
-    async fn chunks(&mut self) -> Result<Vec<u8>, Silence> {
+    async fn chunks(&mut self) -> Result<Vec<u8>, NoAnswer> {
         let mut body = Vec::new();
         loop {
             let line = self.line().await?;
             let size = line.split(';').next().unwrap_or_default().trim();
             let size = usize::from_str_radix(size, 16).ok();
-            let size = size.filter(|size| body.len().saturating_add(*size) <= LARGEST_BODY);
-            let size = size.ok_or_else(|| Silence::NoHttp(line.clone()))?;
+            let size = size.filter(|size| body.len().saturating_add(*size) <= MAX_BODY);
+            let size = size.ok_or_else(|| NoAnswer::NoHttp(line.clone()))?;
             body.extend(self.counted(&size.to_string()).await?);
             self.line().await?;
             if size == 0 {
@@ -223,11 +225,10 @@ impl Line {
         }
     }
 
-    async fn rest(&mut self) -> Result<Vec<u8>, Silence> {
+    async fn rest(&mut self) -> Result<Vec<u8>, NoAnswer> {
         let mut body = Vec::new();
-        let mut limited = (&mut self.0).take(LARGEST_BODY as u64);
-        let read = limited.read_to_end(&mut body).await;
-        read.map_err(|error| Silence::Closed(error.to_string()))?;
+        let mut limited = (&mut self.0).take(MAX_BODY as u64);
+        limited.read_to_end(&mut body).await?;
         Ok(body)
     }
 }
@@ -250,7 +251,17 @@ pub struct Request<'r> {
     pub body: &'r [u8],
 }
 
-impl Request<'_> {
+impl<'r> Request<'r> {
+    /// A call to an agent.
+    pub fn post(to: &'r Target, headers: &'r [(&'r str, &'r str)], body: &'r [u8]) -> Self {
+        Self {
+            method: "POST",
+            path: &to.path,
+            headers,
+            body,
+        }
+    }
+
     /// The bytes of the request.
     pub fn bytes(&self, authority: &str) -> Vec<u8> {
         let Self {
@@ -274,7 +285,7 @@ impl Request<'_> {
 pub async fn exchange(to: &Target, request: &Request<'_>, patience: Duration) -> RoundTrip {
     let began = Instant::now();
     let spoken = async {
-        let mut line = Line::open(to.address).await?;
+        let mut line = HttpConnection::open(to.address).await?;
         // An agent that refuses early may close before it has read everything; its answer counts.
         let sent = line.send(&request.bytes(&to.authority)).await;
         match line.answer(request.method == "HEAD").await {
@@ -290,7 +301,7 @@ pub async fn exchange(to: &Target, request: &Request<'_>, patience: Duration) ->
         } else {
             format!("{} {}", request.method, request.path)
         },
-        came: came.unwrap_or(Err(Silence::Late(patience))),
+        came: came.unwrap_or(Err(NoAnswer::Late(patience))),
         took: began.elapsed(),
         overheard: None,
     }

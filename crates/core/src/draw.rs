@@ -1,4 +1,5 @@
-//! Draws that anyone can check: a secret per match, a promise before the round, a number after.
+//! Draws that anyone can check: a secret per match, a promise before the round, a number after; and
+//! proofs of the players that a referee cannot invent.
 //!
 //! Everything is derived so that a page or a script can derive it again with HMAC-SHA-256,
 //! SHA-256 and JSON alone. The exact recipe is in each function's words.
@@ -7,11 +8,12 @@ use std::fmt::{self, Write as _};
 
 use hmac::{Hmac, KeyInit, Mac};
 use league_games::Dice;
-use league_protocol::id::{LeagueId, MatchId, PlayerId};
+use league_protocol::id::{LeagueId, MatchId, PlayerId, RefereeId};
 use league_protocol::message::OpenedDraw;
-use league_protocol::secret::{Commitment, Seed};
+use league_protocol::secret::{Commitment, DrawMode, Proof, ProofKey, Seed};
 use league_protocol::sender::Agent;
-use league_protocol::token::{AuthToken, hex_digits};
+use league_protocol::token::{AuthToken, hex, hex_digits};
+use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 /// The longest nonce that takes part in a draw, in bytes; a longer one is refused.
@@ -20,13 +22,33 @@ pub const MAX_NONCE_LENGTH: usize = 128;
 /// How many words of 64 bits one HMAC gives.
 const WORDS_A_BLOCK: usize = 4;
 
-/// The secret of a league, from which the secrets of its matches are derived.
+/// A secret of a league, from which seeds or tokens are derived.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct LeagueSecret(pub [u8; 32]);
 
 impl std::fmt::Debug for LeagueSecret {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("LeagueSecret(…)")
+    }
+}
+
+/// The two secrets of a league: with `--seed` its draws come from a number that a person chose, its
+/// tokens never do. A league of version 0.1 has one secret for both.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LeagueSecrets {
+    /// The seeds of all matches are derived from it.
+    pub draws: LeagueSecret,
+    /// All tokens are derived from it.
+    pub tokens: LeagueSecret,
+}
+
+impl LeagueSecrets {
+    /// One secret for both.
+    pub const fn one(secret: LeagueSecret) -> Self {
+        Self {
+            draws: secret,
+            tokens: secret,
+        }
     }
 }
 
@@ -37,22 +59,12 @@ impl LeagueSecret {
     }
 
     /// The seed of a match; [`KeyedSecret::seed`] says how it is made.
-    pub fn seed(&self, league: &LeagueId, match_id: &MatchId) -> Seed {
-        self.keyed().seed(league, match_id)
+    pub fn seed(&self, league: &LeagueId, match_id: &MatchId, epoch: u32) -> Seed {
+        self.keyed().seed(league, match_id, epoch)
     }
 
-    /// The token of one player of one match; [`KeyedSecret::match_token`] says how it is made.
-    pub fn match_token(
-        &self,
-        league: &LeagueId,
-        match_id: &MatchId,
-        player: &PlayerId,
-    ) -> AuthToken {
-        self.keyed().match_token(league, match_id, player)
-    }
-
-    /// The token by which the manager proves itself to one agent: HMAC of the league's secret
-    /// over `["manager_token",league,agent]`, the agent written as a sender.
+    /// The token by which the manager proves itself to one agent: HMAC of the secret over
+    /// `["manager_token",league,agent]`, the agent written as a sender.
     pub fn manager_token(&self, league: &LeagueId, agent: &Agent) -> AuthToken {
         self.token(
             "manager",
@@ -60,14 +72,14 @@ impl LeagueSecret {
         )
     }
 
-    /// The token by which people step one match: HMAC of the league's secret over
+    /// The token by which people step one match: HMAC of the secret over
     /// `["step_token",league,match]`.
     pub fn step_token(&self, league: &LeagueId, match_id: &MatchId) -> AuthToken {
         self.token("step", ["step_token", league.as_str(), match_id.as_str()])
     }
 
-    /// The token by which an agent that comes back proves itself: HMAC of the league's secret
-    /// over `["return_token",league,agent]`, the agent written as a sender.
+    /// The token by which an agent that comes back proves itself: HMAC of the secret over
+    /// `["return_token",league,agent]`, the agent written as a sender.
     pub fn return_token(&self, league: &LeagueId, agent: &Agent) -> AuthToken {
         self.token(
             "return",
@@ -76,7 +88,7 @@ impl LeagueSecret {
     }
 
     fn token(&self, hint: &str, parts: [&str; 3]) -> AuthToken {
-        AuthToken::mint(hint, &mac(&keyed(&self.0), &parts))
+        AuthToken::mint(hint, &mac(&keyed(&self.0), &parts, &[]))
     }
 }
 
@@ -91,32 +103,65 @@ impl std::fmt::Debug for KeyedSecret {
 }
 
 impl KeyedSecret {
-    /// The seed of a match: HMAC of the league's secret over `["seed",league,match]`.
-    pub fn seed(&self, league: &LeagueId, match_id: &MatchId) -> Seed {
+    /// The seed of a match: HMAC of the draws' secret over `["seed",league,match]`; after an
+    /// accepted loss of journal lines the number of such losses, the epoch, follows the match.
+    pub fn seed(&self, league: &LeagueId, match_id: &MatchId, epoch: u32) -> Seed {
         let parts = ["seed", league.as_str(), match_id.as_str()];
-        Seed(mac(&self.0, &parts))
+        let epoch = [epoch];
+        Seed(mac(
+            &self.0,
+            &parts,
+            if epoch == [0] { &[] } else { &epoch },
+        ))
     }
 
-    /// The token a referee shows to one player of one match: HMAC of the league's secret over
-    /// `["match_token",league,match,player]`.
+    /// The token that a referee shows to one player in one attempt at a match: HMAC of the tokens'
+    /// secret over `["match_token",league,match,player,attempt]`. For a player that does not sign
+    /// the attempt is left out, because such a player may keep the first token that it hears.
     pub fn match_token(
         &self,
         league: &LeagueId,
         match_id: &MatchId,
         player: &PlayerId,
+        attempt: Option<u32>,
     ) -> AuthToken {
         let (league, player) = (league.as_str(), player.as_str());
         let parts = ["match_token", league, match_id.as_str(), player];
-        let bytes = mac(&self.0, &parts);
+        let bytes = mac(&self.0, &parts, attempt.as_slice());
         AuthToken::mint(match_id.as_str(), &bytes)
+    }
+
+    /// The token of one order to run a match: HMAC of the tokens' secret over
+    /// `["order_token",league,match,referee,attempt]`.
+    pub fn order_token(
+        &self,
+        league: &LeagueId,
+        match_id: &MatchId,
+        referee: &RefereeId,
+        attempt: u32,
+    ) -> AuthToken {
+        let (league, referee) = (league.as_str(), referee.as_str());
+        let parts = ["order_token", league, match_id.as_str(), referee];
+        AuthToken::mint("order", &mac(&self.0, &parts, &[attempt]))
     }
 }
 
-/// The promise on a match's draw: SHA-256 of `["league.draw",league,match,seed in hex]`.
-pub fn commitment(league: &LeagueId, match_id: &MatchId, seed: &Seed) -> Commitment {
-    let parts = ["league.draw", league.as_str(), match_id.as_str()];
+/// The promise on a match's draw: SHA-256 of `["league.draw",league,match,mode,seed in hex]`; a
+/// league of version 0.1 has no mode.
+pub fn commitment(
+    league: &LeagueId,
+    match_id: &MatchId,
+    mode: Option<DrawMode>,
+    seed: &Seed,
+) -> Commitment {
     let mut hash = Sha256::new();
-    list(&parts, |text| hash.update(text));
+    let names = ["league.draw", league.as_str(), match_id.as_str()];
+    list(&names, |text| hash.update(text));
+    if let Some(mode) = mode {
+        hash.update(b",\"");
+        hash.update(mode.as_str());
+        hash.update(b"\"");
+    }
     hash.update(b",\"");
     hash.update(hex_digits(&seed.0));
     hash.update(b"\"]");
@@ -125,16 +170,97 @@ pub fn commitment(league: &LeagueId, match_id: &MatchId, seed: &Seed) -> Commitm
 
 /// Whether an opened draw keeps the promise that it names.
 pub fn keeps_promise(league: &LeagueId, match_id: &MatchId, draw: &OpenedDraw) -> bool {
-    commitment(league, match_id, &draw.seed) == draw.commitment
+    let promise = |seed| commitment(league, match_id, draw.mode, &seed);
+    draw.seed.map(promise) == Some(draw.commitment)
 }
 
-/// The dice of a match; [`dice_of`] says how they are made.
-pub fn dice(league: &LeagueId, match_id: &MatchId, draw: &OpenedDraw) -> Dice {
+/// The seed of one roll of the dice, which the manager gives when the roll is due: HMAC of the
+/// match's seed over `["attempt_seed",attempt]`, and over `["attempt_seed",attempt,roll]` for the
+/// rolls after the first, counted from 0. A league of version 0.1 has one seed for all.
+pub fn roll_seed(mode: Option<DrawMode>, seed: &Seed, attempt: u32, roll: u32) -> Seed {
+    if mode.is_none() {
+        return *seed;
+    }
+    let numbers = [attempt, roll];
+    let numbers = if roll == 0 { &numbers[..1] } else { &numbers };
+    Seed(mac(&keyed(&seed.0), &["attempt_seed"], numbers))
+}
+
+/// The key of a player's proofs in one attempt at a match: HMAC of its return token, as it stands on
+/// the wire, over `["proof_key",league,match,attempt]`.
+pub fn proof_key(
+    return_token: &AuthToken,
+    league: &LeagueId,
+    match_id: &MatchId,
+    attempt: u32,
+) -> ProofKey {
+    let parts = ["proof_key", league.as_str(), match_id.as_str()];
+    let keyed = Hmac::new_from_slice(return_token.reveal().as_bytes());
+    // HMAC takes a key of any length.
+    ProofKey(keyed.map_or([0; 32], |keyed| mac(&keyed, &parts, &[attempt])))
+}
+
+/// What proves a player's part in a match: HMAC of its key over `[turn,history,choice,nonce]`.
+///
+/// The turn counts the player's moves from 1, and is 0 for joining, with `true` as the choice. The
+/// history is the SHA-256, in hex, of the list `[[player,choice],…]` of all moves so far that the
+/// player may see.
+pub fn proof<'a>(
+    key: &ProofKey,
+    turn: u32,
+    history: impl IntoIterator<Item = (&'a PlayerId, &'a Value)>,
+    choice: &Value,
+    nonce: Option<&str>,
+) -> Proof {
+    let history: Vec<Value> = history
+        .into_iter()
+        .map(|(player, choice)| Value::from(vec![player.as_str().into(), choice.clone()]))
+        .collect();
+    let history = Sha256::digest(canonical(&history.into()));
+    let signed = Value::from(vec![
+        turn.into(),
+        hex(&history.into()).into(),
+        choice.clone(),
+        nonce.unwrap_or_default().into(),
+    ]);
+    let mut mac = keyed(&key.0);
+    mac.update(canonical(&signed).as_bytes());
+    Proof(mac.finalize().into_bytes().into())
+}
+
+/// What proves that a player joined.
+pub fn join_proof(key: &ProofKey) -> Proof {
+    proof(key, 0, [], &Value::Bool(true), None)
+}
+
+/// Compact JSON with the members of objects in the order of their names.
+fn canonical(value: &Value) -> String {
+    match value {
+        Value::Array(elements) => {
+            let elements: Vec<String> = elements.iter().map(canonical).collect();
+            format!("[{}]", elements.join(","))
+        }
+        Value::Object(members) => {
+            let mut members: Vec<(&String, &Value)> = members.iter().collect();
+            members.sort_unstable_by_key(|(name, _)| *name);
+            let members: Vec<String> = members
+                .into_iter()
+                .map(|(name, value)| format!("{}:{}", Value::from(name.as_str()), canonical(value)))
+                .collect();
+            format!("{{{}}}", members.join(","))
+        }
+        _ => value.to_string(),
+    }
+}
+
+/// The dice of one roll of a match whose draw is opened; [`dice_of`] says how they are made.
+pub fn dice(league: &LeagueId, match_id: &MatchId, draw: &OpenedDraw, roll: u32) -> Option<Dice> {
+    let seed = roll_seed(draw.mode, &draw.seed?, draw.attempt, roll);
     let nonces = draw.nonces.each_ref().map(String::as_str);
-    dice_of(league, match_id, &draw.seed, draw.attempt, nonces)
+    Some(dice_of(league, match_id, &seed, draw.attempt, nonces))
 }
 
-/// The dice of a match whose draw is not opened yet.
+/// The dice of a roll with this seed.
 ///
 /// Words of 64 bits are read big-endian from blocks; block *k* is the HMAC of the seed over
 /// `[league,match,attempt,nonce A,nonce B,k]`, *k* counting from 0. [`Dice::roll`] says how a
@@ -190,11 +316,13 @@ fn keyed(key: &[u8; 32]) -> Hmac<Sha256> {
     Hmac::new(&block.into())
 }
 
-fn mac(keyed: &Hmac<Sha256>, parts: &[&str]) -> [u8; 32] {
-    let mut mac = keyed.clone();
-    list(parts, |text| mac.update(text));
-    mac.update(b"]");
-    mac.finalize().into_bytes().into()
+/// HMAC over a list of texts, then numbers.
+fn mac(keyed: &Hmac<Sha256>, texts: &[&str], numbers: &[u32]) -> [u8; 32] {
+    let mut words = Words(keyed.clone());
+    list(texts, |text| words.0.update(text));
+    numbers.iter().for_each(|number| words.number(*number));
+    words.0.update(b"]");
+    words.0.finalize().into_bytes().into()
 }
 
 /// Writes texts as compact JSON, as a list that is still open: an array of texts and numbers can be
@@ -242,6 +370,7 @@ impl fmt::Write for Words {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde_json::json;
 
     fn ids() -> (LeagueId, MatchId) {
         (
@@ -250,77 +379,119 @@ mod tests {
         )
     }
 
-    #[test]
-    fn draw_is_plain_hmac_over_plain_json() {
-        // Computed with Python's hmac, hashlib and json modules.
+    fn opened(mode: Option<DrawMode>, nonces: [&str; 2]) -> OpenedDraw {
         let (league, match_id) = ids();
-        let seed = LeagueSecret([7; 32]).seed(&league, &match_id);
+        let seed = LeagueSecret([7; 32]).seed(&league, &match_id, 0);
+        OpenedDraw {
+            commitment: commitment(&league, &match_id, mode, &seed),
+            seed: Some(seed),
+            mode,
+            attempt: 1,
+            nonces: nonces.map(str::to_owned),
+        }
+    }
+
+    // The figures of these tests were computed with Python's hmac, hashlib and json modules.
+
+    #[test]
+    fn draw_of_version_0_1_is_plain_hmac_over_plain_json() {
+        let (league, match_id) = ids();
+        let draw = opened(None, ["é\"|", ""]);
         assert_eq!(
-            seed.to_hex(),
+            draw.seed.unwrap().to_hex(),
             "b03f86fad2edc03bc5e54c269ba7e96f45960982371ff157d46d8f7b31815a1f"
         );
         assert_eq!(
-            commitment(&league, &match_id, &seed).to_hex(),
+            draw.commitment.to_hex(),
             "4e66b95f9684d4d8f367506abc66df89738943c56c2e361292ba3b12026a717a"
         );
-        let draw = OpenedDraw {
-            commitment: commitment(&league, &match_id, &seed),
-            seed,
-            attempt: 1,
-            nonces: ["é\"|".into(), String::new()],
-        };
-        let mut dice = dice(&league, &match_id, &draw);
+        let mut dice = dice(&league, &match_id, &draw, 0).unwrap();
         let rolls: Vec<_> = (0..6).map(|_| dice.roll(1..=10)).collect();
         assert_eq!(rolls, [7, 7, 10, 2, 7, 5]);
+    }
+
+    #[test]
+    fn seeds_commitments_and_proofs_are_plain_hmac_over_plain_json() {
+        let (league, match_id) = ids();
+        let seed = LeagueSecret([7; 32]).seed(&league, &match_id, 0);
+        let promise = |mode| commitment(&league, &match_id, Some(mode), &seed).to_hex();
+        let roll = |roll| roll_seed(Some(DrawMode::Chance), &seed, 1, roll).to_hex();
+        let key = proof_key(&AuthToken::new("tok-return-abc"), &league, &match_id, 3);
+        let (one, two) = (PlayerId::numbered(1), PlayerId::numbered(2));
+        let (first, second) = (json!({"row": 0, "column": 2}), json!("é"));
+        let history = [(&one, &first), (&two, &second)];
+        let choice = json!({"row": 1, "column": 1});
+        let made = [
+            LeagueSecret([7; 32]).seed(&league, &match_id, 2).to_hex(),
+            promise(DrawMode::Chance),
+            roll(0),
+            roll(2),
+            key.to_hex(),
+            join_proof(&key).to_hex(),
+            proof(&key, 2, history, &choice, Some("n-1")).to_hex(),
+        ];
+        assert_eq!(
+            made,
+            [
+                "46393bf478aea712aba577f3ef9f54ca22fa044d36378d226c2a854442d9b3e1",
+                "2526cd0942a1a96ea31cba12a4ba97f260b01cb56cee3600aaa30a609a50e8dd",
+                "fc25e5c2b3768cf924059404b3e3e76e8a9508ea4bbd69095da8ca9111c77690",
+                "acdf7b14ff808e480f8e1bd9b8c3bc544eeff2297a7517b0756432414c21c2b2",
+                "ff2a153876e671d419e57bc398511db768abb44095cb87d5ce4e31da06f46338",
+                "a36b95b1ba93ec87a0499f4a4a3aeb1fb31630947140e7ef8cd187faac568f32",
+                "39b2826f42dc9cad3abdd2917c6209d522532a8ae5b0502e945f90b8730c5fb2",
+            ]
+        );
+        assert_ne!(promise(DrawMode::Chance), promise(DrawMode::Reproducible));
+    }
+
+    #[test]
+    fn promise_is_kept_by_its_own_match_seed_and_mode_alone() {
+        let (league, match_id) = ids();
+        let draw = opened(Some(DrawMode::Reproducible), ["", ""]);
         assert!(keeps_promise(&league, &match_id, &draw));
-        assert!(!keeps_promise(
-            &league,
-            &MatchId::new("R1M2").unwrap(),
-            &draw
-        ));
+        let other = MatchId::new("R1M2").unwrap();
+        assert!(!keeps_promise(&league, &other, &draw));
+        let by_chance = OpenedDraw {
+            mode: Some(DrawMode::Chance),
+            ..draw.clone()
+        };
+        assert!(!keeps_promise(&league, &match_id, &by_chance));
+        let closed = OpenedDraw { seed: None, ..draw };
+        assert!(!keeps_promise(&league, &match_id, &closed));
     }
 
     #[test]
     fn each_part_changes_the_draw() {
         let (league, match_id) = ids();
-        let secret = LeagueSecret([7; 32]);
-        let seed = secret.seed(&league, &match_id);
-        let draw = OpenedDraw {
-            commitment: commitment(&league, &match_id, &seed),
-            seed,
-            attempt: 1,
-            nonces: ["a".into(), "b".into()],
+        let draw = opened(Some(DrawMode::Chance), ["a", "b"]);
+        let number = |draw: &OpenedDraw, roll| {
+            let mut dice = dice(&league, &match_id, draw, roll).unwrap();
+            dice.roll(0..=u64::MAX - 1)
         };
-        let number = |draw: &OpenedDraw| dice(&league, &match_id, draw).roll(0..=u64::MAX - 1);
-        let plain = number(&draw);
-        assert_ne!(
-            plain,
-            number(&OpenedDraw {
-                attempt: 2,
-                ..draw.clone()
-            })
-        );
-        let swapped = ["b".into(), "a".into()];
-        assert_ne!(
-            plain,
-            number(&OpenedDraw {
-                nonces: swapped,
-                ..draw.clone()
-            })
-        );
-        let other = secret.seed(&league, &MatchId::new("R1M2").unwrap());
-        assert_ne!(
-            plain,
-            number(&OpenedDraw {
-                seed: other,
-                ..draw
-            })
-        );
+        let plain = number(&draw, 0);
+        assert_ne!(plain, number(&draw, 1));
+        let later = OpenedDraw {
+            attempt: 2,
+            ..draw.clone()
+        };
+        assert_ne!(plain, number(&later, 0));
+        let swapped = OpenedDraw {
+            nonces: ["b".into(), "a".into()],
+            ..draw.clone()
+        };
+        assert_ne!(plain, number(&swapped, 0));
+        let other = LeagueSecret([7; 32]).seed(&league, &MatchId::new("R1M2").unwrap(), 0);
+        let elsewhere = OpenedDraw {
+            seed: Some(other),
+            ..draw
+        };
+        assert_ne!(plain, number(&elsewhere, 0));
     }
 
     #[test]
     fn manager_token_is_for_one_agent_of_one_league() {
-        let (league, match_id) = ids();
+        let (league, _) = ids();
         let secret = LeagueSecret([7; 32]);
         let (one, two) = (PlayerId::numbered(1), PlayerId::numbered(2));
         let token = secret.manager_token(&league, &Agent::Player(one.clone()));
@@ -330,20 +501,25 @@ mod tests {
             token,
             secret.manager_token(&other, &Agent::Player(one.clone()))
         );
-        assert_ne!(token, secret.match_token(&league, &match_id, &one));
-        let agent = Agent::Player(one.clone());
-        let back = secret.return_token(&league, &agent);
+        let back = secret.return_token(&league, &Agent::Player(one));
         assert_ne!(token.hash(), back.hash());
         assert_eq!(token.masked(), "tok-manager-…");
         assert_eq!(back.masked(), "tok-return-…");
     }
 
     #[test]
-    fn match_token_is_for_one_player_of_one_match() {
+    fn match_token_is_for_one_player_and_one_attempt() {
         let (league, match_id) = ids();
-        let secret = LeagueSecret([7; 32]);
-        let token = |player| secret.match_token(&league, &match_id, &PlayerId::numbered(player));
-        assert_ne!(token(1), token(2));
-        assert_eq!(token(1).masked(), "tok-r1m1-…");
+        let secret = LeagueSecret([7; 32]).keyed();
+        let token = |player, attempt| {
+            secret.match_token(&league, &match_id, &PlayerId::numbered(player), attempt)
+        };
+        assert_ne!(token(1, Some(1)), token(2, Some(1)));
+        assert_ne!(token(1, Some(1)), token(1, Some(2)));
+        assert_ne!(token(1, Some(1)), token(1, None));
+        assert_eq!(token(1, None).masked(), "tok-r1m1-…");
+        let order =
+            |attempt| secret.order_token(&league, &match_id, &RefereeId::numbered(1), attempt);
+        assert_ne!(order(1), order(2));
     }
 }

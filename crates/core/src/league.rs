@@ -6,9 +6,12 @@
 
 mod apply;
 mod audit;
+mod claims;
 mod command;
 mod event;
+mod hand_over;
 mod letters;
+mod loss;
 mod progress;
 mod registration;
 mod report;
@@ -17,6 +20,7 @@ mod round;
 mod rules;
 pub mod schedule;
 pub mod standings;
+mod verify;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt;
@@ -32,7 +36,7 @@ use league_protocol::sender::Agent;
 use league_protocol::time::Timestamp;
 use league_protocol::token::{AuthToken, TokenHash};
 
-use crate::draw::LeagueSecret;
+use crate::draw::LeagueSecrets;
 use crate::letter::{CallOutcome, Letter};
 use crate::machine::{self, Machine, Persistence};
 use letters::LetterWriter;
@@ -40,13 +44,16 @@ use roster::{AgentIndex, Roster};
 use schedule::{Pairing, RoundRobin, Sides};
 use standings::{NamedPlayer, Ranking, Standings};
 
+pub use apply::MAX_PAST_MATCHES;
 pub use audit::Inconsistency;
-pub use command::{Applicant, Command, CorrelationId, MemberKind, Refusal, Reply};
-pub use event::{Event, Reassignment};
-pub use report::{ReportPart, ReportProblem};
-pub use roster::{AgentState, Member, PlayerEntry, RefereeEntry};
+pub use command::{
+    Applicant, Command, CorrelationId, MemberKind, QueryCause, Refusal, Reply, Vouch,
+};
+pub use event::{Admission, Doubt, Event, Reassignment};
+pub use roster::{AgentState, Member, PlayerEntry, RefereeEntry, is_same_place};
 pub use round::{FixtureStage, LeagueFixture, LeagueRound};
 pub use rules::{Assignment, LeagueRules, MIN_PROBE_INTERVAL, RulesError};
+pub use verify::{ReportPart, ReportProblem};
 
 type Decision = machine::Decision<Event, Reply, Refusal>;
 
@@ -58,16 +65,33 @@ pub enum Phase {
     Completed,
 }
 
+impl Phase {
+    /// The name on the health page.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Registering => "REGISTERING",
+            Self::Running => "RUNNING",
+            Self::Completed => "COMPLETED",
+        }
+    }
+}
+
 /// The league manager.
 #[derive(Debug, Clone, PartialEq)]
 pub struct League {
     rules: LeagueRules,
-    secret: LeagueSecret,
+    secrets: LeagueSecrets,
+    /// How many losses of journal lines were accepted; the seeds after each are new ones.
+    epoch: u32,
     opening: OpeningTable,
     phase: Phase,
     players: Roster<PlayerId, PlayerEntry>,
     referees: Roster<RefereeId, RefereeEntry>,
     names: BTreeMap<String, AgentIndex>,
+    /// Who answers at an address.
+    endpoints: BTreeMap<String, AgentIndex>,
+    /// Where referees answer that the organiser lets in, in the form of [`roster::place`].
+    invited: BTreeSet<String>,
     tokens: BTreeMap<TokenHash, AgentIndex>,
     schedule: RoundRobin,
     standings: Standings,
@@ -99,6 +123,12 @@ struct Volatile {
     suspended: BTreeSet<AgentIndex>,
     /// Whether someone came who may take a waiting match.
     referee_came: bool,
+    /// Referees that are to be asked for results from before an accepted loss, and how often each
+    /// has put the answer off.
+    unheard: BTreeMap<u32, u32>,
+    /// Until when the orders of matches, at these attempts, wait for the acknowledgement of their
+    /// announcements; the earliest first.
+    held: VecDeque<(Timestamp, MatchId, u32)>,
 }
 
 /// An agent whose token was checked; only [`League::authenticate`] can make one.
@@ -107,7 +137,7 @@ pub struct AuthenticatedAgent(AgentIndex);
 
 impl League {
     /// Makes a league without agents.
-    pub fn new(rules: LeagueRules, secret: LeagueSecret) -> Result<Self, RulesError> {
+    pub fn new(rules: LeagueRules, secrets: LeagueSecrets) -> Result<Self, RulesError> {
         let most = RoundRobin::MAX_PLAYERS;
         let (min, max) = (rules.min_players, rules.max_players);
         if min < 2 || max < min || max > most {
@@ -123,12 +153,15 @@ impl League {
         Ok(Self {
             standings: Standings::new(schedule, rules.score),
             rules,
-            secret,
+            secrets,
+            epoch: 0,
             opening,
             phase: Phase::Registering,
             players: Roster::default(),
             referees: Roster::default(),
             names: BTreeMap::new(),
+            endpoints: BTreeMap::new(),
+            invited: BTreeSet::new(),
             tokens: BTreeMap::new(),
             schedule,
             round: None,
@@ -206,7 +239,10 @@ impl League {
 
     /// The state of a referee in its life.
     pub fn referee_state(&self, referee: &RefereeEntry) -> AgentState {
-        self.state(&referee.member, false)
+        match self.state(&referee.member, false) {
+            AgentState::Active if self.is_set_aside(referee) => AgentState::Suspended,
+            state => state,
+        }
     }
 
     /// Looks a player up by id.
@@ -242,8 +278,11 @@ impl League {
                     fixture.stage = FixtureStage::Ordered;
                 }
                 fixture.since = Timestamp::default();
+                fixture.informed = [false; 2];
+                fixture.claim = None;
             }
         }
+        league.ask_referees();
         league
     }
 
@@ -304,6 +343,17 @@ impl League {
             }
             Command::CreateSchedule { admin } => self.create_schedule(*admin),
             Command::Start { admin } => self.start(at, *admin),
+            Command::InviteReferee { admin, endpoint } => {
+                registration::invite(self, at, *admin, endpoint)
+            }
+            Command::RequestDraw {
+                token,
+                sender,
+                request,
+            } => {
+                let caller = self.authenticate(at, *token, sender.as_ref())?;
+                self.weigh_request(at, &caller, request)
+            }
             Command::Report {
                 token,
                 sender,
@@ -312,6 +362,10 @@ impl League {
                 let caller = self.authenticate(at, *token, sender.as_ref())?;
                 self.weigh_report(at, &caller, report)
             }
+            Command::AcceptLoss { known_version } => {
+                Ok(noted(vec![self.accept_loss(at, *known_version)]))
+            }
+            Command::Restore { referee, report } => self.take_back_result(at, referee, report),
             Command::Query {
                 token,
                 sender,
@@ -480,7 +534,28 @@ pub struct StepAccess {
     pub token: AuthToken,
 }
 
+/// What it takes to ask a referee in the manager's name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RefereeAccess {
+    pub referee_id: RefereeId,
+    pub endpoint: Arc<str>,
+    /// What proves the manager to it.
+    pub token: AuthToken,
+}
+
 impl League {
+    /// What it takes to ask each referee in the manager's name; for the manager's own process only.
+    pub fn referee_access(&self) -> Vec<RefereeAccess> {
+        let access = |referee: &RefereeEntry| {
+            Some(RefereeAccess {
+                referee_id: referee.id.clone(),
+                endpoint: Arc::clone(&referee.member.peer.endpoint),
+                token: referee.member.manager_token.clone()?,
+            })
+        };
+        self.referees().iter().filter_map(access).collect()
+    }
+
     /// What it takes to step a match that is played.
     ///
     /// The caller must make sure that only the administrator receives it.
@@ -508,7 +583,11 @@ impl League {
 
     /// The token by which people step a match, in a league whose matches are stepped.
     pub(crate) fn step_token(&self, match_id: &MatchId) -> Option<AuthToken> {
-        let token = || self.secret.step_token(&self.rules.league_id, match_id);
+        let token = || {
+            self.secrets
+                .tokens
+                .step_token(&self.rules.league_id, match_id)
+        };
         (self.rules.mode == Mode::Manual).then(token)
     }
 }

@@ -75,8 +75,42 @@ pub struct PeerAnswer {
 /// Why no answer can be used.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CallFailure {
+    pub cause: FailureCause,
     /// The rule that was broken: no answer in time, no connection, not a message, ….
     pub code: Code,
     /// What happened, in a sentence for people.
     pub detail: String,
+}
+
+/// The side that failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FailureCause {
+    Peer,
+    /// The letter could not leave this machine, which lacks descriptors, memory or ports. No peer
+    /// is blamed for that.
+    Local,
+}
+
+impl CallFailure {
+    /// The peer did not answer, or not as it should.
+    pub fn of_peer(code: Code, detail: impl Into<String>) -> Self {
+        Self {
+            cause: FailureCause::Peer,
+            code,
+            detail: detail.into(),
+        }
+    }
+
+    /// The letter did not leave this machine.
+    pub fn local(detail: impl Into<String>) -> Self {
+        Self {
+            cause: FailureCause::Local,
+            code: Code::Connection,
+            detail: detail.into(),
+        }
+    }
+
+    pub fn is_local(&self) -> bool {
+        self.cause == FailureCause::Local
+    }
 }

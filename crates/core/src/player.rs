@@ -15,14 +15,14 @@ use std::sync::Arc;
 use league_protocol::id::{GameType, LeagueId, MatchId, PlayerId};
 use league_protocol::message::StandingRow;
 use league_protocol::time::Timestamp;
-use league_protocol::token::TokenHash;
+use league_protocol::token::{AuthToken, TokenHash};
 
 use crate::letter::{CallOutcome, Letter, Peer};
 use crate::machine::{self, Machine, Persistence};
 use crate::timeouts::Timeouts;
 use contact::{Contact, LeaguePlace};
 use news::Disputes;
-use play::{Announcements, ChosenMove, JoinAnswer, MatchAnnouncement, OpenMatches};
+use play::{Announcements, CallWatch, ChosenMove, JoinAnswer, MatchAnnouncement, OpenMatches};
 
 pub use command::{
     Command, Fallback, PlayerNotice, PlayerPhase, PlayerView, Refusal, Reply, Think,
@@ -54,6 +54,8 @@ pub struct PlayerRules {
     pub manager: Arc<Peer>,
     /// The id it would like.
     pub wanted_id: Option<String>,
+    /// The organiser's code for participants.
+    pub join_code: Option<AuthToken>,
     /// Whether it comes only to matches that were announced to it.
     pub strict: bool,
     /// How much it keeps in memory.
@@ -73,6 +75,8 @@ pub struct Player {
     rules: Arc<PlayerRules>,
     contact: Contact,
     place: Option<LeaguePlace>,
+    /// What it comes back and signs with; never in the journal.
+    return_token: Option<AuthToken>,
     rejected: Option<String>,
     completed: Option<LeagueId>,
     doubted: Option<MatchId>,
@@ -89,6 +93,7 @@ impl Player {
         Self {
             contact: Contact::default(),
             place: None,
+            return_token: None,
             rejected: None,
             completed: None,
             doubted: None,
@@ -205,6 +210,30 @@ impl Player {
         }
     }
 
+    /// Applies the announcement of a match; a new attempt begins with nothing said.
+    fn apply_announcement(&mut self, event: &Event) {
+        let Event::Announced {
+            match_id,
+            attempt,
+            token,
+            commitment,
+            ..
+        } = event
+        else {
+            return;
+        };
+        let announced = MatchAnnouncement {
+            earlier: None,
+            token: *token,
+            commitment: *commitment,
+            attempt: *attempt,
+            watch: CallWatch::None,
+        };
+        if self.announced.add(match_id, announced) {
+            self.tables.leave(match_id);
+        }
+    }
+
     fn enrol(&mut self, mut place: LeaguePlace) {
         match self.place.take() {
             // The manager's token lasts as long as the league; a later answer need not repeat it.
@@ -213,6 +242,7 @@ impl Player {
             }
             Some(_) => {
                 self.announced = Announcements::default();
+                self.return_token = None;
                 self.memory.forget_ends();
                 self.standings = None;
             }
@@ -226,7 +256,8 @@ impl Player {
 
     fn decide_command(&self, at: Timestamp, command: &Command) -> Result<Decision, Refusal> {
         match command {
-            Command::Begin | Command::TokenRefused => Ok(self.register(at)),
+            Command::Begin { return_token } => Ok(self.begin(at, return_token.as_ref())),
+            Command::TokenRefused => Ok(self.register(at)),
             Command::Outcome {
                 correlation,
                 outcome,
@@ -251,6 +282,7 @@ impl Player {
                 };
                 self.chosen(match_id, *turn, &brought)
             }
+            Command::CallQueried { query, token } => self.call_queried(query, token.as_ref()),
             Command::Told { news, token } => self.told(at, news, token.as_ref()),
             Command::StateWanted => Ok(Decision::reply(Reply::State(Box::new(self.view())))),
             Command::Tick => Ok(self.wake(at)),
@@ -287,16 +319,9 @@ impl Machine for Player {
             | Event::ManagerAsked { .. }
             | Event::ManagerSilent { .. }
             | Event::ManagerNodded { .. } => self.apply_contact(event),
-            Event::Announced {
-                match_id,
-                token,
-                commitment,
-                ..
-            } => {
-                let (token, commitment) = (*token, *commitment);
-                let announced = MatchAnnouncement { token, commitment };
-                self.announced.add(match_id, announced);
-            }
+            Event::Announced { .. } => self.apply_announcement(event),
+            Event::ReturnTokenKept { token } => self.return_token = Some(token.clone()),
+            Event::AttemptWatched { match_id } => self.announced.watch(match_id),
             Event::DrawDisputed {
                 match_id, problem, ..
             } => self.disputes.add(match_id, *problem),
@@ -319,9 +344,13 @@ impl Machine for Player {
                     accept: *accept,
                     at: *at,
                 };
+                self.announced.called(match_id);
                 self.tables.join(match_id, joined);
             }
-            Event::Asked { match_id, question } => self.tables.ask(match_id, question.clone()),
+            Event::Asked { match_id, question } => {
+                self.announced.called(match_id);
+                self.tables.ask(match_id, question.clone());
+            }
             Event::Answered {
                 match_id,
                 turn,

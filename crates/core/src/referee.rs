@@ -7,6 +7,7 @@ mod command;
 mod decide;
 mod enrolment;
 mod event;
+mod match_draw;
 mod match_end;
 mod match_letters;
 mod match_state;
@@ -18,6 +19,7 @@ use std::sync::Arc;
 use league_protocol::fault::Code;
 use league_protocol::id::{GameType, LeagueId, MatchId, RefereeId};
 use league_protocol::time::Timestamp;
+use league_protocol::token::AuthToken;
 
 use crate::breaker::{Breaker, BreakerRule};
 use crate::letter::{CallOutcome, Letter, Peer, RetryRule};
@@ -27,12 +29,15 @@ use enrolment::ManagerContact;
 use match_state::{GameOpening, Match, SEATS};
 use match_step::StepContext;
 
-pub use command::{Command, CorrelationId, MatchView, PlayerQuestion, Refusal, Reply};
+pub use command::{
+    Command, CorrelationId, MatchView, PlayerQuestion, Refusal, Reply, RoundQuestion,
+};
 pub use event::{
-    Event, MatchOrder, PrivateDetail, ReportAnswer, SealedChoice, SeatedPlayer, Secrets,
+    Event, MatchOrder, OpenedSecrets, PrivateDetail, ReportAnswer, SealedChoice, SeatedPlayer,
+    Secrets,
 };
 pub use match_state::{TablePosition, TransientPosition};
-pub use match_step::{MANUAL_LIMIT, MAX_ATTEMPTS};
+pub use match_step::{MANUAL_LIMIT, MAX_ATTEMPTS, MAX_POSTPONED};
 
 type Decision = machine::Decision<Event, Reply, Refusal>;
 
@@ -44,6 +49,8 @@ pub struct RefereeRules {
     pub version: String,
     /// The id that it would like.
     pub wanted_id: Option<String>,
+    /// The key by which the manager admits referees, if it has it.
+    pub key: Option<AuthToken>,
     pub endpoint: String,
     /// The games that it runs.
     pub games: Vec<GameType>,
@@ -89,8 +96,17 @@ pub struct Referee {
     /// How many of the matches have their secrets and no result.
     playing: usize,
     recent: RecentMatches,
+    /// The round whose acknowledged results the manager asked for.
+    retelling: Option<Retelling>,
     breakers: Breakers,
     league_over: bool,
+}
+
+/// Results that are reported again because the manager asked for them.
+#[derive(Debug, Clone)]
+struct Retelling {
+    round_id: u32,
+    unsettled: BTreeSet<MatchId>,
 }
 
 impl Referee {
@@ -104,6 +120,7 @@ impl Referee {
             due: BTreeSet::new(),
             playing: 0,
             recent: RecentMatches::default(),
+            retelling: None,
             breakers: Breakers::default(),
             league_over: false,
         }
@@ -128,6 +145,11 @@ impl Referee {
     /// Why the manager has not let it in so far.
     pub fn registration_problem(&self) -> Option<&str> {
         self.enrolment.refused()
+    }
+
+    /// Why the manager rejected it, if it was never a member.
+    pub fn rejection(&self) -> Option<&str> {
+        self.enrolment.rejection()
     }
 
     /// The number of running matches; a match that lost its secrets in a restart does not count, as
@@ -179,10 +201,16 @@ impl Referee {
         game.apply(event);
         self.playing += usize::from(game.is_playing());
         self.playing -= usize::from(playing);
+        let is_over = match event {
+            Event::Closed { .. } | Event::GivenBack { .. } => true,
+            // It was closed before it was reported again.
+            Event::ReportSettled { .. } => game.is_closed(),
+            _ => false,
+        };
         let new = game.due(&self.rules);
         let old = std::mem::replace(&mut game.listed_at, new);
         self.reschedule(match_id, old, new);
-        if matches!(event, Event::Closed { .. }) {
+        if is_over {
             self.put_away(match_id);
         }
     }
@@ -222,6 +250,34 @@ impl Referee {
     fn put_away(&mut self, match_id: &MatchId) {
         if let Some(game) = self.remove(match_id) {
             self.recent.keep(game);
+        }
+    }
+
+    /// Holds a match again whose result is reported once more; its players know it.
+    fn reopen(&mut self, match_id: &MatchId) {
+        if let Some(mut game) = self.recent.take(match_id) {
+            if let Some(ending) = &mut game.ending {
+                ending.told = [true; 2];
+            }
+            self.running.insert(match_id.clone(), game);
+        }
+    }
+
+    /// Keeps which of the results that the manager asked for are settled.
+    fn apply_to_retelling(&mut self, event: &Event) {
+        match event {
+            Event::RoundAsked { round_id, matches } => {
+                self.retelling = (!matches.is_empty()).then(|| Retelling {
+                    round_id: *round_id,
+                    unsettled: matches.iter().cloned().collect(),
+                });
+            }
+            Event::ReportSettled { match_id, .. } => {
+                if let Some(retelling) = &mut self.retelling {
+                    retelling.unsettled.remove(match_id);
+                }
+            }
+            _ => {}
         }
     }
 
@@ -295,6 +351,7 @@ impl Machine for Referee {
 
     fn apply(&mut self, event: &Event) {
         self.apply_to_breakers(event);
+        self.apply_to_retelling(event);
         match event {
             Event::Enrolled { league_id, .. } => {
                 self.league_over = false;
@@ -311,6 +368,9 @@ impl Machine for Referee {
             Event::MatchOpened { fixture, at } => self.open(fixture, *at),
             _ => {
                 if let Some(match_id) = event.match_id() {
+                    if matches!(event, Event::ReportTried { .. }) {
+                        self.reopen(match_id);
+                    }
                     self.apply_to_match(match_id, event);
                 }
             }
@@ -385,7 +445,7 @@ impl Breakers {
 }
 
 /// How many matches are remembered after their last letter.
-const MAX_RECENT: usize = 256;
+pub const MAX_RECENT: usize = 256;
 
 /// The last matches, oldest first.
 #[derive(Debug, Clone, Default)]
@@ -411,9 +471,17 @@ impl RecentMatches {
         }
     }
 
+    pub(crate) fn all(&self) -> impl Iterator<Item = &Match> {
+        self.matches.values().map(|game| &**game)
+    }
+
     pub(crate) fn forget(&mut self, match_id: &MatchId) {
-        if self.matches.remove(match_id).is_some() {
-            self.order.retain(|kept| kept != match_id);
-        }
+        self.take(match_id);
+    }
+
+    pub(crate) fn take(&mut self, match_id: &MatchId) -> Option<Box<Match>> {
+        let game = self.matches.remove(match_id)?;
+        self.order.retain(|kept| kept != match_id);
+        Some(game)
     }
 }

@@ -92,13 +92,23 @@ impl Default for Backoff {
 }
 
 impl Backoff {
-    /// The wait after the `failed`th failed try, from 1; `chance` spreads it.
-    pub fn wait(self, failed: u32, chance: u64) -> Duration {
+    /// The longest that the wait after the `failed`th failed try can be.
+    pub fn longest_wait(self, failed: u32) -> Duration {
         match self {
             Self::Fixed(wait) => wait.min(MAX_BACKOFF),
             Self::Exponential(base) => {
                 let doublings = failed.saturating_sub(1).min(16);
-                let full = base.saturating_mul(1 << doublings).min(MAX_BACKOFF);
+                base.saturating_mul(1 << doublings).min(MAX_BACKOFF)
+            }
+        }
+    }
+
+    /// The wait after the `failed`th failed try, from 1; `chance` spreads it.
+    pub fn wait(self, failed: u32, chance: u64) -> Duration {
+        let full = self.longest_wait(failed);
+        match self {
+            Self::Fixed(_) => full,
+            Self::Exponential(_) => {
                 let half = full / 2;
                 let spread = u64::try_from(half.as_millis())
                     .unwrap_or(u64::MAX)

@@ -20,13 +20,13 @@ use rand_core::{Rng, SeedableRng};
 ///
 /// Exactly `limit / n` words lead to each face, so none is favoured.
 ///
-/// A source that sends [`MOST_WORDS_A_ROLL`] words in a row to no avail is not asked again: the
+/// A source that sends [`MAX_WORDS_PER_ROLL`] words in a row to no avail is not asked again: the
 /// last of them counts as if it were below `limit`. With fair words this has a chance below 2^-128
 /// in any range, and for the ranges of our games one far smaller still.
 pub struct Dice(WordSource);
 
 /// How many words one roll takes at most.
-pub const MOST_WORDS_A_ROLL: u32 = 128;
+pub const MAX_WORDS_PER_ROLL: u32 = 128;
 
 enum WordSource {
     Words(Box<dyn FnMut() -> u64 + Send>),
@@ -93,7 +93,7 @@ fn below(highest: u64, words: &mut dyn FnMut() -> u64) -> u64 {
     let rejected = (u64::MAX % faces + 1) % faces;
     let highest_accepted = u64::MAX - rejected;
     let mut word = words();
-    for _ in 1..MOST_WORDS_A_ROLL {
+    for _ in 1..MAX_WORDS_PER_ROLL {
         if word <= highest_accepted {
             break;
         }

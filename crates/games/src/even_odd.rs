@@ -11,7 +11,7 @@ use crate::game::written;
 use crate::{BadSettings, Dice, Game, Illegal, Outcome, Rules, Seat, SeatSet, Turn};
 
 /// The largest number that may be drawn; it also bounds how many numbers there are.
-pub const LARGEST_NUMBER: u64 = 1_000_000;
+pub const MAX_NUMBER: u64 = 1_000_000;
 
 /// A game of Even/Odd: the guesses that are in, and the number once it is drawn.
 #[derive(Debug, Clone)]
@@ -77,6 +77,7 @@ impl Game for EvenOdd {
         max_players: 2,
         rules_module: "league_games::even_odd",
         max_round_time_sec: 60,
+        max_moves: 2,
         sides_matter: false,
         hidden_moves: true,
     };
@@ -87,8 +88,8 @@ impl Game for EvenOdd {
     /// Asks for at least one even and one odd number, which is two numbers or more.
     fn check(settings: &Settings) -> Result<(), BadSettings> {
         let Settings { lowest, highest } = *settings;
-        if highest > LARGEST_NUMBER {
-            let problem = format!("is `{highest}` and may be at most `{LARGEST_NUMBER}`");
+        if highest > MAX_NUMBER {
+            let problem = format!("is `{highest}` and may be at most `{MAX_NUMBER}`");
             return Err(BadSettings::OutOfRange {
                 key: "highest",
                 problem,

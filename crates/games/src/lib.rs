@@ -41,10 +41,10 @@ mod settings;
 mod table;
 pub mod tic_tac_toe;
 
-pub use dice::{Dice, MOST_WORDS_A_ROLL};
+pub use dice::{Dice, MAX_WORDS_PER_ROLL};
 pub use game::{Game, Illegal, Outcome, Seat, Turn};
 pub use rules::{RegistryEntry, Rules, registry};
-pub use seats::{MOST_SEATS, SeatSet};
+pub use seats::{MAX_SEATS, SeatSet};
 pub use settings::{BadSettings, NoSettings};
 pub use table::{Listing, Table};
 

@@ -25,6 +25,8 @@ pub struct Rules {
     pub rules_module: &'static str,
     /// The longest time a match should take if every answer comes at the first try.
     pub max_round_time_sec: u32,
+    /// The most moves of all seats together, whatever the settings and the course of the game.
+    pub max_moves: u32,
     /// Whether it matters who sits where, so that a schedule has to balance the sides.
     pub sides_matter: bool,
     /// Whether moves stay secret until the game is over.

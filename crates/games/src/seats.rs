@@ -5,19 +5,19 @@ use std::ops::Deref;
 use crate::Seat;
 
 /// The most seats that may owe a move at once.
-pub const MOST_SEATS: usize = 8;
+pub const MAX_SEATS: usize = 8;
 
-/// Seats in the order in which they were named; those beyond [`MOST_SEATS`] are left out.
+/// Seats in the order in which they were named; those beyond [`MAX_SEATS`] are left out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SeatSet {
-    places: [Seat; MOST_SEATS],
+    places: [Seat; MAX_SEATS],
     count: usize,
 }
 
 impl FromIterator<Seat> for SeatSet {
     fn from_iter<I: IntoIterator<Item = Seat>>(seats: I) -> Self {
         let mut list = Self {
-            places: [Seat::A; MOST_SEATS],
+            places: [Seat::A; MAX_SEATS],
             count: 0,
         };
         for (place, seat) in list.places.iter_mut().zip(seats) {
@@ -44,7 +44,7 @@ impl Deref for SeatSet {
 
 impl IntoIterator for SeatSet {
     type Item = Seat;
-    type IntoIter = std::iter::Take<std::array::IntoIter<Seat, MOST_SEATS>>;
+    type IntoIter = std::iter::Take<std::array::IntoIter<Seat, MAX_SEATS>>;
 
     fn into_iter(self) -> Self::IntoIter {
         self.places.into_iter().take(self.count)
@@ -62,6 +62,6 @@ mod tests {
         assert!(two.into_iter().eq([Seat::B, Seat::A]));
         assert!(SeatSet::from([]).is_empty());
         let many: SeatSet = (0..20).map(Seat::new).collect();
-        assert_eq!(many.len(), MOST_SEATS);
+        assert_eq!(many.len(), MAX_SEATS);
     }
 }

@@ -118,7 +118,7 @@ impl fmt::Debug for dyn Table + '_ {
 }
 
 /// How many characters of an invalid move a refusal quotes.
-const LONGEST_EXCERPT: usize = 80;
+const MAX_EXCERPT: usize = 80;
 
 fn open<G: Game>(given: &Value) -> Result<Box<dyn Table>, BadSettings> {
     Ok(Box::new(G::new(&settings::read::<G>(given)?)))
@@ -146,7 +146,7 @@ fn read_move<G: Game>(given: &Value) -> Result<G::Move, Illegal> {
 
 fn excerpt(given: &Value) -> String {
     let text = given.to_string();
-    match text.char_indices().nth(LONGEST_EXCERPT) {
+    match text.char_indices().nth(MAX_EXCERPT) {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text,
     }
@@ -189,7 +189,7 @@ mod tests {
         let Illegal::NotAMove { found, expected } = refusal else {
             panic!("{refusal}")
         };
-        assert_eq!(found.chars().count(), LONGEST_EXCERPT + 1);
+        assert_eq!(found.chars().count(), MAX_EXCERPT + 1);
         assert_eq!(expected, ["even", "odd"]);
     }
 

@@ -68,6 +68,7 @@ impl Game for TicTacToe {
         max_players: 2,
         rules_module: "league_games::tic_tac_toe",
         max_round_time_sec: 300,
+        max_moves: 9,
         sides_matter: true,
         hidden_moves: false,
     };

@@ -7,6 +7,7 @@
 // referee invites it to a match and asks for its choice, and the manager sends news. A call is a
 // JSON-RPC 2.0 object posted to /mcp; the answer is another. Write your own strategy in `choose`;
 // the rest can stay as it is.
+import { createHash, createHmac, randomBytes } from "node:crypto";
 import fs from "node:fs";
 import http from "node:http";
 import { setTimeout as pause } from "node:timers/promises";
@@ -60,20 +61,21 @@ const { values: OPTIONS } = parseArgs({
 // Completes the manager's address: http:// and /mcp may be omitted.
 OPTIONS.manager = OPTIONS.manager.replace(/^(?!\w+:\/\/)/, "http://").replace(/^(\w+:\/\/[^/]+)\/?$/, "$1/mcp");
 OPTIONS.memory ||= `.player-javascript-${OPTIONS.port}.json`;
-const NOTHING = { player_id: null, league_id: null, tokens: {}, announced: {}, matches: {}, history: [] };
+const NOTHING = { player_id: null, league_id: null, tokens: {}, announced: {}, attempts: {}, matches: {}, history: [] };
 const MEMORY = structuredClone(NOTHING);
 if (fs.existsSync(OPTIONS.memory)) {
   Object.assign(MEMORY, JSON.parse(fs.readFileSync(OPTIONS.memory, "utf8")));
   console.log(`using the memory of an earlier league; remove ${OPTIONS.memory} to start without it`);
 }
 const THINKING = new Map(); // choices in progress, by match and turn
+const CALLED = new Map(); // matches that were announced in this run, and whether their referee called
 const MOST_MATCHES = 1000; // older matches are forgotten
 const LARGEST_BODY = 256 * 1024;
 
 /** Changes the memory and saves it in a file that only its owner can read: it contains tokens. */
 function remember(changes = {}) {
   Object.assign(MEMORY, changes);
-  for (const name of ["announced", "matches"]) {
+  for (const name of ["announced", "attempts", "matches"]) {
     MEMORY[name] = Object.fromEntries(Object.entries(MEMORY[name]).slice(-MOST_MATCHES));
   }
   MEMORY.history = MEMORY.history.slice(-MOST_MATCHES);
@@ -94,6 +96,8 @@ class Refused extends Error {
 const now = () => new Date().toISOString().replace(/\.\d+Z/, "Z");
 /** The token that the referee of a match must show, if the manager announced the match. */
 const announced = (match) => (Object.hasOwn(MEMORY.announced, match) ? MEMORY.announced[match] : undefined);
+/** The number of the attempt at a match; 0 if the manager gives none, because it knows no proofs. */
+const attemptAt = (match) => (Object.hasOwn(MEMORY.attempts, match) ? MEMORY.attempts[match] : 0);
 const isText = (value) => typeof value === "string";
 const isObject = (value) => value !== null && typeof value === "object" && !Array.isArray(value);
 
@@ -117,17 +121,54 @@ function proven(kind, call, fields) {
   return message(kind, call, { ...own, match_id: call.match_id, ...fields });
 }
 
-/** Handles a message. A repeated question gets the same answer: each turn has one choice. */
+/** Compact JSON with the members of objects in the order of their names. */
+function canonical(value) {
+  if (Array.isArray(value)) return `[${value.map(canonical)}]`;
+  if (!isObject(value)) return JSON.stringify(value);
+  return `{${Object.keys(value).sort().map((name) => `${JSON.stringify(name)}:${canonical(value[name])}`)}}`;
+}
+
+/** The proof of our answer: no referee knows the return token, so none can change or invent an answer. */
+function signed(match, turn, moves, choice, nonce = "") {
+  const [attempt, token] = [attemptAt(match), MEMORY.tokens.return_token];
+  if (!attempt || !token) return {};
+  const mac = (key, value) => createHmac("sha256", key).update(canonical(value)).digest();
+  const key = mac(token, ["proof_key", MEMORY.league_id, match, attempt]);
+  const seen = moves.map((move) => [move.player_id, move.choice]);
+  const history = createHash("sha256").update(canonical(seen)).digest("hex");
+  return { proof: mac(key, [turn, history, choice, nonce]).toString("hex") };
+}
+
+/** Whether our moves of this attempt are in a result, as we made them. */
+function isComplete(match, result) {
+  const [attempt, table] = [attemptAt(match), MEMORY.matches[match]];
+  if (!attempt || !MEMORY.tokens.return_token || result.status === "TECHNICAL_LOSS") return true;
+  const moves = (result.evidence?.moves ?? []).filter((move) => move.player_id === MEMORY.player_id);
+  const told = moves.map((move) => canonical([move.choice, move.nonce]));
+  const made = Object.entries(table).filter(([place]) => place.startsWith(`${attempt} `));
+  return made.every(([place, move]) => told[place.split(" ")[1] - 1] === canonical(move));
+}
+
+/** Handles a message. A repeated question gets the same answer: each turn of an attempt has one choice. */
 async function react(kind, call) {
   if (kind === "ROUND_ANNOUNCEMENT") {
     for (const row of Array.isArray(call.matches) ? call.matches : []) {
       if (!row?.match_token) continue; // only the row of our match has its referee's token
-      if ((announced(row.match_id) ?? row.match_token) !== row.match_token) {
+      const { match_id: match, match_token: token, attempt = 0 } = row;
+      if (!announced(match) || attempt > attemptAt(match)) {
+        [MEMORY.announced[match], MEMORY.attempts[match]] = [token, attempt];
+        CALLED.set(match, false);
+      } else if (announced(match) !== token) { // another referee comes with another attempt
         throw new Refused("E012", "AUTH_TOKEN_INVALID", "this match was announced with another token");
       }
-      MEMORY.announced[row.match_id] = row.match_token;
     }
     remember();
+  }
+  if (kind === "CALL_QUERY") { // the manager asks whether a referee called us; we deny only what we surely know
+    const { match_id, attempt } = call;
+    const denied = attemptAt(match_id) === attempt && CALLED.get(match_id) === false;
+    const { auth_token } = MEMORY.tokens;
+    return message("CALL_QUERY_RESPONSE", call, { auth_token, match_id, attempt, called: !denied });
   }
   if (kind === "LEAGUE_COMPLETED") console.log(`the league is over; its champion is ${call.champion?.display_name}`);
   if (!(kind in REFEREE)) return { status: "ok" }; // news needs only an acknowledgement
@@ -139,36 +180,44 @@ async function react(kind, call) {
   const table = MEMORY.matches[match];
   table.opponent = call.context?.opponent_id ?? call.opponent_id ?? table.opponent;
   const game = call.game_type ?? "even_odd";
-  const turn = `choice ${call.move_request?.context?.turn_number ?? 1}`;
+  const { turn_number: turn = 1, moves = [] } = call.move_request?.context ?? {};
+  const place = `${attemptAt(match)} ${turn}`; // another attempt gets a fresh choice
+  if (!["GAME_OVER", "GAME_ERROR"].includes(kind)) CALLED.set(match, true);
   if (kind === "GAME_OVER" && isObject(call.game_result) && !table.over) {
     table.over = true;
     MEMORY.history.push({ match_id: match, ...call.game_result });
     const { winner_player_id: winner, status, reason } = call.game_result;
     const outcome = winner === MEMORY.player_id ? "won" : winner ? "lost" : String(status).toLowerCase();
     console.log(`${match}: ${outcome}; ${reason}`);
-  } else if (["CHOOSE_PARITY_CALL", "GAME_MOVE_CALL"].includes(kind) && !(turn in table)) {
+    if (!isComplete(match, call.game_result)) {
+      console.log(`${match}: our moves are not in the evidence; do not trust this result`);
+    }
+  } else if (["CHOOSE_PARITY_CALL", "GAME_MOVE_CALL"].includes(kind) && !(place in table)) {
     if (!GAMES.includes(game)) {
       throw new Refused("E002", "INVALID_MESSAGE", `this player plays only ${GAMES.join(" and ")}`);
     }
-    const thought = `${match} ${turn}`;
+    const thought = `${match} ${place}`;
     if (!THINKING.has(thought)) {
       const choosing = decide(call, table.opponent, MEMORY.history);
       THINKING.set(thought, choosing.finally(() => THINKING.delete(thought)));
     }
-    table[turn] = await THINKING.get(thought);
+    const choice = await THINKING.get(thought);
+    table[place] ??= [choice, randomBytes(8).toString("hex")]; // the nonce is our share in the draw
   }
   remember();
   if (kind === "GAME_INVITATION") { // to be answered within 5 seconds
-    return proven("GAME_JOIN_ACK", call, { arrival_timestamp: table.arrival, accept: GAMES.includes(game) });
+    const accept = GAMES.includes(game);
+    const proof = accept ? signed(match, 0, [], true) : {};
+    return proven("GAME_JOIN_ACK", call, { arrival_timestamp: table.arrival, accept, ...proof });
   }
+  if (kind !== "CHOOSE_PARITY_CALL" && kind !== "GAME_MOVE_CALL") return { status: "ok" };
+  const [choice, nonce] = table[place];
+  const own = { nonce, ...signed(match, turn, moves, choice, nonce) };
   if (kind === "CHOOSE_PARITY_CALL") { // within 30 seconds
-    return proven("CHOOSE_PARITY_RESPONSE", call, { parity_choice: table[turn] });
+    return proven("CHOOSE_PARITY_RESPONSE", call, { parity_choice: choice, ...own });
   }
-  if (kind === "GAME_MOVE_CALL") { // the same question in the form for all games
-    const move = { move_type: call.move_request?.move_type ?? "choose_parity", choice: table[turn] };
-    return proven("GAME_MOVE_RESPONSE", call, { game_type: game, move_data: move });
-  }
-  return { status: "ok" };
+  const move = { move_type: call.move_request?.move_type ?? "choose_parity", choice };
+  return proven("GAME_MOVE_RESPONSE", call, { game_type: game, move_data: move, ...own }); // the form for all games
 }
 
 const REFEREE = { // messages of a referee, and their tools
@@ -185,6 +234,7 @@ const MANAGER = { // messages of the manager
   LEAGUE_STANDINGS_UPDATE: "update_standings",
   ROUND_COMPLETED: "notify_round_completed",
   LEAGUE_COMPLETED: "notify_league_completed",
+  CALL_QUERY: "was_called",
 };
 const TOOLS = new Map(Object.entries({ ...REFEREE, ...MANAGER }).map(([kind, tool]) => [tool, kind]));
 const METHODS = new Set([...TOOLS.keys(), ...TOOLS.values(), "mcp_message", "ping", "get_player_state"]);
@@ -355,6 +405,7 @@ async function register() {
     protocol_version: "2.1.0",
     game_types: GAMES,
     contact_endpoint: `http://${OPTIONS.host}:${OPTIONS.port}/mcp`,
+    proofs: true, // we sign our joins and moves
   };
   for (let wait = 1, told; ; wait = Math.min(wait * 2, 15)) {
     // With an old token a player returns under the same id.

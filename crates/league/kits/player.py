@@ -7,7 +7,7 @@ A player is a small web server. It registers with the league manager and then an
 referee invites it and asks for its choice, the manager sends news. A call is a JSON-RPC 2.0 object
 posted to /mcp; the answer is another. Write your own strategy in `choose`.
 """
-import argparse, json, os, random, secrets, sys, threading, time, traceback, urllib.request
+import argparse, hashlib, hmac, json, os, random, secrets, ssl, sys, threading, time, traceback, urllib.request
 from collections import deque
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from socketserver import TCPServer
@@ -47,14 +47,15 @@ def decide(call):
 
 GAMES = ["even_odd", "tic_tac_toe"]  # the games of this player
 LARGEST, MOST = 256 * 1024, 1000  # bytes of a body; remembered matches
-me = {"player_id": None, "auth_token": None, "manager_token": None}  # given by the manager
-announced, choices, history = {}, {}, deque(maxlen=MOST)  # referees' tokens by match, our choices by turn
+me = dict.fromkeys(("player_id", "league_id", "auth_token", "manager_token", "return_token"))  # given by the manager
+announced, attempts = {}, {}  # by match: its referee's token, and the number of the attempt; 0: nothing is signed
+called, choices, history = {}, {}, deque(maxlen=MOST)  # by match: False until its referee calls; our choices, by turn
 
 
 def remember():
     """Saves the tokens, so that the player can be stopped and started again."""
     with open(os.open(memory + ".new", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
-        json.dump([me, announced], file)
+        json.dump([me, announced, attempts], file)
     os.replace(memory + ".new", memory)  # atomic, even if the player is stopped
 
 
@@ -75,6 +76,17 @@ def proven(kind, call, **fields):
     """An answer to a referee, with our id and token."""
     own = {name: me[name] for name in ("player_id", "auth_token") if me[name]}
     return message(kind, call, **own, match_id=call["match_id"], **fields)
+
+
+def signed(match, turn, moves, choice, nonce=""):
+    """The proof of our answer: no referee knows the return token, so none can change or invent an answer."""
+    if not (attempts.get(match) and me["return_token"]):
+        return {}  # the manager knows no proofs
+    text = lambda value: json.dumps(value, separators=(",", ":"), sort_keys=True, ensure_ascii=False).encode()
+    mac = lambda key, value: hmac.digest(key, text(value), "sha256")
+    key = mac(me["return_token"].encode(), ["proof_key", me["league_id"], match, attempts[match]])
+    seen = hashlib.sha256(text([[move["player_id"], move["choice"]] for move in moves])).hexdigest()
+    return {"proof": mac(key, [turn, seen, choice, nonce]).hex()}
 
 
 def error(call, code, name):
@@ -110,41 +122,56 @@ def answer(kind, call):
     log(kind, str(call.get("sender")))
     if kind == "ROUND_ANNOUNCEMENT":  # the row of our match has its referee's token
         for row in call.get("matches") or []:
-            if row.get("match_token"):  # a repeated announcement changes nothing
-                announced.setdefault(row["match_id"], row["match_token"])
+            match, token, attempt = row.get("match_id"), row.get("match_token"), row.get("attempt") or 0
+            if token and (match not in announced or attempt > attempts.get(match, 0)):  # another referee, a fresh game
+                announced[match], attempts[match], called[match] = token, attempt, False
         remember()
+    match = call.get("match_id")
+    if kind == "CALL_QUERY":  # the manager asks whether a referee called us; we deny only what we surely know
+        denied = attempts.get(match) == call["attempt"] and called.get(match) is False
+        own = {"auth_token": me["auth_token"]} if me["auth_token"] else {}
+        return message("CALL_QUERY_RESPONSE", call, **own, match_id=match, attempt=call["attempt"], called=not denied)
     if kind == "GAME_INVITATION":  # to be answered within 5 seconds
-        ours = call.get("game_type", "even_odd") in GAMES
-        return proven("GAME_JOIN_ACK", call, arrival_timestamp=now(), accept=ours)
-    asked = call.get("move_request") or {}
-    turn = call.get("match_id"), str((asked.get("context") or {}).get("turn_number", 1))
+        called[match], ours = True, call.get("game_type", "even_odd") in GAMES
+        proof = signed(match, 0, [], True) if ours else {}
+        return proven("GAME_JOIN_ACK", call, arrival_timestamp=now(), accept=ours, **proof)
     if kind in ("CHOOSE_PARITY_CALL", "GAME_MOVE_CALL"):  # within 30 seconds; a repeated question gets the same answer
-        choice, nonce = choices.get(turn) or choices.setdefault(turn, (decide(call), secrets.token_hex(8)))
+        called[match], asked = True, call.get("move_request") or {}
+        context = asked.get("context") or {}
+        turn = context.get("turn_number", 1)
+        place = match, attempts.get(match, 0), turn  # another attempt gets a fresh choice
+        choice, nonce = choices.get(place) or choices.setdefault(place, (decide(call), secrets.token_hex(8)))
+        own = {"nonce": nonce, **signed(match, turn, context.get("moves") or [], choice, nonce)}
         if kind == "CHOOSE_PARITY_CALL":  # the nonce is our share in the draw
-            return proven("CHOOSE_PARITY_RESPONSE", call, parity_choice=choice, nonce=nonce)
-        return proven("GAME_MOVE_RESPONSE", call, game_type=call.get("game_type"), nonce=nonce,
+            return proven("CHOOSE_PARITY_RESPONSE", call, parity_choice=choice, **own)
+        return proven("GAME_MOVE_RESPONSE", call, game_type=call.get("game_type"), **own,
                       move_data={"move_type": asked.get("move_type"), "choice": choice})
-    if kind == "GAME_OVER" and not any(turn[0] == result["match_id"] for result in history):
-        over(call, choices.get(turn))
+    if kind == "GAME_OVER" and not any(match == result["match_id"] for result in history):
+        over(call, match)
     if kind == "LEAGUE_COMPLETED":
         champion = call.get("champion") or {}
         say(f"the league is over; its champion is {champion.get('display_name') or champion.get('player_id')}")
-    for known in (announced, choices):
+    for known in (announced, attempts, called, choices):
         while len(known) > MOST:
             known.pop(next(iter(known)))
     return {"status": "ok"}
 
 
-def over(call, chosen):
-    """Records the result of a match, and checks that our nonce is in the draw."""
+def over(call, match):
+    """Records the result of a match, and checks that our moves and nonces are in it as we made them."""
     result = call.get("game_result") or {}
-    history.append({"match_id": call["match_id"], **result})
+    history.append({"match_id": match, **result})
     winner, status = result.get("winner_player_id"), str(result.get("status")).lower()
     outcome = "won" if winner == me["player_id"] else "lost" if winner else status
-    say(f"{call['match_id']}: {outcome}; {result.get('reason')}")
-    nonces = (result.get("draw") or {}).get("nonces")
-    if chosen and nonces and result.get("drawn_number") and chosen[1] not in nonces:
-        say(f"{call['match_id']}: our nonce is missing in the draw; do not trust this result")
+    say(f"{match}: {outcome}; {result.get('reason')}")
+    nonces, attempt = (result.get("draw") or {}).get("nonces"), attempts.get(match, 0)
+    ours = {turn: made for (where, when, turn), made in choices.items() if (where, when) == (match, attempt)}
+    if 1 in ours and nonces and result.get("drawn_number") and ours[1][1] not in nonces:
+        say(f"{match}: our nonce is missing in the draw; do not trust this result")
+    moves = [move for move in (result.get("evidence") or {}).get("moves") or [] if move["player_id"] == me["player_id"]]
+    told = {turn: (move["choice"], move.get("nonce")) for turn, move in enumerate(moves, 1)}
+    if attempt and me["return_token"] and status != "technical_loss" and not ours.items() <= told.items():
+        say(f"{match}: our moves are not in the evidence; do not trust this result")
 
 
 # ---- 2. JSON-RPC 2.0: the called tool, and the frame of the answer.
@@ -152,7 +179,8 @@ TOOLS = {"handle_game_invitation": "GAME_INVITATION",
          "choose_parity": "CHOOSE_PARITY_CALL", "choose_move": "GAME_MOVE_CALL",
          "notify_match_result": "GAME_OVER", "notify_game_error": "GAME_ERROR", "ping": "ping",
          "notify_round": "ROUND_ANNOUNCEMENT", "notify_round_completed": "ROUND_COMPLETED",
-         "update_standings": "LEAGUE_STANDINGS_UPDATE", "notify_league_completed": "LEAGUE_COMPLETED"}
+         "update_standings": "LEAGUE_STANDINGS_UPDATE", "notify_league_completed": "LEAGUE_COMPLETED",
+         "was_called": "CALL_QUERY"}
 REFEREE = ("GAME_INVITATION", "CHOOSE_PARITY_CALL", "GAME_MOVE_CALL", "GAME_OVER", "GAME_ERROR")  # else the manager
 
 
@@ -232,18 +260,19 @@ class Handler(BaseHTTPRequestHandler):
 def register():
     """Registers with the manager; retries until it accepts, or until its registration is closed."""
     meta = {"display_name": options.name, "version": "1.0.0", "protocol_version": "2.1.0",
-            "game_types": GAMES, "contact_endpoint": f"http://{options.host}:{options.port}/mcp"}
+            "game_types": GAMES, "contact_endpoint": f"http://{options.host}:{options.port}/mcp", "proofs": True}
     admitted, told = False, None
     while not admitted:
-        proof = {"auth_token": me["auth_token"]} if me["auth_token"] else {}
+        token = me["return_token"] or me["auth_token"]  # with its old token a player returns under the same id
+        proof = {"auth_token": token} if token else {}
         params = message("LEAGUE_REGISTER_REQUEST", {}, **proof, player_meta=meta)
         call = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "register_player", "params": params})
         posted = urllib.request.Request(options.manager, call.encode(), {"Content-Type": "application/json"})
         try:
-            reply = json.load(urllib.request.urlopen(posted, timeout=10))["result"]
+            reply = json.load(urllib.request.urlopen(posted, timeout=10, context=trust))["result"]
             admitted, reason = bool(reply.get("player_id")), reply.get("reason") or reply.get("error_code")
-            if admitted and reply.get("manager_token") != me["manager_token"]:  # another league
-                announced.clear(), choices.clear()
+            if admitted and (reply.get("return_token") or me["return_token"]) != me["return_token"]:  # another league
+                me.update(dict.fromkeys(me)), announced.clear(), attempts.clear(), choices.clear()
             me.update({name: reply.get(name) or (admitted and me[name]) or None for name in me})
         except Exception as problem:
             reason = str(problem)  # not reachable, or an unknown answer
@@ -275,12 +304,17 @@ if __name__ == "__main__":
     parser.add_argument("--host", default="localhost", help="the IPv4 address under which others call it")
     parser.add_argument("--bind", help="the IPv4 address to listen on, if different: 0.0.0.0 for all")
     parser.add_argument("--manager", type=whole, default="http://localhost:8000/mcp", help="the address of the manager")
+    parser.add_argument("--ca", help="a file of certificates to trust, for a manager with https://")
     parser.add_argument("--name", default="My Player", help="the name shown to people")
     parser.add_argument("--root", help="the folder of a league, for logs with league_sdk")
     options = parser.parse_args()
+    try:
+        trust = ssl.create_default_context(cafile=options.ca)
+    except OSError as problem:
+        sys.exit(f"cannot use the certificates in {options.ca}: {problem.strerror or problem}")
     memory = f".player-python-{options.port}.json"
-    try:  # with its old token a player returns under the same id
-        for known, kept in zip((me, announced), json.load(open(memory))):
+    try:
+        for known, kept in zip((me, announced, attempts), json.load(open(memory))):
             known.update(kept)
     except FileNotFoundError:
         pass  # the first start

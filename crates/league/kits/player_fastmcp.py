@@ -9,7 +9,7 @@ a referee invites it to a match and asks for its choice, and the manager sends n
 a tool are a message of the league, and its result is the answer. Write your own strategy in `choose`;
 the rest can stay as it is.
 """
-import argparse, asyncio, json, os, random, re, socket, sys, threading, time, traceback, urllib.request
+import argparse, asyncio, hashlib, hmac, json, os, random, re, secrets, socket, ssl, sys, threading, time, traceback, urllib.request
 
 from fastmcp import FastMCP
 from fastmcp.tools import Tool
@@ -59,10 +59,11 @@ GAMES = ["even_odd", "tic_tac_toe"]  # the games of this player
 # ---- 1. The memory of the player, in a file, so that it can be stopped and started again.
 def nothing():
     """The memory of a player that was never in a league."""
-    return {"player_id": None, "league_id": None, "tokens": {}, "announced": {}, "matches": {}, "history": []}
+    return {"player_id": None, "league_id": None, "tokens": {}, "announced": {}, "attempts": {}, "matches": {}, "history": []}
 
 
 MEMORY = nothing()
+CALLED = {}  # matches that were announced in this run, and whether their referee called
 LOCK = threading.RLock()  # several matches may call at the same time
 MOST_MATCHES = 1000  # older matches are forgotten
 LARGEST_BODY = 256 * 1024
@@ -72,7 +73,7 @@ def remember(**changes):
     """Changes the memory and saves it in a file that only its owner can read: it contains tokens."""
     with LOCK:
         MEMORY.update(changes)
-        for name in ("announced", "matches"):
+        for name in ("announced", "attempts", "matches"):
             MEMORY[name] = dict(list(MEMORY[name].items())[-MOST_MATCHES:])
         MEMORY["history"] = MEMORY["history"][-MOST_MATCHES:]
         new = os.open(OPTIONS.memory + ".new", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
@@ -103,14 +104,43 @@ def proven(kind, call, **fields):
     return message(kind, call, **{name: value for name, value in own if value}, match_id=call["match_id"], **fields)
 
 
+def signed(match, turn, moves, choice, nonce=""):
+    """The proof of our answer: no referee knows the return token, so none can change or invent an answer."""
+    attempt, token = MEMORY["attempts"].get(match), MEMORY["tokens"].get("return_token")
+    if not (attempt and token):
+        return {}  # the manager knows no proofs
+    text = lambda value: json.dumps(value, separators=(",", ":"), sort_keys=True, ensure_ascii=False).encode()
+    mac = lambda key, value: hmac.digest(key, text(value), "sha256")
+    key = mac(token.encode(), ["proof_key", MEMORY["league_id"], match, attempt])
+    seen = hashlib.sha256(text([[move["player_id"], move["choice"]] for move in moves])).hexdigest()
+    return {"proof": mac(key, [turn, seen, choice, nonce]).hex()}
+
+
+def is_complete(match, result):
+    """Whether our moves of this attempt are in a result, as we made them."""
+    attempt, own = MEMORY["attempts"].get(match), MEMORY["player_id"]
+    moves = [move for move in (result.get("evidence") or {}).get("moves") or [] if move["player_id"] == own]
+    told = {f"{attempt} {turn}": [move["choice"], move.get("nonce")] for turn, move in enumerate(moves, 1)}
+    made = {place: move for place, move in MEMORY["matches"][match].items() if place.startswith(f"{attempt} ")}
+    proves = attempt and MEMORY["tokens"].get("return_token") and result.get("status") != "TECHNICAL_LOSS"
+    return not proves or made.items() <= told.items()
+
+
 def react(kind, call):
-    """Handles a message. A repeated question gets the same answer: each turn has one choice."""
+    """Handles a message. A repeated question gets the same answer: each turn of an attempt has one choice."""
+    attempts = MEMORY["attempts"]
     if kind == "ROUND_ANNOUNCEMENT":
         for row in call.get("matches") or []:
-            token = row.get("match_token")  # the row of our match has its referee's token
-            if token and MEMORY["announced"].setdefault(row["match_id"], token) != token:
+            match, token, attempt = row.get("match_id"), row.get("match_token"), row.get("attempt") or 0
+            if token and (match not in MEMORY["announced"] or attempt > attempts.get(match, 0)):
+                MEMORY["announced"][match], attempts[match], CALLED[match] = token, attempt, False
+            elif token and MEMORY["announced"][match] != token:  # another referee comes with another attempt
                 raise Refused("E012", "AUTH_TOKEN_INVALID", "this match was announced with another token")
         remember()
+    if kind == "CALL_QUERY":  # the manager asks whether a referee called us; we deny only what we surely know
+        denied = attempts.get(call["match_id"]) == call["attempt"] and CALLED.get(call["match_id"]) is False
+        return message("CALL_QUERY_RESPONSE", call, auth_token=MEMORY["tokens"].get("auth_token", ""),
+                       match_id=call["match_id"], attempt=call["attempt"], called=not denied)
     if kind == "LEAGUE_COMPLETED":
         champion = call.get("champion") or {}
         print("the league is over; its champion is", champion.get("display_name") or champion.get("player_id"), flush=True)
@@ -122,25 +152,35 @@ def react(kind, call):
     table = MEMORY["matches"].setdefault(match, {"arrival": now()})
     table["opponent"] = (call.get("context") or call).get("opponent_id") or table.get("opponent")
     game, asked = call.get("game_type", "even_odd"), call.get("move_request") or {}
-    turn = f"choice {(asked.get('context') or {}).get('turn_number', 1)}"
+    context = asked.get("context") or {}
+    turn = context.get("turn_number", 1)
+    place = f"{attempts.get(match, 0)} {turn}"  # another attempt gets a fresh choice
+    if kind not in ("GAME_OVER", "GAME_ERROR"):
+        CALLED[match] = True
     if kind == "GAME_OVER" and result and "over" not in table:
         table["over"] = True
         MEMORY["history"].append({"match_id": match, **result})
         ends = {MEMORY["player_id"]: "won", None: str(result.get("status")).lower()}
         print(f"{match}: {ends.get(result.get('winner_player_id'), 'lost')}; {result.get('reason')}", flush=True)
-    elif kind in ("CHOOSE_PARITY_CALL", "GAME_MOVE_CALL") and turn not in table:
+        if not is_complete(match, result):
+            print(f"{match}: our moves are not in the evidence; do not trust this result", flush=True)
+    elif kind in ("CHOOSE_PARITY_CALL", "GAME_MOVE_CALL") and place not in table:
         if game not in GAMES:
             raise Refused("E002", "INVALID_MESSAGE", f"this player plays only {' and '.join(GAMES)}")
-        table[turn] = decide(call, table["opponent"], MEMORY["history"])
+        table[place] = [decide(call, table["opponent"], MEMORY["history"]), secrets.token_hex(8)]
     remember()
     if kind == "GAME_INVITATION":  # to be answered within 5 seconds
-        return proven("GAME_JOIN_ACK", call, arrival_timestamp=table["arrival"], accept=game in GAMES)
+        ours = game in GAMES
+        return proven("GAME_JOIN_ACK", call, arrival_timestamp=table["arrival"], accept=ours,
+                      **(signed(match, 0, [], True) if ours else {}))
+    if kind not in ("CHOOSE_PARITY_CALL", "GAME_MOVE_CALL"):
+        return {"status": "ok"}
+    choice, nonce = table[place]  # the nonce is our share in the draw
+    own = {"nonce": nonce, **signed(match, turn, context.get("moves") or [], choice, nonce)}
     if kind == "CHOOSE_PARITY_CALL":  # within 30 seconds
-        return proven("CHOOSE_PARITY_RESPONSE", call, parity_choice=table[turn])
-    if kind == "GAME_MOVE_CALL":  # the same question in the form for all games
-        move = {"move_type": asked.get("move_type", "choose_parity"), "choice": table[turn]}
-        return proven("GAME_MOVE_RESPONSE", call, game_type=game, move_data=move)
-    return {"status": "ok"}
+        return proven("CHOOSE_PARITY_RESPONSE", call, parity_choice=choice, **own)
+    move = {"move_type": asked.get("move_type", "choose_parity"), "choice": choice}
+    return proven("GAME_MOVE_RESPONSE", call, game_type=game, move_data=move, **own)  # the form for all games
 
 
 REFEREE = {  # messages of a referee, and their tools
@@ -151,6 +191,7 @@ REFEREE = {  # messages of a referee, and their tools
 MANAGER = {  # messages of the manager
     "ROUND_ANNOUNCEMENT": "notify_round", "LEAGUE_STANDINGS_UPDATE": "update_standings",
     "ROUND_COMPLETED": "notify_round_completed", "LEAGUE_COMPLETED": "notify_league_completed",
+    "CALL_QUERY": "was_called",
 }
 TOOLS = {tool: kind for kind, tool in {**REFEREE, **MANAGER}.items()}
 METHODS = {*TOOLS, *REFEREE, *MANAGER, "mcp_message", "ping", "get_player_state"}
@@ -318,7 +359,7 @@ def register():
     while socket.socket().connect_ex((OPTIONS.bind, OPTIONS.port)):
         time.sleep(0.1)  # register only after our own port is open
     meta = {"display_name": OPTIONS.name, "version": "1.0.0", "protocol_version": "2.1.0",
-            "game_types": GAMES, "contact_endpoint": f"http://{OPTIONS.host}:{OPTIONS.port}/mcp"}
+            "game_types": GAMES, "contact_endpoint": f"http://{OPTIONS.host}:{OPTIONS.port}/mcp", "proofs": True}
     wait, told = 1, None
     while True:
         # With an old token a player returns under the same id.
@@ -327,7 +368,7 @@ def register():
         call = {"jsonrpc": "2.0", "id": 1, "method": "register_player", "params": params}
         posted = urllib.request.Request(OPTIONS.manager, json.dumps(call).encode(), {"Content-Type": "application/json"})
         try:
-            with urllib.request.urlopen(posted, timeout=10) as reply:
+            with urllib.request.urlopen(posted, timeout=10, context=TRUST) as reply:
                 said = json.loads(reply.read(LARGEST_BODY)).get("result") or {}
             if said.get("status") in ("ACCEPTED", "REGISTERED"):
                 given = {name: said[name] for name in said if name.endswith("_token") and said[name]}
@@ -374,12 +415,17 @@ parser.add_argument("--port", type=int, default=8101, help="the port to listen o
 parser.add_argument("--host", default="127.0.0.1", help="the IPv4 address under which others call it")
 parser.add_argument("--bind", help="the IPv4 address to listen on, if different: 0.0.0.0 for all")
 parser.add_argument("--manager", type=whole, help="the address of the manager (default: http://localhost:8000/mcp)")
+parser.add_argument("--ca", help="a file of certificates to trust, for a manager with https://")
 parser.add_argument("--name", default="My Player", help="the name shown to people")
 parser.add_argument("--memory", help="the memory file (default: .player-fastmcp-PORT.json)")
 parser.add_argument("--root", help="the folder of a league, if league_sdk is installed")
 
 if __name__ == "__main__":
     OPTIONS = parser.parse_args()
+    try:
+        TRUST = ssl.create_default_context(cafile=OPTIONS.ca)
+    except OSError as problem:
+        sys.exit(f"cannot use the certificates in {OPTIONS.ca}: {problem.strerror or problem}")
     OPTIONS.memory = OPTIONS.memory or f".player-fastmcp-{OPTIONS.port}.json"
     if os.path.exists(OPTIONS.memory):
         with open(OPTIONS.memory) as file:

@@ -11,7 +11,6 @@ pub(crate) mod manager;
 pub(crate) mod player;
 pub(crate) mod referee;
 pub mod strategy;
-pub(crate) mod tools;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -20,6 +19,7 @@ use league_core::machine::Machine;
 use league_protocol::fault::Code;
 use league_protocol::message::{LeagueError, Message};
 use league_protocol::token::AuthToken;
+use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 use crate::agents::actor::{ActorError, Handle};
@@ -36,9 +36,30 @@ pub(crate) struct RunningAgent<M: Machine> {
     /// Signals when the outbox is empty.
     pub(crate) quiet: OutboxIdle,
     pub(crate) identity: Arc<Identity>,
+    /// The hand-in of its journal, if it is a referee.
+    hand_in: Option<HandInWait>,
+}
+
+/// Waits until the manager has fetched a referee's journal.
+struct HandInWait {
+    handed_in: watch::Receiver<bool>,
+    /// The manager's journal, if the manager is below the same root.
+    manager: PathBuf,
 }
 
 impl<M: Machine> RunningAgent<M> {
+    /// Waits until no letter is left and, for a referee, until its journal is handed in; a manager
+    /// below the same root does not ask for it.
+    pub(crate) async fn wait_done(&mut self) {
+        self.quiet.wait().await;
+        if let Some(hand_in) = &mut self.hand_in
+            && !hand_in.manager.exists()
+        {
+            // A stopped referee hands in nothing more.
+            let _ = hand_in.handed_in.wait_for(|done| *done).await;
+        }
+    }
+
     /// Waits until all letters are sent and their outcomes processed; returns whether the outbox
     /// was idle before and still is.
     async fn settle(&self) -> bool {

@@ -1,12 +1,11 @@
 //! The only source of randomness: tokens, secrets, dice, waits.
 //!
-//! Randomness comes from the operating system, or all of it from a given seed. With a seed, the
-//! bytes for a named purpose are the same in every run, in whatever order they are drawn.
-
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+//! Randomness comes from the operating system. With a seed, the draws and the choices of strategies
+//! come from the seed instead, the same for a named purpose in every run, in whatever order they are
+//! drawn. Keys and tokens never do: who knows the seed must not know them.
 
 use league_games::Dice;
+use league_protocol::secret::DrawMode;
 use sha2::{Digest, Sha256};
 
 /// A source of randomness.
@@ -16,7 +15,7 @@ pub(crate) struct Chance(Source);
 #[derive(Debug, Clone)]
 enum Source {
     System,
-    Seeded { seed: u64, drawn: Arc<AtomicU64> },
+    Seeded { seed: u64 },
 }
 
 /// The operating system cannot provide random bytes.
@@ -25,43 +24,43 @@ enum Source {
 pub(crate) struct NoChance(String);
 
 impl Chance {
-    /// Takes randomness from the operating system, or all of it from a seed.
+    /// Takes randomness from the operating system, or draws and choices from a seed.
     ///
     /// # Errors
     ///
     /// The operating system cannot provide random bytes. It is asked once here, so that later draws
     /// need no error handling.
     pub(crate) fn new(seed: Option<u64>) -> Result<Self, NoChance> {
-        if let Some(seed) = seed {
-            let drawn = Arc::default();
-            return Ok(Self(Source::Seeded { seed, drawn }));
-        }
-        system().map(|_| Self(Source::System))
+        system()?;
+        Ok(Self(match seed {
+            Some(seed) => Source::Seeded { seed },
+            None => Source::System,
+        }))
     }
 
-    /// Whether all randomness comes from a seed.
+    /// Whether draws and choices come from a seed.
     pub(crate) fn is_reproducible(&self) -> bool {
         matches!(self.0, Source::Seeded { .. })
     }
 
-    /// Returns 32 unpredictable bytes; with a seed they depend on the number of earlier draws.
-    pub(crate) fn bytes(&self) -> [u8; 32] {
-        match &self.0 {
-            Source::System => system().unwrap_or_else(|error| gone(&error)),
-            Source::Seeded { seed, drawn } => {
-                let number = drawn.fetch_add(1, Ordering::Relaxed);
-                digest(&[&seed.to_be_bytes(), b"drawn", &number.to_be_bytes()])
-            }
+    /// Where the chance of draws comes from.
+    pub(crate) fn draw_mode(&self) -> DrawMode {
+        match self.0 {
+            Source::System => DrawMode::Chance,
+            Source::Seeded { .. } => DrawMode::Reproducible,
         }
+    }
+
+    /// Returns 32 unpredictable bytes, for keys and tokens.
+    pub(crate) fn bytes(&self) -> [u8; 32] {
+        system().unwrap_or_else(|error| gone(&error))
     }
 
     /// Returns 32 bytes for a purpose; with a seed they are always the same for the same purpose.
     pub(crate) fn bytes_for(&self, purpose: &str) -> [u8; 32] {
         match &self.0 {
             Source::System => self.bytes(),
-            Source::Seeded { seed, .. } => {
-                digest(&[&seed.to_be_bytes(), b"for", purpose.as_bytes()])
-            }
+            Source::Seeded { seed } => digest(&[&seed.to_be_bytes(), b"for", purpose.as_bytes()]),
         }
     }
 
@@ -109,7 +108,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_same_number_gives_the_same_chance_for_the_same_purpose() {
+    fn same_number_gives_the_same_chance_for_the_same_purpose() {
         let (one, other) = (Chance::new(Some(7)).unwrap(), Chance::new(Some(7)).unwrap());
         other.bytes();
         assert_eq!(one.bytes_for("R1M1"), other.bytes_for("R1M1"));

@@ -1,7 +1,9 @@
 //! The command line: one file for each command, and a few shared files.
 
+mod admin;
 mod agent;
 mod arguments;
+mod cert;
 mod check;
 mod completions;
 mod explain;
@@ -18,6 +20,7 @@ mod run;
 mod runtime;
 mod schema;
 mod scores;
+mod screen;
 mod serve;
 mod start;
 mod step;
@@ -32,6 +35,7 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand, ValueEnum};
 
 use failure::CommandError;
+use screen::Screen;
 
 pub use text::paragraph;
 
@@ -64,6 +68,7 @@ Examples:
   league explain --strict --output json -  for programs, with every deviation an error
   league schema GAME_INVITATION            the JSON Schema of a message
   league schema --dialect v1 > v1.json     the schemas of all messages of a dialect
+  league cert 192.168.1.10                 certificates for a league over HTTPS
   league new player --lang python          write a player of your own to start from
   league completions bash                  a script that lets a shell complete these commands
   league verify SHARED                     recompute a league from its journal
@@ -78,6 +83,7 @@ enum CliCommand {
     Referee(agent::RefereeArgs),
     Player(agent::PlayerArgs),
     Start(start::StartArgs),
+    Admin(admin::AdminArgs),
     Step(step::StepArgs),
     Watch(watch::WatchArgs),
     Query(query::QueryArgs),
@@ -86,6 +92,7 @@ enum CliCommand {
     Schema(schema::SchemaArgs),
     Completions(completions::CompletionsArgs),
     New(new::NewArgs),
+    Cert(cert::CertArgs),
     Verify(verify::VerifyArgs),
     Replay(replay::ReplayArgs),
     Serve(serve::ServeArgs),
@@ -111,6 +118,8 @@ enum Exit {
     Yes,
     /// It ran, and the answer is no.
     No,
+    /// Nothing is wrong with a league, but records of it are missing.
+    Incomplete,
     /// Interrupted; the last line says how to go on.
     Interrupted,
 }
@@ -131,6 +140,7 @@ pub(crate) fn run<A: Into<OsString> + Clone>(
     out: &mut impl Write,
     errors: &mut impl Write,
 ) -> u8 {
+    let (out, errors) = (&mut Screen::new(out), &mut Screen::new(errors));
     let arguments = match Cli::try_parse_from(arguments) {
         Ok(arguments) => arguments,
         Err(error) => {
@@ -146,6 +156,7 @@ pub(crate) fn run<A: Into<OsString> + Clone>(
     match ended.and_then(|answer| out.flush().map(|()| answer).map_err(CommandError::from)) {
         Ok(Exit::Yes) => 0,
         Ok(Exit::No) => 1,
+        Ok(Exit::Incomplete) => 4,
         Ok(Exit::Interrupted) => 130,
         Err(failure) => failure.print(errors),
     }
@@ -159,6 +170,7 @@ impl CliCommand {
             Self::Referee(referee) => referee.run(out),
             Self::Player(player) => player.run(out),
             Self::Start(start) => start.run(out),
+            Self::Admin(admin) => admin.run(out),
             Self::Step(step) => step.run(out),
             Self::Watch(watch) => watch.run(out),
             Self::Query(query) => query.run(out),
@@ -167,6 +179,7 @@ impl CliCommand {
             Self::Schema(schema) => schema.run(out),
             Self::Completions(completions) => completions.run(out),
             Self::New(new) => new.run(out),
+            Self::Cert(cert) => cert.run(out),
             Self::Verify(verify) => verify.run(out),
             Self::Replay(replay) => replay.run(out),
             Self::Serve(serve) => serve.run(out),

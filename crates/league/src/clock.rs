@@ -1,37 +1,80 @@
 //! The only place that reads the clock.
 
 use std::sync::{LazyLock, Mutex, PoisonError};
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use league_protocol::time::Timestamp;
 
-/// The clock is resynchronised with the system clock when they differ by more than this.
-const FOLLOWED: Duration = Duration::from_secs(1);
+static CLOCK: LazyLock<Mutex<Clock>> =
+    LazyLock::new(|| Mutex::new(Clock::new(wall(), Instant::now())));
 
-/// The system time and the monotonic time at the last synchronisation.
-static FIXED: LazyLock<Mutex<(SystemTime, Instant)>> =
-    LazyLock::new(|| Mutex::new((SystemTime::now(), Instant::now())));
-
-/// The present time, to the millisecond.
+/// The present time of this process, to the millisecond.
 ///
-/// Time advances with the monotonic clock, so small corrections of the system clock never move it
-/// backwards. After a large change, such as a clock that was set or a machine that slept, it
-/// follows the system clock: all processes of a league must agree on the time.
+/// It begins with the system clock and advances with the monotonic clock, so a system clock that is
+/// set while a league runs neither stops nor ends a deadline.
 pub(crate) fn now() -> Timestamp {
-    let (wall, here) = (SystemTime::now(), Instant::now());
-    let mut fixed = FIXED.lock().unwrap_or_else(PoisonError::into_inner);
-    let counted = fixed.0 + here.saturating_duration_since(fixed.1);
-    let off = wall
-        .duration_since(counted)
-        .unwrap_or_else(|error| error.duration());
-    if off > FOLLOWED {
-        *fixed = (wall, here);
-        return stamp(wall);
-    }
-    stamp(counted)
+    let clock = CLOCK.lock().unwrap_or_else(PoisonError::into_inner);
+    clock.at(Instant::now())
 }
 
-fn stamp(moment: SystemTime) -> Timestamp {
-    let since = moment.duration_since(UNIX_EPOCH).unwrap_or_default();
-    Timestamp::from_millis(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
+/// Sets the clock forward to a time from a journal: a system clock that was set back since then must
+/// not stop the deadlines that began before.
+pub(crate) fn resume_from(last: Timestamp) {
+    let mut clock = CLOCK.lock().unwrap_or_else(PoisonError::into_inner);
+    clock.resume_from(last, Instant::now());
+}
+
+/// The time of the system clock, for log lines: people compare them with other logs.
+pub(crate) fn wall() -> Timestamp {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    let millis = since.unwrap_or_default().as_millis();
+    Timestamp::from_millis(i64::try_from(millis).unwrap_or(i64::MAX))
+}
+
+#[derive(Debug)]
+struct Clock {
+    time: Timestamp,
+    read_at: Instant,
+}
+
+impl Clock {
+    fn new(time: Timestamp, read_at: Instant) -> Self {
+        Self { time, read_at }
+    }
+
+    fn at(&self, here: Instant) -> Timestamp {
+        self.time + here.saturating_duration_since(self.read_at)
+    }
+
+    fn resume_from(&mut self, last: Timestamp, here: Instant) {
+        if last > self.at(here) {
+            *self = Self::new(last, here);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn time_advances_by_itself_and_never_goes_back() {
+        let (noon, started) = (Timestamp::from_millis(1_736_937_000_000), Instant::now());
+        let hour = Duration::from_secs(3_600);
+        let mut clock = Clock::new(noon, started);
+        assert_eq!(clock.at(started + hour), noon + hour);
+        clock.resume_from(noon + hour * 2, started + hour);
+        assert_eq!(clock.at(started + hour), noon + hour * 2);
+        clock.resume_from(noon, started + hour * 2);
+        assert_eq!(clock.at(started + hour * 2), noon + hour * 3);
+    }
+
+    #[test]
+    fn process_goes_on_from_the_last_time_in_its_journal() {
+        let ahead = now() + Duration::from_secs(5);
+        resume_from(ahead);
+        assert!(now() >= ahead);
+    }
 }

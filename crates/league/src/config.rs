@@ -36,9 +36,8 @@ pub use agents::{
 };
 pub use allowed::AllowedEndpoint;
 pub use league::{
-    AssignmentPolicy, GameConfig, GamesRegistry, LeagueConfig, LeagueStatus, MatchMode,
-    ParticipantsConfig, ScoringConfig, Strictness, Tiebreakers, breaker_rule, league_rules,
-    referee_timeouts, timeouts,
+    GameConfig, GamesRegistry, LeagueConfig, LeagueStatus, ParticipantsConfig, ScoringConfig,
+    Strictness, Tiebreakers, breaker_rule, league_rules, referee_timeouts, timeouts,
 };
 pub use loader::{ConfigError, ConfigLoader, UnknownKey, Wrong};
 pub use system::{

@@ -1,8 +1,12 @@
-//! HTTP: the server and the client, the endpoints of agents, and the addresses of this machine.
+//! HTTP: the server and the client, plain or over TLS; the endpoints of agents, and the addresses
+//! of this machine.
 
 pub(crate) mod client;
 mod connection;
+pub(crate) mod connections;
+pub(crate) mod descriptors;
 pub(crate) mod endpoint;
-pub(crate) mod gate;
 pub(crate) mod local;
 pub(crate) mod server;
+pub(crate) mod tls;
+pub(crate) mod transport;

@@ -30,6 +30,7 @@ struct Toolkit;
 #[doc(hidden)]
 pub mod server {
     pub use crate::http::server::{Limits, Routes, bind, serve};
+    pub use crate::http::transport::Listener;
     pub use crate::wire::record::RejectedCall;
     pub use crate::wire::router::{Caller, Router, ToolService};
 }

@@ -85,7 +85,7 @@ impl JsonLogger {
             other => other.map(|value| value.to_string()),
         };
         let line = LogLine {
-            timestamp: clock::now(),
+            timestamp: clock::wall(),
             level,
             component: self.component.clone(),
             agent_id: own("agent_id").or_else(|| self.agent()),

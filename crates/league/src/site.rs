@@ -33,7 +33,7 @@ use league_web::assets::{self, Asset};
 use league_web::page::{self, Links};
 use tokio::sync::Semaphore;
 
-use crate::http::server::{Answered, Answering, Pages};
+use crate::http::server::{Pages, ResponseFuture, ServiceResponse};
 use crate::storage::root::Root;
 use gzip::{GzipBody, accepts_gzip};
 use hub::Hub;
@@ -85,7 +85,7 @@ impl Site {
         }
     }
 
-    async fn respond(&self, path: String, headers: HeaderMap) -> Answered {
+    async fn respond(&self, path: String, headers: HeaderMap) -> ServiceResponse {
         if let Some(name) = path.strip_prefix("/assets/") {
             return asset(name, &headers);
         }
@@ -114,7 +114,7 @@ impl Site {
         tokio::task::spawn_blocking(move || work(&hub)).await.ok()
     }
 
-    async fn replay(&self, headers: &HeaderMap) -> Option<Answered> {
+    async fn replay(&self, headers: &HeaderMap) -> Option<ServiceResponse> {
         let source = self.in_turn(|hub| {
             let source = hub.read(|live| live.view().map(|_| live.replay_source()));
             source.ok().flatten()
@@ -124,7 +124,7 @@ impl Site {
     }
 
     /// Subscribes a viewer to the feed; `None` if there are too many viewers.
-    async fn feed(&self, headers: &HeaderMap) -> Option<Answered> {
+    async fn feed(&self, headers: &HeaderMap) -> Option<ServiceResponse> {
         if self.hub.viewers() >= self.max_viewers {
             return None;
         }
@@ -141,7 +141,7 @@ impl Site {
         if gzip {
             headers.insert(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
         }
-        Some(Answered {
+        Some(ServiceResponse {
             status: 200,
             headers,
             body: ResponseBody::Events(body.boxed()),
@@ -150,7 +150,7 @@ impl Site {
 }
 
 impl Pages for Site {
-    fn visit(&self, path: &str, headers: HeaderMap) -> Answering<'_> {
+    fn get(&self, path: &str, headers: HeaderMap) -> ResponseFuture<'_> {
         let path = path.to_owned();
         Box::pin(async move { self.respond(path, headers).await })
     }
@@ -220,7 +220,7 @@ static ASSETS: LazyLock<BTreeMap<&'static str, (GzipBody, Asset)>> = LazyLock::n
     found.map(with_body).collect()
 });
 
-fn asset(name: &str, headers: &HeaderMap) -> Answered {
+fn asset(name: &str, headers: &HeaderMap) -> ServiceResponse {
     let Some((body, asset)) = ASSETS.get(name) else {
         return response(404, "text/plain", Bytes::from_static(b"no such asset"));
     };
@@ -239,7 +239,7 @@ fn asset(name: &str, headers: &HeaderMap) -> Answered {
 }
 
 /// There are too many requests, or the page cannot be made now.
-fn busy() -> Answered {
+fn busy() -> ServiceResponse {
     let body = Bytes::from_static(b"too many viewers; retry in 2 seconds");
     let mut response = response(503, "text/plain", body);
     let seconds = HeaderValue::from_static("2");
@@ -247,7 +247,12 @@ fn busy() -> Answered {
     response
 }
 
-fn compressed(status: u16, kind: &'static str, body: &GzipBody, headers: &HeaderMap) -> Answered {
+fn compressed(
+    status: u16,
+    kind: &'static str,
+    body: &GzipBody,
+    headers: &HeaderMap,
+) -> ServiceResponse {
     let (bytes, is_gzip) = body.bytes(headers);
     let mut response = response(status, kind, bytes);
     if is_gzip {
@@ -257,13 +262,13 @@ fn compressed(status: u16, kind: &'static str, body: &GzipBody, headers: &Header
     response
 }
 
-fn response(status: u16, kind: &'static str, body: Bytes) -> Answered {
+fn response(status: u16, kind: &'static str, body: Bytes) -> ServiceResponse {
     let fixed = FIXED_HEADERS
         .into_iter()
         .map(|(name, value)| (name, HeaderValue::from_static(value)));
     let mut headers = HeaderMap::from_iter(fixed);
     headers.insert(CONTENT_TYPE, HeaderValue::from_static(kind));
-    Answered {
+    ServiceResponse {
         status,
         headers,
         body: ResponseBody::Whole(body),

@@ -3,6 +3,7 @@
 pub(crate) mod document_writer;
 pub mod documents;
 pub(crate) mod files;
+pub(crate) mod hand_in;
 pub(crate) mod publishers;
 pub(crate) mod record;
 pub(crate) mod replay;

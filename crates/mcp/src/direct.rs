@@ -12,7 +12,7 @@ use league_protocol::rpc::members::{Kind, Members, members, text};
 use league_protocol::rpc::{Call, Era, Id};
 use serde_json::value::RawValue;
 
-use crate::offering::Given;
+use crate::offering::ToolAnswer;
 use crate::{LEGACY, MODERN};
 
 /// The header that names the revision.
@@ -59,7 +59,7 @@ impl<'c> DirectCall<'c> {
     }
 
     /// Writes the answer; `server` is who answers, as JSON.
-    pub(crate) fn answer(&self, id: &Id<'_>, given: &Given, server: &str) -> Bytes {
+    pub(crate) fn answer(&self, id: &Id<'_>, given: &ToolAnswer, server: &str) -> Bytes {
         let answer = given.answer.get();
         // The answer is in it twice, once with every quotation mark escaped.
         let room = 2 * answer.len() + answer.len() / 4 + server.len() + 256;

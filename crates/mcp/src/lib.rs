@@ -7,16 +7,14 @@
 //! [`Mcp`] is built on `rmcp`; none of its types leaves this crate.
 
 mod direct;
-#[cfg(feature = "fixture")]
-pub mod fixture;
 mod handler;
 mod offering;
 mod service;
 mod wire;
 
 pub use offering::{
-    About, Argument, BoxFuture, Completing, Given, McpCaller, Offering, Origin, Prompt,
-    PromptFault, Resource, ResourceText, Template, Tool,
+    About, Argument, BoxFuture, Completing, McpCaller, Offering, Origin, Prompt, PromptFault,
+    Resource, ResourceText, Template, Tool, ToolAnswer,
 };
 pub use service::{Events, Mcp, McpResponse, RequestHead, ResponseBody};
 pub use wire::bare_headers;

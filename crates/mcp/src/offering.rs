@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::future::ready;
 use std::net::IpAddr;
 use std::pin::Pin;
 
@@ -10,7 +11,7 @@ use serde_json::{Map, Value};
 
 pub type BoxFuture<'o, T> = Pin<Box<dyn Future<Output = T> + Send + 'o>>;
 
-/// The tools, resources and prompts of an agent.
+/// The tools of an agent, and its resources and prompts if it has any.
 pub trait Offering: Send + Sync + 'static {
     fn about(&self) -> About;
 
@@ -23,28 +24,44 @@ pub trait Offering: Send + Sync + 'static {
         tool: &'o str,
         arguments: Option<&'o RawValue>,
         caller: McpCaller,
-    ) -> BoxFuture<'o, Option<Given>>;
+    ) -> BoxFuture<'o, Option<ToolAnswer>>;
 
     /// Lists the resources that have an address of their own.
-    fn resources(&self) -> BoxFuture<'_, Vec<Resource>>;
+    fn resources(&self) -> BoxFuture<'_, Vec<Resource>> {
+        Box::pin(ready(Vec::new()))
+    }
 
     /// Lists the patterns by which further resources are found.
-    fn templates(&self) -> &[Template];
+    fn templates(&self) -> &[Template] {
+        &[]
+    }
 
     /// Reads a resource; `None` for an unknown address.
-    fn read<'o>(&'o self, uri: &'o str, caller: McpCaller) -> BoxFuture<'o, Option<ResourceText>>;
+    fn read<'o>(
+        &'o self,
+        _uri: &'o str,
+        _caller: McpCaller,
+    ) -> BoxFuture<'o, Option<ResourceText>> {
+        Box::pin(ready(None))
+    }
 
-    fn prompts(&self) -> &[Prompt];
+    fn prompts(&self) -> &[Prompt] {
+        &[]
+    }
 
     /// Writes a prompt.
     fn prompt<'o>(
         &'o self,
-        name: &'o str,
-        arguments: BTreeMap<String, String>,
-    ) -> BoxFuture<'o, Result<String, PromptFault>>;
+        _name: &'o str,
+        _arguments: BTreeMap<String, String>,
+    ) -> BoxFuture<'o, Result<String, PromptFault>> {
+        Box::pin(ready(Err(PromptFault::Unknown)))
+    }
 
     /// Lists values that an argument may have.
-    fn complete<'o>(&'o self, wanted: Completing) -> BoxFuture<'o, Vec<String>>;
+    fn complete<'o>(&'o self, _wanted: Completing) -> BoxFuture<'o, Vec<String>> {
+        Box::pin(ready(Vec::new()))
+    }
 }
 
 /// Name and version of the server.
@@ -113,7 +130,7 @@ pub struct Tool {
 
 /// The result of a tool.
 #[derive(Debug, Clone)]
-pub struct Given {
+pub struct ToolAnswer {
     /// A JSON object.
     pub answer: Box<RawValue>,
     pub failed: bool,

@@ -80,8 +80,8 @@ impl Mcp {
     }
 
     /// Serves a handler of `rmcp` with sessions, and in events where it has more than one to tell.
-    #[cfg(feature = "fixture")]
-    pub(crate) fn with_sessions(handler: impl ServerHandler) -> Self {
+    #[cfg(feature = "sessions")]
+    pub fn with_sessions(handler: impl ServerHandler) -> Self {
         use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
         let config = StreamableHttpServerConfig::default().with_json_response(true);
         Self {
@@ -112,7 +112,7 @@ impl Mcp {
     }
 
     /// Answers `GET` and `DELETE`, of which only sessions know.
-    pub async fn beside(&self, method: Method, head: &RequestHead) -> McpResponse {
+    pub async fn answer_other(&self, method: Method, head: &RequestHead) -> McpResponse {
         if self.sessions {
             return self
                 .pass(method, head, Bytes::new(), Era::Legacy, None)

@@ -1,20 +1,18 @@
 //! The origin of a call reaches the tool on every path.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use league_mcp::{
-    About, BoxFuture, Completing, Given, Mcp, McpCaller, Offering, Origin, Prompt, PromptFault,
-    RequestHead, Resource, ResourceText, ResponseBody, Template, Tool,
+    About, BoxFuture, Mcp, McpCaller, Offering, Origin, RequestHead, ResponseBody, Tool, ToolAnswer,
 };
 use league_protocol::rpc::{self, Era, Incoming};
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value, json};
 
 /// Offers one tool, which tells where it was called from.
-struct Telling(Vec<Tool>);
+struct OriginTool(Vec<Tool>);
 
-impl Offering for Telling {
+impl Offering for OriginTool {
     fn about(&self) -> About {
         About {
             name: "telling".to_owned(),
@@ -33,45 +31,13 @@ impl Offering for Telling {
         _tool: &'o str,
         _arguments: Option<&'o RawValue>,
         caller: McpCaller,
-    ) -> BoxFuture<'o, Option<Given>> {
+    ) -> BoxFuture<'o, Option<ToolAnswer>> {
         let told = json!({"origin": format!("{:?}", caller.origin)});
-        let given = to_raw_value(&told).ok().map(|answer| Given {
+        let given = to_raw_value(&told).ok().map(|answer| ToolAnswer {
             answer,
             failed: false,
         });
         Box::pin(std::future::ready(given))
-    }
-
-    fn resources(&self) -> BoxFuture<'_, Vec<Resource>> {
-        Box::pin(std::future::ready(Vec::new()))
-    }
-
-    fn templates(&self) -> &[Template] {
-        &[]
-    }
-
-    fn read<'o>(
-        &'o self,
-        _uri: &'o str,
-        _caller: McpCaller,
-    ) -> BoxFuture<'o, Option<ResourceText>> {
-        Box::pin(std::future::ready(None))
-    }
-
-    fn prompts(&self) -> &[Prompt] {
-        &[]
-    }
-
-    fn prompt<'o>(
-        &'o self,
-        _name: &'o str,
-        _arguments: BTreeMap<String, String>,
-    ) -> BoxFuture<'o, Result<String, PromptFault>> {
-        Box::pin(std::future::ready(Err(PromptFault::Unknown)))
-    }
-
-    fn complete(&self, _wanted: Completing) -> BoxFuture<'_, Vec<String>> {
-        Box::pin(std::future::ready(Vec::new()))
     }
 }
 
@@ -85,11 +51,11 @@ fn telling() -> Mcp {
         read_only: true,
         idempotent: true,
     };
-    Mcp::new(Arc::new(Telling(vec![tool])))
+    Mcp::new(Arc::new(OriginTool(vec![tool])))
 }
 
 #[tokio::test]
-async fn a_call_that_is_answered_in_a_task_of_its_own_is_known_by_its_origin_too() {
+async fn call_that_is_answered_in_a_task_of_its_own_is_known_by_its_origin_too() {
     let (from, at) = ([192, 0, 2, 20].into(), [192, 0, 2, 10].into());
     let mcp = telling();
     for origin in [Origin::Unknown, Origin::Pipe, Origin::Network { from, at }] {

@@ -3,16 +3,23 @@
 //! A message is split once, recognised by its protocol, its type and the shape of its fields, and
 //! read field by field. The result always holds what was found, valid or not.
 
+use std::borrow::Cow;
+
 use serde::ser::SerializeMap;
 use serde_json::value::RawValue;
+use serde_json::{Value, json};
+use smol_str::SmolStr;
 
-use crate::dialect::{ENVELOPE, Envelope, Hints, recognise};
+use crate::dialect::Hints;
 use crate::fault::Code;
 use crate::finding::{Finding, Notes, Path, Reading, excerpt};
-use crate::message::{AnyForm, LeagueError, Message, RegisterResponse, form};
+use crate::message::{AnyForm, LeagueError, Message, RegisterResponse, form, types};
 use crate::rpc::members::{Members, text};
 use crate::sender::Dialect;
-use crate::shape::{Cx, object};
+use crate::shape::{
+    Codec, Cx, Spelling, Vocabulary, no_time, object, objects, read_text, utc_schema,
+};
+use crate::time::{EXPECTED, TimeError, Timestamp};
 use crate::token::AuthToken;
 
 /// A decoded message.
@@ -224,5 +231,235 @@ pub(crate) fn granted(message: &Message) -> Option<&AuthToken> {
             Some(&enrolment.token)
         }
         _ => None,
+    }
+}
+
+/// Recognises a dialect by protocol, type and the shape of the fields.
+///
+/// `league.v1` is recognised by its protocol name or by its own types. The two spellings of
+/// `league.v2` share most messages; the API page's is recognised only by a spelling that it alone
+/// uses.
+pub fn recognise(message_type: &str, members: &Members<'_>) -> Dialect {
+    match members.get("protocol").and_then(text).as_deref() {
+        Some("league.v1") => Dialect::V1,
+        Some("league.v2") => v2_or_api(message_type, members),
+        _ if only_v1(message_type) => Dialect::V1,
+        _ => v2_or_api(message_type, members),
+    }
+}
+
+fn only_v1(message_type: &str) -> bool {
+    types(Dialect::V1).contains(&message_type) && !types(Dialect::V2).contains(&message_type)
+}
+
+fn v2_or_api(message_type: &str, members: &Members<'_>) -> Dialect {
+    // Both accept a round by name (ruling 8), so it decides only if nothing else does.
+    let by_the_api_page = spelled_by_the_api_page(message_type, members).unwrap_or_else(|| {
+        let round = members.get("round_id").and_then(text);
+        round.is_some_and(|round| round.starts_with("ROUND_"))
+    });
+    if by_the_api_page {
+        Dialect::V2Api
+    } else {
+        Dialect::V2
+    }
+}
+
+/// Whether a field uses a spelling that only one of the two has.
+fn spelled_by_the_api_page(message_type: &str, members: &Members<'_>) -> Option<bool> {
+    let has = |names: &[&str]| names.iter().any(|name| members.has(name));
+    let has_all = |names: &[&str]| names.iter().all(|name| members.has(name));
+    let says = |name: &str, value: &str| members.get(name).and_then(text).as_deref() == Some(value);
+    let (main, page) = match message_type {
+        "QUERY_STANDINGS_REQUEST" | "QUERY_STANDINGS_RESPONSE" => (false, true),
+        "LEAGUE_REGISTER_REQUEST" => (false, says("sender", "player:UNREGISTERED")),
+        "LEAGUE_REGISTER_RESPONSE" => (says("status", "ACCEPTED"), says("status", "REGISTERED")),
+        "GAME_INVITATION" => (has(&["role_in_match"]), has(&["role"])),
+        // Here the API page only omits fields of the document. So a message must have all fields of
+        // the page: a message that omits more may have omitted anything.
+        "GAME_JOIN_ACK" => (
+            has(&["player_id", "arrival_timestamp"]),
+            has_all(&["protocol", "match_id", "accept"]),
+        ),
+        "CHOOSE_PARITY_CALL" => (
+            has(&["player_id", "context"]),
+            has_all(&["protocol", "match_id", "deadline"]),
+        ),
+        "CHOOSE_PARITY_RESPONSE" => (
+            has(&["player_id"]),
+            has_all(&["protocol", "match_id", "parity_choice"]),
+        ),
+        "GAME_OVER" => (has(&["game_result"]), has(&["your_choice", "result"])),
+        "LEAGUE_ERROR" => (
+            has(&["context", "original_message_type"]),
+            has(&["error_name"]),
+        ),
+        _ => (false, false),
+    };
+    (main || page).then_some(!main)
+}
+
+/// The envelope of a message, as far as it could be read.
+#[derive(Debug, Clone, Default)]
+pub struct Envelope {
+    pub protocol: Option<ProtocolName>,
+    pub message_type: Option<SmolStr>,
+    pub sender: Option<SenderName>,
+    pub timestamp: Option<Timestamp>,
+    /// Ties the messages of one exchange together.
+    pub conversation_id: Option<SmolStr>,
+    /// What proves the sender, once it has registered.
+    pub auth_token: Option<AuthToken>,
+}
+
+objects! {
+    /// The fields that every message has.
+    pub(crate) ENVELOPE: Envelope = "000 §2.4.1" {
+        /// The protocol: `league.v2` or `league.v1`.
+        "protocol" [protocol ?] Expected;
+        /// The type of the message.
+        "message_type" [message_type ?] Needed;
+        /// Who says it.
+        "sender" [sender ?] Expected;
+        /// When it was said, in UTC.
+        "timestamp" [timestamp ? as SentTime] Expected;
+        /// Ties the messages of one exchange together.
+        "conversation_id" [conversation_id ?] Expected;
+        /// What proves the sender, once it has registered.
+        "auth_token" [auth_token ?] Optional;
+    }
+}
+
+/// The time of a message; unlike a time in a payload it must be valid and in UTC (ruling 6).
+struct SentTime;
+
+impl Codec<Timestamp> for SentTime {
+    fn read(raw: &RawValue, at: &Path<'_>, cx: &mut Cx<'_>) -> Option<Timestamp> {
+        let text = read_text(raw, at, cx)?;
+        let at = &at.under("000 §2.4.2");
+        let problem = match Timestamp::parse(&text) {
+            Ok(moment) => return Some(moment),
+            Err(problem) => problem,
+        };
+        let detail = no_time(&text, &problem);
+        if let TimeError::Spelling(moment) = problem {
+            cx.forgive(Code::InvalidTimestamp, at, EXPECTED, detail);
+            return Some(moment);
+        }
+        cx.refuse(Code::InvalidTimestamp, at, EXPECTED, detail);
+        None
+    }
+
+    fn spell(moment: &Timestamp, dialect: Dialect) -> Spelling<'_> {
+        Spelling::text(match dialect {
+            Dialect::V2 | Dialect::V2Api => moment.to_seconds_text(),
+            Dialect::V1 => moment.to_millis_text(),
+        })
+    }
+
+    fn schema(_: Dialect, reading: Reading) -> Value {
+        utc_schema(reading)
+    }
+}
+
+/// The protocol that a message claims to speak.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ProtocolName {
+    /// `league.v2`
+    V2,
+    /// `league.v1`
+    V1,
+}
+
+impl Vocabulary for ProtocolName {
+    fn parse(text: &str, at: &Path<'_>, cx: &mut Cx<'_>) -> Option<Self> {
+        match text {
+            "league.v2" => Some(Self::V2),
+            "league.v1" => Some(Self::V1),
+            _ => {
+                let expected = "`league.v2` or `league.v1`";
+                let detail = format!("found `{}`; send {expected}", excerpt(text));
+                cx.refuse(
+                    Code::VersionMismatch,
+                    &at.under("000 §2.10.2"),
+                    expected,
+                    detail,
+                );
+                None
+            }
+        }
+    }
+
+    fn text(&self, _: Dialect) -> Cow<'_, str> {
+        Cow::Borrowed(self.as_str())
+    }
+
+    fn schema(_: Dialect, _: Reading) -> Value {
+        json!({"type": "string", "enum": ["league.v2", "league.v1"]})
+    }
+}
+
+impl ProtocolName {
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::V2 => "league.v2",
+            Self::V1 => "league.v1",
+        }
+    }
+}
+
+/// The agent that the field `sender` names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SenderName {
+    /// `league_manager`
+    Manager,
+    /// `referee:REF01`, or `referee` in `v1`.
+    Referee(Option<SmolStr>),
+    /// `player:P01`, or `player_001` in `v1`.
+    Player(SmolStr),
+}
+
+impl Vocabulary for SenderName {
+    fn parse(text: &str, at: &Path<'_>, cx: &mut Cx<'_>) -> Option<Self> {
+        let named = match text {
+            "league_manager" => Some(Self::Manager),
+            "referee" => Some(Self::Referee(None)),
+            _ => match text.split_once([':', '_']) {
+                Some(("referee", name)) if !name.is_empty() => {
+                    Some(Self::Referee(Some(name.into())))
+                }
+                Some(("player", name)) if !name.is_empty() => Some(Self::Player(name.into())),
+                _ => None,
+            },
+        };
+        if named.is_none() {
+            let expected = "`league_manager`, `referee:ID` or `player:ID`";
+            let detail = format!("found `{}`; send {expected}", excerpt(text));
+            cx.note(
+                Code::InvalidMessage,
+                &at.under("000 §2.4.4"),
+                expected,
+                detail,
+            );
+        }
+        named
+    }
+
+    fn text(&self, _: Dialect) -> Cow<'_, str> {
+        match self {
+            Self::Manager => Cow::Borrowed("league_manager"),
+            Self::Referee(None) => Cow::Borrowed("referee"),
+            Self::Referee(Some(name)) => Cow::Owned(format!("referee:{name}")),
+            Self::Player(name) => Cow::Owned(format!("player:{name}")),
+        }
+    }
+
+    fn schema(_: Dialect, reading: Reading) -> Value {
+        match reading {
+            Reading::Strict => {
+                json!({"type": "string", "pattern": "^(league_manager|referee|referee:.+|player[:_].+)$"})
+            }
+            Reading::Lenient => json!({"type": "string"}),
+        }
     }
 }

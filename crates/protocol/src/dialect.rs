@@ -1,82 +1,121 @@
-//! Three spellings of one protocol: how to recognise a dialect, the envelope of every message, and
-//! the names that differ.
+//! What the dialects leave out and name differently: hints for the reader, and the names of
+//! `league.v1`.
 //!
 //! The messages are declared in [`message`](crate::message), one row for each member.
 
-mod envelope;
-mod hints;
 pub mod names;
 
-pub use crate::message::types;
-pub(crate) use envelope::ENVELOPE;
-pub use envelope::{Envelope, ProtocolName, SenderName};
-pub use hints::Hints;
 pub use names::{conversation, player_name};
 
-use crate::rpc::members::{Members, text};
-use crate::sender::Dialect;
+use crate::fault::Code;
+use crate::finding::{Notes, Path};
+use crate::id::{GameType, LeagueId, MatchId, PlayerId};
+use crate::message::EVEN_ODD;
 
-/// Recognises a dialect by protocol, type and the shape of the fields.
-///
-/// `league.v1` is recognised by its protocol name or by its own types. The two spellings of
-/// `league.v2` share most messages; the API page's is recognised only by a spelling that it alone
-/// uses.
-pub fn recognise(message_type: &str, members: &Members<'_>) -> Dialect {
-    match members.get("protocol").and_then(text).as_deref() {
-        Some("league.v1") => Dialect::V1,
-        Some("league.v2") => v2_or_api(message_type, members),
-        _ if only_v1(message_type) => Dialect::V1,
-        _ => v2_or_api(message_type, members),
+/// What the reader of a message already knows; some dialects omit it.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Hints<'h> {
+    /// The league of the message.
+    pub league_id: Option<&'h LeagueId>,
+    /// The game of the league.
+    pub game_type: Option<&'h GameType>,
+    /// The reading player, if the reader is one.
+    pub reader: Option<&'h PlayerId>,
+    /// The opponent of that player in the match.
+    pub opponent: Option<&'h PlayerId>,
+    /// The match of the question, if this is an answer.
+    pub match_id: Option<&'h MatchId>,
+    /// Whether reader and opponent are placeholders for unknown players, so that any player named
+    /// in a message is accepted as one of the two.
+    pub placeholders: bool,
+    /// Whether answers include the usual synonyms of their fields (ruling 48).
+    pub synonyms: bool,
+}
+
+impl Hints<'_> {
+    /// The named league, or else the known one.
+    pub fn league(&self, named: Option<&LeagueId>) -> LeagueId {
+        named
+            .or(self.league_id)
+            .cloned()
+            .unwrap_or_else(|| fixed(LeagueId::new("unnamed")))
+    }
+
+    /// The named game, or else the known one, or else Even/Odd.
+    pub fn game(&self, named: Option<&GameType>) -> GameType {
+        named
+            .or(self.game_type)
+            .cloned()
+            .unwrap_or_else(|| fixed(GameType::new(EVEN_ODD)))
+    }
+
+    /// The match that an answer names, or else the match of the question.
+    pub fn answered(
+        &self,
+        named: Option<&MatchId>,
+        is_unreadable: bool,
+        at: &Path<'_>,
+        notes: &mut Notes,
+    ) -> Option<MatchId> {
+        let known = self.match_id.filter(|_| !is_unreadable);
+        // Match ids in a league never differ only in case.
+        if let (Some(asked), Some(said)) = (known, named)
+            && asked != said
+            && asked.as_str().eq_ignore_ascii_case(said.as_str())
+        {
+            let at = at.member("match_id", true);
+            let detail = format!("found `{said}`; send `{asked}`");
+            notes.forgive(Code::InvalidMessage, &at, format!("`{asked}`"), detail);
+            return Some(asked.clone());
+        }
+        let id = named.or(known);
+        if id.is_none() {
+            let detail = "the answer does not say which match it is about; name the match";
+            let at = at.member("match_id", true);
+            notes.refuse(Code::MissingField, &at, "a match id", detail);
+        }
+        id.cloned()
+    }
+
+    /// The reader; notes an error if it is not known.
+    pub fn reader(&self, at: &Path<'_>, notes: &mut Notes) -> Option<PlayerId> {
+        if self.reader.is_none() {
+            let detail = "the message does not say who the reader is; name the players";
+            notes.refuse(Code::MissingField, at, "a player id", detail);
+        }
+        self.reader.cloned()
+    }
+
+    /// The reader and its opponent. Named players replace placeholders, and the other named player
+    /// replaces an unknown opponent.
+    pub fn both(
+        &self,
+        mut named: impl Iterator<Item = PlayerId>,
+        at: &Path<'_>,
+        notes: &mut Notes,
+    ) -> Option<[PlayerId; 2]> {
+        let reader = self.reader(at, notes)?;
+        if !self.placeholders {
+            let other = |id: &PlayerId| *id != reader;
+            let opponent = self.opponent.cloned().or_else(|| named.find(other));
+            return Some([reader, opponent.unwrap_or(PlayerId::unknown())]);
+        }
+        let mut both: Vec<PlayerId> = Vec::new();
+        for player in named.chain([reader, self.opponent()]) {
+            if both.len() < 2 && !both.contains(&player) {
+                both.push(player);
+            }
+        }
+        both.try_into().ok()
+    }
+
+    /// The opponent, or the unknown player: two dialects omit it from most messages.
+    pub fn opponent(&self) -> PlayerId {
+        self.opponent.cloned().unwrap_or(PlayerId::unknown())
     }
 }
 
-fn only_v1(message_type: &str) -> bool {
-    types(Dialect::V1).contains(&message_type) && !types(Dialect::V2).contains(&message_type)
-}
-
-fn v2_or_api(message_type: &str, members: &Members<'_>) -> Dialect {
-    // Both accept a round by name (ruling 8), so it decides only if nothing else does.
-    let by_the_api_page = spelled_by_the_api_page(message_type, members).unwrap_or_else(|| {
-        let round = members.get("round_id").and_then(text);
-        round.is_some_and(|round| round.starts_with("ROUND_"))
-    });
-    if by_the_api_page {
-        Dialect::V2Api
-    } else {
-        Dialect::V2
-    }
-}
-
-/// Whether a field uses a spelling that only one of the two has.
-fn spelled_by_the_api_page(message_type: &str, members: &Members<'_>) -> Option<bool> {
-    let has = |names: &[&str]| names.iter().any(|name| members.has(name));
-    let has_all = |names: &[&str]| names.iter().all(|name| members.has(name));
-    let says = |name: &str, value: &str| members.get(name).and_then(text).as_deref() == Some(value);
-    let (main, page) = match message_type {
-        "QUERY_STANDINGS_REQUEST" | "QUERY_STANDINGS_RESPONSE" => (false, true),
-        "LEAGUE_REGISTER_REQUEST" => (false, says("sender", "player:UNREGISTERED")),
-        "LEAGUE_REGISTER_RESPONSE" => (says("status", "ACCEPTED"), says("status", "REGISTERED")),
-        "GAME_INVITATION" => (has(&["role_in_match"]), has(&["role"])),
-        // Here the API page only omits fields of the document. So a message must have all fields of
-        // the page: a message that omits more may have omitted anything.
-        "GAME_JOIN_ACK" => (
-            has(&["player_id", "arrival_timestamp"]),
-            has_all(&["protocol", "match_id", "accept"]),
-        ),
-        "CHOOSE_PARITY_CALL" => (
-            has(&["player_id", "context"]),
-            has_all(&["protocol", "match_id", "deadline"]),
-        ),
-        "CHOOSE_PARITY_RESPONSE" => (
-            has(&["player_id"]),
-            has_all(&["protocol", "match_id", "parity_choice"]),
-        ),
-        "GAME_OVER" => (has(&["game_result"]), has(&["your_choice", "result"])),
-        "LEAGUE_ERROR" => (
-            has(&["context", "original_message_type"]),
-            has(&["error_name"]),
-        ),
-        _ => (false, false),
-    };
-    (main || page).then_some(!main)
+#[expect(clippy::unwrap_used, reason = "the text is a constant that is an id")]
+fn fixed<Id>(id: Result<Id, crate::id::IdError>) -> Id {
+    id.unwrap()
 }

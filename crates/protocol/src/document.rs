@@ -3,13 +3,13 @@
 //! They are not messages, but an explanation should still name them.
 
 use serde_json::value::RawValue;
-use serde_json::{Map, Number, Value};
+use serde_json::{Number, Value};
 
 use crate::dialect::Hints;
 use crate::finding::{Notes, Path, Reading};
 use crate::rpc::members::Members;
 use crate::sender::Dialect;
-use crate::shape::{Cx, Dict, Object, Spelled, objects};
+use crate::shape::{Cx, Dict, Object, Spelling, objects};
 
 objects! {
     /// The registry of games.
@@ -137,8 +137,8 @@ impl crate::shape::Value for RegisteredGame {
         REGISTERED_GAME.read(&mut (), raw, at, cx).map(|_| Self)
     }
 
-    fn spell(&self, _: Dialect) -> Spelled<'_> {
-        Spelled::Absent
+    fn spell(&self, _: Dialect) -> Spelling<'_> {
+        Spelling::Absent
     }
 
     fn schema(dialect: Dialect, reading: Reading) -> Value {
@@ -180,11 +180,4 @@ pub(crate) fn recognise(members: &Members<'_>, notes: &mut Notes) -> Option<&'st
     let at = Path::root(object.clause);
     object.take(&mut (), members.iter(), &at, &mut cx);
     Some(label)
-}
-
-/// The JSON Schema of a kind of document.
-pub(crate) fn schema(label: &str, reading: Reading) -> Option<Map<String, Value>> {
-    let mut documents = DOCUMENTS.iter();
-    let (_, object, _) = documents.find(|(known, _, _)| *known == label)?;
-    Some(object.schema(Dialect::V2, reading))
 }

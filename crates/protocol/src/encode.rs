@@ -142,55 +142,6 @@ impl Outgoing<'_> {
     }
 }
 
-/// Every tool that takes a message.
-pub const TOOLS: [&str; 14] = [
-    "register_referee",
-    "register_player",
-    "notify_round",
-    "notify_round_completed",
-    "notify_league_completed",
-    "update_standings",
-    "start_match",
-    "handle_game_invitation",
-    "choose_parity",
-    "choose_move",
-    "notify_match_result",
-    "notify_game_error",
-    "report_match_result",
-    "league_query",
-];
-
-/// The tool that a message is sent to.
-pub fn tool(message: &Message) -> &'static str {
-    match message {
-        Message::RefereeRegisterRequest(_) => "register_referee",
-        Message::PlayerRegisterRequest(_) => "register_player",
-        Message::LeagueStart(_) | Message::RoundAnnouncement(_) => "notify_round",
-        Message::RoundCompleted(_) => "notify_round_completed",
-        Message::LeagueCompleted(_) => "notify_league_completed",
-        Message::StandingsUpdate(_) => "update_standings",
-        Message::StartMatch(_) => "start_match",
-        Message::GameInvitation(_) => "handle_game_invitation",
-        Message::MoveCall(call) if call.game_type.as_str() == message::EVEN_ODD => "choose_parity",
-        Message::MoveCall(_) => "choose_move",
-        Message::GameOver(_) => "notify_match_result",
-        Message::GameError(_) => "notify_game_error",
-        Message::MatchResultReport(_) => "report_match_result",
-        Message::LeagueQuery(_) => "league_query",
-        Message::Ping => "ping",
-        Message::RefereeRegisterResponse(_)
-        | Message::PlayerRegisterResponse(_)
-        | Message::StartMatchAck(_)
-        | Message::GameJoinAck(_)
-        | Message::GameStart(_)
-        | Message::MoveResponse(_)
-        | Message::PlayValidation(_)
-        | Message::LeagueQueryResponse(_)
-        | Message::LeagueError(_)
-        | Message::Acknowledged => "mcp_message",
-    }
-}
-
 /// The conversation of our call, so that a repeat is recognised.
 pub fn conversation(message: &Message, sender: &str) -> ConversationId {
     let of_match = |id: &MatchId| format!("conv-{}-001", id.as_str().to_ascii_lowercase());
@@ -206,6 +157,12 @@ pub fn conversation(message: &Message, sender: &str) -> ConversationId {
         Message::GameError(error) => of_match(&error.match_id),
         Message::MatchResultReport(report) => {
             format!("conv-{}-report", report.match_id).to_ascii_lowercase()
+        }
+        Message::DrawRequest(request) => {
+            format!("conv-{}-draw", request.match_id).to_ascii_lowercase()
+        }
+        Message::CallQuery(query) => {
+            format!("conv-{}-called-{}", query.match_id, query.attempt).to_ascii_lowercase()
         }
         Message::RoundAnnouncement(round) => format!("conv-round-{}-announce", round.round_id),
         Message::RoundCompleted(round) => format!("conv-round-{}-complete", round.round_id),
@@ -223,6 +180,9 @@ pub fn conversation(message: &Message, sender: &str) -> ConversationId {
         | Message::StartMatchAck(_)
         | Message::GameJoinAck(_)
         | Message::MoveResponse(_)
+        | Message::MatchResultAck(_)
+        | Message::DrawResponse(_)
+        | Message::CallQueryResponse(_)
         | Message::LeagueQueryResponse(_)
         | Message::LeagueError(_)
         | Message::Ping
@@ -286,9 +246,12 @@ mod tests {
                 contact_endpoint: "http://localhost:8101/mcp".to_owned(),
                 max_concurrent_matches: None,
                 speech: None,
+                proofs: false,
             },
             wanted_id: None,
             token: None,
+            join_code: None,
+            referee_key: None,
         }));
         let agent = Agent::Player(PlayerId::numbered(1));
         let conversation = ConversationId::new("conv");
@@ -336,6 +299,7 @@ mod tests {
             player_id: Some(PlayerId::numbered(1)),
             arrival: Some(Timestamp::from_millis(0)),
             accept: true,
+            proof: None,
         })
     }
 
@@ -348,6 +312,7 @@ mod tests {
             choice: "odd".into(),
             nonce: None,
             reasoning: None,
+            proof: None,
         }))
     }
 

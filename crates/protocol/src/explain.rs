@@ -10,18 +10,20 @@ use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 
+use crate::decode::SenderName;
 use crate::decode::{Decoded, decode};
-use crate::dialect::{Hints, SenderName, types};
+use crate::dialect::Hints;
 use crate::document;
 use crate::fault::Code;
 use crate::finding::{Finding, Notes, Path, Reading, Severity, excerpt};
 use crate::id::PlayerId;
 use crate::lenient::nearest;
+use crate::message::types;
 use crate::rpc::members::{Members, split};
 use crate::sender::Dialect;
 use crate::shape::not_an_object;
 use pieces::Line;
-pub use pieces::{LARGEST_TEXT, MOST_PIECES};
+pub use pieces::{MAX_EXPLAINED, MAX_PIECES};
 pub use repaired::explain_leniently;
 
 /// The explanation of one piece of JSON.
@@ -88,8 +90,8 @@ impl From<Reading> for Lens {
 
 /// Explains bytes: one piece of JSON, an array of them, or one on each line.
 ///
-/// Each piece may be as large as a body, all together [`LARGEST_TEXT`]; only the first
-/// [`MOST_PIECES`] are explained.
+/// Each piece may be as large as a body, all together [`MAX_EXPLAINED`]; only the first
+/// [`MAX_PIECES`] are explained.
 pub fn explain(bytes: &[u8], lens: impl Into<Lens>) -> Vec<Explanation> {
     pieces::explained(bytes, lens.into(), |raw, lens| piece(raw, lens, one))
 }

@@ -23,7 +23,7 @@ pub use application::application;
 pub(crate) use repair::{Candidates, candidates, tells};
 pub use repair::{Expected, MAX_REPAIRED, Repair, meant, repair};
 pub use reply::reply;
-pub(crate) use reply::{Found, response};
+pub(crate) use reply::{InnerMessage, response};
 pub(crate) use spelling::nearest;
 use spelling::synonyms;
 

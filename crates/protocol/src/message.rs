@@ -5,6 +5,7 @@
 //! cannot say. `forms.rs` lists all types.
 
 mod by_player;
+mod evidence;
 mod forms;
 mod order;
 mod play;
@@ -15,9 +16,13 @@ mod result;
 mod round;
 
 pub use by_player::ByPlayer;
-pub use forms::types;
-pub(crate) use forms::{AnyForm, form, spoken_type, write};
-pub use order::{Mode, StartMatch, StartMatchAck, StartMatchPlayer};
+pub use evidence::{
+    CallQuery, CallQueryResponse, DrawRequest, DrawResponse, Evidence, MatchResultAck,
+    PlayerEvidence, SignedMove,
+};
+pub(crate) use forms::{AnyForm, form, is_taken, reply_type, spoken_type, write};
+pub use forms::{expects_answer, types, types_taken};
+pub use order::{HandedOver, Mode, StartMatch, StartMatchAck, StartMatchPlayer};
 pub use play::{
     GameInvitation, GameJoinAck, GameStart, MatchState, MoveCall, MoveResponse, PlayValidation,
     Role,
@@ -30,8 +35,8 @@ pub use refusal::{GameError, LeagueError};
 pub use registration::{AgentMeta, Enrolment, RegisterRequest, RegisterResponse};
 pub use result::{GameOver, MatchResult, MatchResultReport, MatchStatus, OpenedDraw, Score};
 pub use round::{
-    AnnouncedMatch, Champion, LeagueCompleted, LeagueStart, RoundAnnouncement, RoundCompleted,
-    RoundSummary, StandingRow, StandingsUpdate, WinLossDraw,
+    AnnouncedMatch, Champion, LeagueCompleted, LeagueStart, OwnMatch, RoundAnnouncement,
+    RoundCompleted, RoundSummary, StandingRow, StandingsUpdate, WinLossDraw,
 };
 
 use std::sync::Arc;
@@ -40,6 +45,7 @@ use crate::fault::Code;
 use crate::finding::Path;
 use crate::id::MatchId;
 use crate::id::{PlayerId, RefereeId};
+use crate::sender::CallStyle;
 use crate::shape::Cx;
 
 /// One thing that an agent says to another.
@@ -87,6 +93,16 @@ pub enum Message {
     GameError(Box<GameError>),
     /// The match is over, told to the manager.
     MatchResultReport(Arc<MatchResultReport>),
+    /// The manager has taken a result and opens its draw.
+    MatchResultAck(Box<MatchResultAck>),
+    /// A referee hands over the moves and requests the draw.
+    DrawRequest(Arc<DrawRequest>),
+    /// The manager gives the seed of the draw.
+    DrawResponse(Box<DrawResponse>),
+    /// The manager asks a player whether a referee has called it.
+    CallQuery(Box<CallQuery>),
+    /// Whether a referee has called the player.
+    CallQueryResponse(Box<CallQueryResponse>),
     /// A question to the manager.
     LeagueQuery(Box<LeagueQuery>),
     /// The manager's answer.
@@ -126,6 +142,11 @@ said!(
     GameOver,
     GameError,
     MatchResultReport,
+    MatchResultAck,
+    DrawRequest,
+    DrawResponse,
+    CallQuery,
+    CallQueryResponse,
     LeagueQuery,
     LeagueQueryResponse,
     LeagueError
@@ -146,6 +167,11 @@ impl Message {
             Self::GameOver(over) => Some(&over.match_id),
             Self::GameError(error) => Some(&error.match_id),
             Self::MatchResultReport(report) => Some(&report.match_id),
+            Self::MatchResultAck(ack) => Some(&ack.match_id),
+            Self::DrawRequest(request) => Some(&request.match_id),
+            Self::DrawResponse(response) => Some(&response.match_id),
+            Self::CallQuery(query) => Some(&query.match_id),
+            Self::CallQueryResponse(response) => Some(&response.match_id),
             Self::RefereeRegisterRequest(_)
             | Self::RefereeRegisterResponse(_)
             | Self::PlayerRegisterRequest(_)
@@ -172,17 +198,8 @@ impl Message {
     }
 
     /// Whether the message is of no use without an answer.
-    pub const fn expects_reply(&self) -> bool {
-        matches!(
-            self,
-            Self::RefereeRegisterRequest(_)
-                | Self::PlayerRegisterRequest(_)
-                | Self::StartMatch(_)
-                | Self::GameInvitation(_)
-                | Self::MoveCall(_)
-                | Self::MatchResultReport(_)
-                | Self::LeagueQuery(_)
-        )
+    pub fn expects_reply(&self) -> bool {
+        matches!(self, Self::MatchResultReport(_)) || self.v2_type().is_some_and(expects_answer)
     }
 
     /// The type as `league.v2` writes it; `None` for what has no type on the wire.
@@ -212,11 +229,27 @@ impl Message {
             Self::GameOver(_) => "GAME_OVER",
             Self::GameError(_) => "GAME_ERROR",
             Self::MatchResultReport(_) => "MATCH_RESULT_REPORT",
+            Self::MatchResultAck(_) => "MATCH_RESULT_ACK",
+            Self::DrawRequest(_) => "DRAW_REQUEST",
+            Self::DrawResponse(_) => "DRAW_RESPONSE",
+            Self::CallQuery(_) => "CALL_QUERY",
+            Self::CallQueryResponse(_) => "CALL_QUERY_RESPONSE",
             Self::LeagueQuery(_) => "LEAGUE_QUERY",
             Self::LeagueQueryResponse(_) => "LEAGUE_QUERY_RESPONSE",
             Self::LeagueError(_) => "LEAGUE_ERROR",
             Self::Ping | Self::Acknowledged => return None,
         })
+    }
+
+    /// The tool that the message is sent to.
+    pub fn tool(&self) -> &'static str {
+        match self {
+            Self::Ping => "ping",
+            _ => {
+                let tool = self.v2_type().and_then(forms::tool_taking);
+                tool.unwrap_or(CallStyle::GENERIC_METHOD)
+            }
+        }
     }
 }
 

@@ -9,7 +9,7 @@ use std::ops::Range;
 use crate::token;
 
 /// Parts of the names of secrets, without separators.
-const SECRET_NAMES: &str = "token secret password passwd passphrase pwd jwt apikey accesskey privatekey \
+const SECRET_NAMES: &str = "token joincode drawseed secret password passwd passphrase pwd jwt apikey accesskey privatekey \
     authorization bearer credential cookie sessionid sessid";
 /// Prefixes of the keys of well-known services.
 const KEYS: &str =
@@ -183,7 +183,7 @@ fn token_in(word: &str) -> Option<usize> {
 }
 
 /// The longest tag that is skipped, in characters.
-const LONGEST_TAG: usize = 256;
+const MAX_TAG: usize = 256;
 /// Words that are never secrets.
 const NOTHING: [&str; 3] = ["null", "true", "false"];
 
@@ -285,7 +285,7 @@ fn without_tags(text: &str) -> &str {
 
 /// The length of a tag whose beginning was read, up to its end.
 fn end_of_tag(tag: &str) -> Option<usize> {
-    let mut letters = tag.char_indices().take(LONGEST_TAG);
+    let mut letters = tag.char_indices().take(MAX_TAG);
     letters.find_map(|(place, letter)| (letter == '>').then_some(place + 2))
 }
 
@@ -324,6 +324,11 @@ mod tests {
             "Mcp-Session-Id",
             "OPENAI_KEY",
             "openaiKey",
+            "order_token",
+            "referee_key",
+            "draw_seed",
+            "draw_seeds",
+            "proof_key",
         ] {
             assert!(is_secret_name(name), "{name}");
         }

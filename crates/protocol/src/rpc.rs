@@ -37,16 +37,14 @@
 //! - A posted response is answered without its id, since that id is one of ours.
 
 mod frame;
-mod id;
 pub mod members;
 mod outgoing;
 mod reply;
 
 pub use frame::{
-    Call, Element, Era, Frame, Incoming, MAX_BATCH, MAX_METHOD, Malformed, Notification, Opened,
-    Params, check_content_type, open, read,
+    Call, Element, Era, Frame, Id, InFlight, Incoming, MAX_BATCH, MAX_ID, MAX_IN_FLIGHT,
+    MAX_METHOD, Malformed, Notification, Opened, Params, check_content_type, open, read,
 };
-pub use id::{Id, InFlight, MAX_ID, MAX_IN_FLIGHT};
 pub(crate) use members::Array;
 pub use members::{Broken, MAX_BODY, MAX_DEPTH};
 pub use outgoing::{

@@ -5,12 +5,11 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::dialect::{ENVELOPE, types};
-use crate::document;
+use crate::decode::ENVELOPE;
 use crate::finding::Reading;
 use crate::id::{LeagueId, MatchId};
 use crate::message::form;
-use crate::rpc::MAX_METHOD;
+use crate::message::types;
 use crate::sender::Dialect;
 use crate::shape::{Codec as _, Round, Value as _, or_null};
 
@@ -70,47 +69,16 @@ fn context(reading: Reading) -> [(&'static str, Value); 3] {
     })
 }
 
-/// The schema of a document that is not a message, by its label; these include the JSON-RPC frames
-/// and the pattern of an envelope.
-pub fn document_schema(label: &str, reading: Reading) -> Option<Value> {
-    let body = match label {
-        "JSON-RPC request" => frame(
-            &json!({
-                "method": {"type": "string", "maxLength": MAX_METHOD},
-                "params": {"type": "object"},
-            }),
-            &["jsonrpc", "id", "method"],
-        ),
-        "JSON-RPC response" => frame(&json!({"result": true}), &["jsonrpc", "id", "result"]),
-        "message" => ENVELOPE.schema(Dialect::V2, reading),
-        _ => document::schema(label, reading)?,
-    };
-    let mut whole = body;
-    whole.insert("$schema".into(), DRAFT.into());
-    whole.insert("title".into(), label.into());
-    Some(whole.into())
-}
-
-/// A JSON-RPC frame with these members beside `jsonrpc` and `id`.
-fn frame(members: &Value, required: &[&str]) -> Map<String, Value> {
-    let mut properties = Map::new();
-    properties.insert("jsonrpc".into(), json!({"const": "2.0"}));
-    properties.insert("id".into(), json!({"type": ["string", "number"]}));
-    for (name, schema) in members.as_object().into_iter().flatten() {
-        properties.insert(name.clone(), schema.clone());
-    }
-    let mut frame = Map::new();
-    frame.insert("type".into(), "object".into());
-    frame.insert("properties".into(), properties.into());
-    frame.insert("required".into(), json!(required));
-    frame
-}
-
 /// The types of these dialects, in order.
 pub fn message_names(dialects: &[Dialect]) -> impl Iterator<Item = (Dialect, &'static str)> {
     dialects
         .iter()
         .flat_map(|&dialect| types(dialect).iter().map(move |&name| (dialect, name)))
+}
+
+/// Whether any dialect has a message type of this name.
+pub(crate) fn is_message_type(name: &str) -> bool {
+    message_names(&Dialect::ALL).any(|(_, known)| known == name)
 }
 
 /// The schema of a message in any of these dialects; `None` if it is in none of them.

@@ -1,4 +1,5 @@
-//! The secret behind a draw, and the commitment to it that is published before the round.
+//! The secret behind a draw, the commitment to it that is published before the round, and the proofs
+//! of players.
 
 use std::fmt;
 
@@ -47,6 +48,54 @@ bytes32! {
 bytes32! {
     /// The hash of a [`Seed`], published before the round.
     Commitment
+}
+
+bytes32! {
+    /// A player's proof that it joined a match or made a move.
+    Proof
+}
+bytes32! {
+    /// The key of one player's proofs in one attempt at a match; hidden until the match is over.
+    ProofKey
+}
+
+/// Where the chance of a league comes from; it is part of what a commitment covers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum DrawMode {
+    /// From the operating system.
+    Chance,
+    /// From a number that a person chose: the league can be repeated, and is not for prizes.
+    Reproducible,
+}
+
+impl DrawMode {
+    /// The word on the wire and in a commitment.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Chance => "chance",
+            Self::Reproducible => "reproducible",
+        }
+    }
+
+    /// Reads the word on the wire.
+    pub fn parse(text: &str) -> Option<Self> {
+        [Self::Chance, Self::Reproducible]
+            .into_iter()
+            .find(|mode| mode.as_str() == text)
+    }
+}
+
+impl fmt::Debug for ProofKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("ProofKey(…)")
+    }
+}
+
+impl fmt::Debug for Proof {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Proof({})", &self.to_hex()[..8])
+    }
 }
 
 impl fmt::Debug for Seed {

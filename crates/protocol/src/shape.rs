@@ -7,17 +7,17 @@
 //! An object is split once. Each member is read on its own, so that one wrong member is one
 //! finding and not the end.
 
-mod slot;
 mod value;
 
-pub(crate) use slot::{By, Check, Given, Inside, Lens, Maybe, Second, Slot};
 pub(crate) use value::{
-    Choice, Closed, Codec, Dict, Field, Plain, Quiet, QuietText, Round, Spelled, Value, Vocabulary,
-    id, id_schema, no_time, read_elements, read_text, secret_text, settled, spell_list, utc_schema,
+    Choice, Closed, Codec, Dict, Field, Plain, Quiet, QuietText, Round, Spelling, Value,
+    Vocabulary, id, id_schema, no_time, read_elements, read_text, secret_text, settled, spell_list,
+    utc_schema,
 };
 pub use value::{MAX_ELEMENTS, MAX_TEXT_LENGTH};
 
 use std::fmt;
+use std::marker::PhantomData;
 use std::sync::Arc;
 
 use serde::ser::SerializeMap;
@@ -77,7 +77,7 @@ pub(crate) struct Object<M: 'static> {
     pub(crate) rows: &'static [Row<M>],
     /// Works out what follows from the rest, once all members are read; the last argument is the
     /// element's place in its list, from 1.
-    pub(crate) settle: fn(&mut M, &Seen<M>, u32),
+    pub(crate) settle: fn(&mut M, &RowStates<M>, u32),
 }
 
 /// One member of an object.
@@ -125,7 +125,7 @@ impl Level {
 }
 
 /// What became of each row of an object that was read.
-pub(crate) struct Seen<M: 'static> {
+pub(crate) struct RowStates<M: 'static> {
     object: &'static Object<M>,
     states: [State; MAX_ROWS],
 }
@@ -141,7 +141,7 @@ enum State {
     Unreadable,
 }
 
-impl<M> Seen<M> {
+impl<M> RowStates<M> {
     /// The place of the object, for a message.
     pub(crate) fn at(&self) -> Path<'static> {
         Path::root(self.object.clause)
@@ -216,12 +216,12 @@ impl<M> Row<M> {
     }
 
     /// The member as it is written; absent if it is not.
-    fn spell<'m>(&self, model: &'m M, dialect: Dialect) -> Spelled<'m> {
+    fn spell<'m>(&self, model: &'m M, dialect: Dialect) -> Spelling<'m> {
         if !self.is_in(dialect) {
-            return Spelled::Absent;
+            return Spelling::Absent;
         }
         match self.slot.spell(model, dialect) {
-            Spelled::Absent if self.null || self.level == Level::ExpectedOrNull => Spelled::Null,
+            Spelling::Absent if self.null || self.level == Level::ExpectedOrNull => Spelling::Null,
             spelled => spelled,
         }
     }
@@ -251,8 +251,8 @@ impl<M> Object<M> {
         members: impl Iterator<Item = (&'a str, &'a RawValue)>,
         at: &Path<'_>,
         cx: &mut Cx<'_>,
-    ) -> (Seen<M>, Extra<'a>) {
-        let mut seen = Seen {
+    ) -> (RowStates<M>, Extra<'a>) {
+        let mut seen = RowStates {
             object: self,
             states: [State::Absent; MAX_ROWS],
         };
@@ -308,7 +308,7 @@ impl<M> Object<M> {
         model: &mut M,
         members: &Members<'_>,
         cx: &mut Cx<'_>,
-    ) -> (Seen<M>, bool) {
+    ) -> (RowStates<M>, bool) {
         let at = &Path::root(self.clause(cx.dialect));
         let (seen, extra) = self.take(model, members.iter(), at, cx);
         extra_fields(&extra, at, cx.notes);
@@ -326,7 +326,7 @@ impl<M> Object<M> {
     ) -> Result<(), S::Error> {
         for row in self.rows {
             match row.spell(model, dialect) {
-                Spelled::Absent => {}
+                Spelling::Absent => {}
                 spelled => map.serialize_entry(row.name, &spelled)?,
             }
         }
@@ -334,11 +334,11 @@ impl<M> Object<M> {
     }
 
     /// The whole object as it is written.
-    pub(crate) fn spell<'m>(&self, model: &'m M, dialect: Dialect) -> Spelled<'m> {
+    pub(crate) fn spell<'m>(&self, model: &'m M, dialect: Dialect) -> Spelling<'m> {
         let rows = self.rows.iter();
         let spelled = rows.map(|row| (row.name.into(), row.spell(model, dialect)));
-        let written = spelled.filter(|(_, spelled)| !matches!(spelled, Spelled::Absent));
-        Spelled::Entries(written.collect())
+        let written = spelled.filter(|(_, spelled)| !matches!(spelled, Spelling::Absent));
+        Spelling::Entries(written.collect())
     }
 
     /// Describes the object as JSON Schema; a lenient one asks only for what is needed.
@@ -369,6 +369,175 @@ impl<M> Object<M> {
             schema.insert("additionalProperties".into(), false.into());
         }
         schema
+    }
+}
+
+/// Reads a member into a model and writes it from there.
+pub(crate) trait Slot<M>: Sync {
+    /// Reads a member that is there and not null; says whether it could be read.
+    fn read(&self, model: &mut M, raw: &RawValue, at: &Path<'_>, cx: &mut Cx<'_>) -> bool;
+
+    /// Takes notice that the member is null.
+    fn null(&self, _model: &mut M) {}
+
+    fn spell<'m>(&self, model: &'m M, dialect: Dialect) -> Spelling<'m>;
+
+    fn schema(&self, dialect: Dialect, reading: Reading) -> Json;
+}
+
+/// A field of the model, spelled by a codec.
+pub(crate) struct Lens<M, T, C> {
+    pub(crate) get: fn(&M) -> &T,
+    pub(crate) set: fn(&mut M) -> &mut T,
+    pub(crate) codec: PhantomData<fn() -> C>,
+}
+
+impl<M, T: 'static, C: Codec<T>> Slot<M> for Lens<M, T, C> {
+    fn read(&self, model: &mut M, raw: &RawValue, at: &Path<'_>, cx: &mut Cx<'_>) -> bool {
+        let value = C::read(raw, at, cx);
+        value.map(|value| *(self.set)(model) = value).is_some()
+    }
+
+    fn spell<'m>(&self, model: &'m M, dialect: Dialect) -> Spelling<'m> {
+        C::spell((self.get)(model), dialect)
+    }
+
+    fn schema(&self, dialect: Dialect, reading: Reading) -> Json {
+        C::schema(dialect, reading)
+    }
+}
+
+/// A field of the model that may be empty.
+pub(crate) struct Maybe<M, T, C>(pub(crate) Lens<M, Option<T>, C>);
+
+impl<M, T: 'static, C: Codec<T>> Slot<M> for Maybe<M, T, C> {
+    fn read(&self, model: &mut M, raw: &RawValue, at: &Path<'_>, cx: &mut Cx<'_>) -> bool {
+        let value = C::read(raw, at, cx);
+        let is_readable = value.is_some();
+        if is_readable {
+            *(self.0.set)(model) = value;
+        }
+        is_readable
+    }
+
+    fn spell<'m>(&self, model: &'m M, dialect: Dialect) -> Spelling<'m> {
+        let value = (self.0.get)(model).as_ref();
+        value.map_or(Spelling::Absent, |value| C::spell(value, dialect))
+    }
+
+    fn schema(&self, dialect: Dialect, reading: Reading) -> Json {
+        C::schema(dialect, reading)
+    }
+}
+
+/// A second place of a field: it is read only where the first says nothing.
+pub(crate) struct Second<M, T, C>(pub(crate) Lens<M, T, C>);
+
+impl<M, T: Default + PartialEq + 'static, C: Codec<T>> Slot<M> for Second<M, T, C> {
+    fn read(&self, model: &mut M, raw: &RawValue, at: &Path<'_>, cx: &mut Cx<'_>) -> bool {
+        let value = C::read(raw, at, cx);
+        let is_readable = value.is_some();
+        let place = (self.0.set)(model);
+        if let Some(value) = value.filter(|_| *place == T::default()) {
+            *place = value;
+        }
+        is_readable
+    }
+
+    fn spell<'m>(&self, model: &'m M, dialect: Dialect) -> Spelling<'m> {
+        self.0.spell(model, dialect)
+    }
+
+    fn schema(&self, dialect: Dialect, reading: Reading) -> Json {
+        self.0.schema(dialect, reading)
+    }
+}
+
+/// A nested object that stands for parts of the same model.
+pub(crate) struct Inside<M: 'static> {
+    pub(crate) object: &'static Object<M>,
+    pub(crate) is_written: fn(&M) -> bool,
+}
+
+impl<M> Slot<M> for Inside<M> {
+    fn read(&self, model: &mut M, raw: &RawValue, at: &Path<'_>, cx: &mut Cx<'_>) -> bool {
+        self.object.read(model, raw, at, cx).is_some()
+    }
+
+    fn spell<'m>(&self, model: &'m M, dialect: Dialect) -> Spelling<'m> {
+        if (self.is_written)(model) {
+            self.object.spell(model, dialect)
+        } else {
+            Spelling::Absent
+        }
+    }
+
+    fn schema(&self, dialect: Dialect, reading: Reading) -> Json {
+        self.object.schema(dialect, reading).into()
+    }
+}
+
+/// A member that is given and taken by functions.
+pub(crate) struct By<M, T> {
+    pub(crate) give: for<'m> fn(&'m M, Dialect) -> Spelling<'m>,
+    pub(crate) take: fn(&mut M, Field<T>),
+}
+
+impl<M, T: Value> Slot<M> for By<M, T> {
+    fn read(&self, model: &mut M, raw: &RawValue, at: &Path<'_>, cx: &mut Cx<'_>) -> bool {
+        let value = T::read(raw, at, cx);
+        let is_readable = value.is_some();
+        (self.take)(model, value.map_or(Field::Unreadable, Field::Is));
+        is_readable
+    }
+
+    fn null(&self, model: &mut M) {
+        (self.take)(model, Field::Null);
+    }
+
+    fn spell<'m>(&self, model: &'m M, dialect: Dialect) -> Spelling<'m> {
+        (self.give)(model, dialect)
+    }
+
+    fn schema(&self, dialect: Dialect, reading: Reading) -> Json {
+        T::schema(dialect, reading)
+    }
+}
+
+/// A slot whose value is written by a function.
+pub(crate) struct WithWriter<M, S> {
+    pub(crate) give: for<'m> fn(&'m M, Dialect) -> Spelling<'m>,
+    pub(crate) slot: S,
+}
+
+impl<M, S: Slot<M>> Slot<M> for WithWriter<M, S> {
+    fn read(&self, model: &mut M, raw: &RawValue, at: &Path<'_>, cx: &mut Cx<'_>) -> bool {
+        self.slot.read(model, raw, at, cx)
+    }
+
+    fn spell<'m>(&self, model: &'m M, dialect: Dialect) -> Spelling<'m> {
+        (self.give)(model, dialect)
+    }
+
+    fn schema(&self, dialect: Dialect, reading: Reading) -> Json {
+        self.slot.schema(dialect, reading)
+    }
+}
+
+/// A member that is checked and goes nowhere.
+pub(crate) struct Check<T>(pub(crate) PhantomData<fn() -> T>);
+
+impl<M, T: Value> Slot<M> for Check<T> {
+    fn read(&self, _: &mut M, raw: &RawValue, at: &Path<'_>, cx: &mut Cx<'_>) -> bool {
+        T::read(raw, at, cx).is_some()
+    }
+
+    fn spell<'m>(&self, _: &'m M, _: Dialect) -> Spelling<'m> {
+        Spelling::Absent
+    }
+
+    fn schema(&self, dialect: Dialect, reading: Reading) -> Json {
+        T::schema(dialect, reading)
     }
 }
 
@@ -589,7 +758,7 @@ macro_rules! objects {
         $crate::shape::Check::<$type>(std::marker::PhantomData)
     };
     (@slot $model:ty, [$give:path => $($place:tt)+]) => {
-        $crate::shape::Given::<$model, _> {
+        $crate::shape::WithWriter::<$model, _> {
             give: $give,
             slot: $crate::shape::objects!(@slot $model, [$($place)+]),
         }

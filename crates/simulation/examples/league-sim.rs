@@ -1,4 +1,4 @@
-//! Runs the simulation from the command line: `cargo xtask sim` calls it.
+//! Runs the simulation from the command line: `cargo xtask campaign sim` calls it.
 //!
 //! It reads the arguments, takes the time and prints; all else is in the library.
 #![expect(
@@ -12,7 +12,7 @@ use std::time::Instant;
 
 use league_simulation::{Sabotage, Simulation, SimulationPlan, SimulationReport};
 
-const USAGE: &str = "league-sim [--matches N] [--seed S] [--no-faults] [--league K] \
+const USAGE: &str = "league-sim [--matches N] [--seed S] [--no-faults] [--liars] [--league K] \
     [--players LOW-HIGH] [--referees LOW-HIGH] [--game NAME] [--sabotage NAME]";
 
 fn main() -> ExitCode {
@@ -46,6 +46,7 @@ fn read(arguments: &[String]) -> Option<(u64, SimulationPlan)> {
     while let Some(word) = words.next() {
         match word.as_str() {
             "--no-faults" => plan.faults = false,
+            "--liars" => plan.liars = true,
             "--matches" => plan.matches = words.next()?.parse().ok()?,
             "--seed" => seed = words.next()?.parse().ok()?,
             "--league" => plan.league = Some(words.next()?.parse().ok()?),

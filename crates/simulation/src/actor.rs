@@ -5,18 +5,21 @@
 
 mod delivery;
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use league_core::letter::Letter;
 use league_core::machine::{Decision, Machine, Persistence};
 use league_protocol::message::Message;
+use league_protocol::secret::Proof;
 use league_protocol::time::Timestamp;
 use league_protocol::token::{AuthToken, TokenHash};
 
-use crate::agents::{Promise, Reaction, SimulatedMachine};
+use crate::agents::{KeptTokens, Promise, Reaction, SimulatedMachine};
 use crate::behaviour::{Behaviour, spoil};
 use crate::environment::{AnswerInTransit, Environment, Errand, PendingThought, ReturnPath};
 use crate::fault::InjectedFault;
+use crate::lies::{Lie, tamper_letters};
 use crate::outbox::LetterQueues;
 use crate::report::Invariant;
 use crate::sabotage::Sabotage;
@@ -84,14 +87,17 @@ impl<M: SimulatedMachine> SimulatedActor<M> {
 
     /// Begins, for the first time or after a fall.
     pub(crate) fn begin(&mut self, environment: &mut Environment) -> CheckResult {
-        match M::begin(self.token_to_return()) {
+        match M::begin(self.kept_tokens()) {
             Some(command) => self.attend(environment, &command, None),
             None => Ok(()),
         }
     }
 
-    fn token_to_return(&self) -> Option<&AuthToken> {
-        self.return_token.as_ref().or(self.token.as_ref())
+    fn kept_tokens(&self) -> KeptTokens<'_> {
+        KeptTokens {
+            own: self.token.as_ref(),
+            returning: self.return_token.as_ref(),
+        }
     }
 
     /// The token behind a hash that went out with an answer, if it is still the agent's own.
@@ -174,6 +180,12 @@ impl<M: SimulatedMachine> SimulatedActor<M> {
             let machine = &self.machine;
             machine.tamper(sabotage, at, command, &mut events, &mut answer);
         }
+        if let Some(lie) = environment.lie_of(self.who) {
+            let world = (&mut environment.chance, &environment.scenario);
+            if M::lie(lie, world, at, &mut events, &mut answer) {
+                environment.report.fault(InjectedFault::Lie);
+            }
+        }
         let announced = events.iter().any(M::announces);
         let mut letters = std::mem::take(&mut self.letters);
         for event in events {
@@ -193,7 +205,7 @@ impl<M: SimulatedMachine> SimulatedActor<M> {
             .ok()
             .and_then(|reply| M::promise(command, reply))
             .map(|promise| (environment.oracle.from(), promise));
-        let step = M::react(answer, self.token_to_return());
+        let step = M::react(answer, self.kept_tokens());
         let held = HeldRelease {
             letters,
             step,
@@ -216,23 +228,43 @@ impl<M: SimulatedMachine> SimulatedActor<M> {
     fn show(
         &self,
         environment: &mut Environment,
-        letters: &mut [Letter<M::CorrelationId>],
+        letters: &mut Vec<Letter<M::CorrelationId>>,
     ) -> CheckResult {
+        if let Some(lie) = environment.lie_of(self.who) {
+            let favourite = environment.oracle.favourite();
+            let lies = tamper_letters(lie, &environment.scenario, favourite.as_ref(), letters);
+            (0..lies).for_each(|_| environment.report.fault(InjectedFault::Lie));
+        }
         for letter in letters {
+            self.speak_for(letter);
             if let Some(sabotage) = environment.sabotage {
                 sabotage.tamper_letter(M::KIND, letter);
             }
             if let Some(to) = node_at(&letter.to.endpoint) {
-                environment.oracle.letter(self.who, to, letter)?;
+                let reached = self.machine.reached(&letter.message);
+                environment.oracle.letter(self.who, to, letter, reached)?;
             }
         }
         Ok(())
     }
 
+    /// A player that does not sign says so when it registers.
+    fn speak_for(&self, letter: &mut Letter<M::CorrelationId>) {
+        if let Message::PlayerRegisterRequest(request) = &mut letter.message {
+            request.meta.proofs &= self.person.signs;
+        }
+    }
+
     fn hold(&mut self, environment: &mut Environment, held: HeldRelease<M>) -> CheckResult {
         let safe = self.synced == self.journal.len();
         let acks = matches!(held.promise, Some((_, Promise::Acked(..))));
-        if safe || (acks && environment.sabotage == Some(Sabotage::AckBeforeJournal)) {
+        let draws = matches!(held.step, Reaction::Say(Message::DrawResponse(_)));
+        let hasty = match environment.sabotage {
+            Some(Sabotage::AckBeforeJournal) => acks,
+            Some(Sabotage::SeedGivenEarly) => draws,
+            _ => false,
+        };
+        if safe || hasty {
             return self.release(environment, held);
         }
         if environment.scenario.sync == 0 {
@@ -255,7 +287,7 @@ impl<M: SimulatedMachine> SimulatedActor<M> {
                 continue;
             };
             environment.log(format_args!("{} to {to}: {:?}", self.who, letter.message));
-            environment.oracle.sent(&letter.message);
+            environment.oracle.sent(to, &letter.message);
             if self.post.put(to, letter) {
                 self.send_first(environment, to);
             }
@@ -266,7 +298,9 @@ impl<M: SimulatedMachine> SimulatedActor<M> {
         }
         match held.step {
             Reaction::Say(message) => {
-                environment.oracle.answer(self.who, held.back, &message)?;
+                let backed = M::is_backed(&self.journal[..self.synced], &message);
+                let oracle = &mut environment.oracle;
+                oracle.answer(self.who, held.back, &message, backed)?;
                 self.say(environment, message, held.back);
             }
             Reaction::Keep(token, return_token) => {
@@ -313,11 +347,39 @@ impl<M: SimulatedMachine> SimulatedActor<M> {
     /// Answers if a caller waits; an ill-behaved player answers in its own way.
     fn say(&mut self, environment: &mut Environment, message: Message, back: Option<ReturnPath>) {
         let Some(back) = back else { return };
+        let mut message = message;
+        match (environment.lie_of(self.who), &mut message) {
+            (Some(Lie::DeniedCall), Message::CallQueryResponse(response)) => {
+                environment.report.fault(InjectedFault::Lie);
+                response.called = false;
+            }
+            (Some(Lie::WrongProof), Message::MoveResponse(response)) => {
+                environment.report.fault(InjectedFault::Lie);
+                let bytes = environment.chance.bytes();
+                Arc::make_mut(response).proof = Some(Proof(bytes));
+            }
+            _ => {}
+        }
         let owed = matches!(message, Message::GameJoinAck(_) | Message::MoveResponse(_));
         let token = self.hash.filter(|_| owed && self.person.shows_token);
         let vice = (owed && environment.stormy && self.person.behaviour != Behaviour::HONEST)
             .then(|| self.person.behaviour.shown(&mut environment.chance))
             .flatten();
+        // It comes to some matches, and does not move in any: it is silent or says nothing of use.
+        let is_absent = owed
+            && environment.lie_of(self.who) == Some(Lie::DeniedCall)
+            && (matches!(message, Message::MoveResponse(_)) || environment.chance.below(2) == 0);
+        if is_absent && environment.chance.below(4) == 0 {
+            return environment.lose(Some(back));
+        }
+        if is_absent {
+            let message = Message::Acknowledged;
+            return environment.give_back(AnswerInTransit {
+                back,
+                message,
+                token,
+            });
+        }
         let Some(vice) = vice else {
             environment.oracle.said(self.who, &message);
             return environment.give_back(AnswerInTransit {

@@ -4,7 +4,7 @@ use std::fmt::Debug;
 use std::sync::Arc;
 use std::time::Duration;
 
-use league_core::league::{self, Applicant, League};
+use league_core::league::{self, AgentState, Applicant, League, Vouch};
 use league_core::machine::Machine;
 use league_core::player::{self, Player};
 use league_core::referee::{self, Referee};
@@ -19,9 +19,11 @@ use league_protocol::token::{AuthToken, TokenHash};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use crate::chance::Rng;
+use crate::lies::{Lie, tamper_decision};
 use crate::oracle::Oracle;
 use crate::sabotage::Sabotage;
-use crate::scenario::is_barred;
+use crate::scenario::{REFEREE_KEY, Scenario, is_barred};
 use crate::{CheckResult, NodeId};
 
 /// The three kinds of agent.
@@ -41,6 +43,21 @@ pub(crate) struct SimulatedCall {
     pub(crate) token: Option<TokenHash>,
     pub(crate) dialect: Dialect,
     pub(crate) chance: [u8; 32],
+}
+
+/// The tokens that a process keeps.
+#[derive(Clone, Copy)]
+pub(crate) struct KeptTokens<'a> {
+    pub(crate) own: Option<&'a AuthToken>,
+    /// What the agent comes back with, if it was given something better than its token.
+    pub(crate) returning: Option<&'a AuthToken>,
+}
+
+impl<'a> KeptTokens<'a> {
+    /// What the agent comes back with.
+    pub(crate) fn best(self) -> Option<&'a AuthToken> {
+        self.returning.or(self.own)
+    }
 }
 
 /// What a shell does with a reply.
@@ -73,7 +90,7 @@ pub(crate) trait SimulatedMachine:
     const KIND: MachineKind;
 
     /// What the process does first.
-    fn begin(token: Option<&AuthToken>) -> Option<Self::Command>;
+    fn begin(kept: KeptTokens<'_>) -> Option<Self::Command>;
     /// Who it is, once it knows.
     fn name(&self) -> Option<Agent>;
     /// Whether it believes the manager by a token only.
@@ -83,7 +100,7 @@ pub(crate) trait SimulatedMachine:
     /// What the process does with an answer.
     fn react(
         answer: Result<Self::Reply, Self::Refusal>,
-        token: Option<&AuthToken>,
+        kept: KeptTokens<'_>,
     ) -> Reaction<Self::Command>;
     /// Whether a call was refused only because it came too soon, so that the shell lets it wait.
     fn is_early(_refusal: &Self::Refusal) -> bool {
@@ -92,6 +109,14 @@ pub(crate) trait SimulatedMachine:
     /// Whether a fact is what such calls wait for.
     fn announces(_event: &Self::Event) -> bool {
         false
+    }
+    /// Which players of an order the manager reaches, as far as it knows.
+    fn reached(&self, _order: &Message) -> [bool; 2] {
+        [true; 2]
+    }
+    /// Whether an answer may leave, with these facts safe.
+    fn is_backed(_safe: &[Self::Event], _answer: &Message) -> bool {
+        true
     }
     /// What the answer to a command promises.
     fn promise(command: &Self::Command, reply: &Self::Reply) -> Option<Promise>;
@@ -107,6 +132,16 @@ pub(crate) trait SimulatedMachine:
     fn recall(oracle: &mut Oracle, who: NodeId, journal: &[Self::Event]) -> CheckResult;
     /// Whether two machines are the same as far as a journal says; `None` if all agrees.
     fn differs(&self, replayed: &Self) -> Option<String>;
+    /// Lets a liar change a decision; says whether it did.
+    fn lie(
+        _lie: Lie,
+        _world: (&mut Rng, &Scenario),
+        _at: Timestamp,
+        _events: &mut Vec<Self::Event>,
+        _reply: &mut Result<Self::Reply, Self::Refusal>,
+    ) -> bool {
+        false
+    }
     /// Lets a planted bug change a decision.
     fn tamper(
         &self,
@@ -133,7 +168,7 @@ fn not_for_me(message_type: Option<&'static str>) -> Box<Message> {
 impl SimulatedMachine for League {
     const KIND: MachineKind = MachineKind::Manager;
 
-    fn begin(_token: Option<&AuthToken>) -> Option<league::Command> {
+    fn begin(_kept: KeptTokens<'_>) -> Option<league::Command> {
         None
     }
 
@@ -151,6 +186,7 @@ impl SimulatedMachine for League {
             request.token = request.token.take().or(call.own_token);
             Applicant {
                 speech: request.meta.speech,
+                vouched: vouched(&request),
                 request,
                 dialect: call.dialect,
                 endpoint: Ok(()),
@@ -164,6 +200,11 @@ impl SimulatedMachine for League {
             Message::PlayerRegisterRequest(request) => {
                 Ok(league::Command::RegisterPlayer(candidate(request)))
             }
+            Message::DrawRequest(request) => Ok(league::Command::RequestDraw {
+                token,
+                sender: call.sender,
+                request,
+            }),
             Message::MatchResultReport(report) => Ok(league::Command::Report {
                 token,
                 sender: call.sender,
@@ -181,7 +222,7 @@ impl SimulatedMachine for League {
 
     fn react(
         answer: Result<league::Reply, league::Refusal>,
-        _token: Option<&AuthToken>,
+        _kept: KeptTokens<'_>,
     ) -> Reaction<league::Command> {
         match answer {
             Ok(reply) => reply.to_message().map_or(Reaction::Nothing, Reaction::Say),
@@ -191,9 +232,13 @@ impl SimulatedMachine for League {
 
     fn promise(command: &league::Command, reply: &league::Reply) -> Option<Promise> {
         match (command, reply) {
-            (league::Command::Report { report, .. }, league::Reply::Acknowledged) => Some(
-                Promise::Acked(report.match_id.clone(), report.result.clone()),
-            ),
+            (
+                league::Command::Report { report, .. },
+                league::Reply::Acknowledged | league::Reply::Opened(_),
+            ) => Some(Promise::Acked(
+                report.match_id.clone(),
+                report.result.clone(),
+            )),
             (_, league::Reply::Player(RegisterResponse::Accepted(enrolment))) => Some(
                 Promise::Enrolled(Agent::Player(enrolment.id.clone()), tokens(enrolment)),
             ),
@@ -202,6 +247,29 @@ impl SimulatedMachine for League {
             ),
             _ => None,
         }
+    }
+
+    fn reached(&self, order: &Message) -> [bool; 2] {
+        let Message::StartMatch(order) = order else {
+            return [true; 2];
+        };
+        order.players.each_ref().map(|seated| {
+            let player = self.player(&seated.player_id);
+            let state = player.map(|player| self.player_state(player));
+            matches!(state, Some(AgentState::Registered | AgentState::Active))
+        })
+    }
+
+    /// The seed of a draw leaves only once the moves that it is for are written down.
+    fn is_backed(safe: &[league::Event], answer: &Message) -> bool {
+        let Message::DrawResponse(given) = answer else {
+            return true;
+        };
+        let mut latest = safe.iter().rev();
+        latest.any(|event| {
+            matches!(event, league::Event::MovesReceived { match_id, .. }
+                if *match_id == given.match_id)
+        })
     }
 
     fn watch(
@@ -235,6 +303,16 @@ impl SimulatedMachine for League {
     }
 }
 
+/// What speaks for an applicant, as the manager's shell finds out.
+fn vouched(request: &RegisterRequest) -> Vouch {
+    let shown = request.referee_key.as_ref().map(AuthToken::reveal);
+    if shown == Some(REFEREE_KEY) {
+        Vouch::Key
+    } else {
+        Vouch::None
+    }
+}
+
 /// The secrets that an admitted agent receives.
 fn tokens<Id>(enrolment: &Enrolment<Id>) -> Vec<AuthToken> {
     let lasting = [&enrolment.manager_token, &enrolment.return_token];
@@ -255,9 +333,9 @@ fn barred(order: &StartMatch) -> Option<String> {
 impl SimulatedMachine for Referee {
     const KIND: MachineKind = MachineKind::Referee;
 
-    fn begin(token: Option<&AuthToken>) -> Option<referee::Command> {
+    fn begin(kept: KeptTokens<'_>) -> Option<referee::Command> {
         Some(referee::Command::Begin {
-            token: token.cloned(),
+            token: kept.best().cloned(),
         })
     }
 
@@ -276,6 +354,10 @@ impl SimulatedMachine for Referee {
                 order,
                 token: call.token,
             }),
+            Message::RoundAnnouncement(announcement) => Ok(referee::Command::RoundAnnounced {
+                question: referee::RoundQuestion::of(&announcement),
+                token: call.token,
+            }),
             Message::LeagueCompleted(end) => Ok(referee::Command::LeagueCompleted {
                 league_id: end.league_id.clone(),
                 token: call.token,
@@ -287,7 +369,7 @@ impl SimulatedMachine for Referee {
 
     fn react(
         answer: Result<referee::Reply, referee::Refusal>,
-        token: Option<&AuthToken>,
+        kept: KeptTokens<'_>,
     ) -> Reaction<referee::Command> {
         match answer {
             Ok(referee::Reply::Noted) => Reaction::Say(Message::Acknowledged),
@@ -297,10 +379,11 @@ impl SimulatedMachine for Referee {
             }) => Reaction::Keep(token, return_token),
             Ok(referee::Reply::StartMatchAck(ack)) => Reaction::Say(Message::StartMatchAck(ack)),
             Ok(referee::Reply::MatchState(_)) => Reaction::Nothing,
-            Err(referee::Refusal::TokenRefused) => Self::begin(token)
-                .map_or(Reaction::Nothing, |command| {
+            Err(referee::Refusal::TokenRefused | referee::Refusal::GivenBack(_)) => {
+                Self::begin(kept).map_or(Reaction::Nothing, |command| {
                     Reaction::Next(Box::new(command))
-                }),
+                })
+            }
             Err(refusal) => Reaction::Say(Message::from(refusal.to_league_error())),
         }
     }
@@ -354,6 +437,16 @@ impl SimulatedMachine for Referee {
         sabotage.tamper_referee(self, at, command, events);
     }
 
+    fn lie(
+        lie: Lie,
+        world: (&mut Rng, &Scenario),
+        at: Timestamp,
+        events: &mut Vec<referee::Event>,
+        reply: &mut Result<referee::Reply, referee::Refusal>,
+    ) -> bool {
+        tamper_decision(lie, world, at, events, reply)
+    }
+
     fn time(sabotage: Sabotage, at: Timestamp, command: &referee::Command) -> Timestamp {
         match command {
             referee::Command::Outcome {
@@ -372,8 +465,10 @@ impl SimulatedMachine for Referee {
 impl SimulatedMachine for Player {
     const KIND: MachineKind = MachineKind::Player;
 
-    fn begin(_token: Option<&AuthToken>) -> Option<player::Command> {
-        Some(player::Command::Begin)
+    fn begin(kept: KeptTokens<'_>) -> Option<player::Command> {
+        Some(player::Command::Begin {
+            return_token: kept.returning.cloned(),
+        })
     }
 
     fn name(&self) -> Option<Agent> {
@@ -394,7 +489,7 @@ impl SimulatedMachine for Player {
 
     fn react(
         answer: Result<player::Reply, player::Refusal>,
-        _token: Option<&AuthToken>,
+        _kept: KeptTokens<'_>,
     ) -> Reaction<player::Command> {
         match answer {
             Ok(player::Reply::TokenGranted {

@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn what_never_happens_never_does_and_what_always_does_always_does() {
+    fn probabilities_zero_and_one_are_certain() {
         let mut chance = Rng::new(7);
         assert!((0..1_000).all(|_| !chance.happens(0) && chance.happens(1_000_000)));
     }

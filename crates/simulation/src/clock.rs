@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_far_comes_before_what_was_noted_when_it_had_come_near() {
+    fn far_appointment_precedes_a_later_near_one() {
         let mut clock = Clock::new();
         let start = clock.now();
         let millis = |millis| start + Duration::from_millis(millis);

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 use std::time::Duration;
 
+use league_core::letter::CallFailure;
 use league_protocol::fault::Code;
 use league_protocol::message::Message;
 use league_protocol::sender::Agent;
@@ -14,6 +15,7 @@ use crate::agents::MachineKind;
 use crate::chance::Rng;
 use crate::clock::Clock;
 use crate::fault::InjectedFault;
+use crate::lies::Lie;
 use crate::oracle::Oracle;
 use crate::outbox::Try;
 use crate::report::{Digest, SimulationReport};
@@ -60,7 +62,7 @@ pub(crate) enum Errand {
 /// An answer that has not come.
 pub(crate) struct SilenceNotice {
     pub(crate) back: ReturnPath,
-    pub(crate) code: Code,
+    pub(crate) failure: CallFailure,
 }
 
 /// A letter that is tried again.
@@ -152,6 +154,10 @@ impl Environment {
     pub(crate) fn carry(&mut self, parcel: Parcel) {
         self.report.messages += 1;
         let rates = self.scenario.rates;
+        if parcel.back.is_some() && self.fails(rates.unsent, InjectedFault::Unsent) {
+            self.keep_back(parcel.back);
+            return;
+        }
         if self.fails(rates.lost, InjectedFault::MessageLost) {
             self.lose(parcel.back);
             return;
@@ -209,11 +215,20 @@ impl Environment {
     /// No answer will come: the one who waits finds out at its deadline.
     pub(crate) fn lose(&mut self, back: Option<ReturnPath>) {
         let Some(back) = back else { return };
-        let code = Code::Timeout;
-        self.clock.note(
-            back.deadline,
-            Errand::Silence(Box::new(SilenceNotice { back, code })),
-        );
+        let failure = CallFailure::of_peer(Code::Timeout, "nothing came back");
+        self.notify(back.deadline, back, failure);
+    }
+
+    /// The machine of the sender cannot call: the sender learns it soon.
+    fn keep_back(&mut self, back: Option<ReturnPath>) {
+        let Some(back) = back else { return };
+        let at = (self.now() + self.way()).min(back.deadline);
+        self.notify(at, back, CallFailure::local("no descriptors"));
+    }
+
+    fn notify(&mut self, at: Timestamp, back: ReturnPath, failure: CallFailure) {
+        let notice = SilenceNotice { back, failure };
+        self.clock.note(at, Errand::Silence(Box::new(notice)));
     }
 
     /// The connection breaks or the receiver is down: the caller learns it soon, or at its
@@ -224,9 +239,14 @@ impl Environment {
             return self.lose(Some(back));
         }
         let at = (self.now() + self.way()).min(back.deadline);
-        let code = Code::Connection;
-        self.clock
-            .note(at, Errand::Silence(Box::new(SilenceNotice { back, code })));
+        let failure = CallFailure::of_peer(Code::Connection, "nothing came back");
+        self.notify(at, back, failure);
+    }
+
+    /// The lie of an agent that lies now.
+    pub(crate) fn lie_of(&self, who: NodeId) -> Option<Lie> {
+        let liar = self.scenario.liar.filter(|liar| liar.who == who)?;
+        self.stormy.then_some(liar.lie)
     }
 
     /// Whether an agent falls at this step.

@@ -1,6 +1,7 @@
 //! What can go wrong, how often it does in one league, and how often it did.
 
 use crate::chance::Rng;
+use crate::lies::Lie;
 
 macro_rules! faults {
     ($($(#[$doc:meta])* $fault:ident = $name:literal;)*) => {
@@ -35,6 +36,8 @@ faults! {
     AnswerLate = "answers late";
     /// A letter was sent to an agent that was down.
     Unreachable = "calls to agents that were down";
+    /// A letter could not leave the machine of its sender.
+    Unsent = "calls that could not be made";
     /// A machine received an outcome twice.
     OutcomeDoubled = "outcomes heard twice";
     /// The manager fell.
@@ -51,6 +54,8 @@ faults! {
     BadManners = "answers of ill-behaved players";
     /// A hostile call was made.
     Mischief = "hostile calls";
+    /// A referee or a player lied.
+    Lie = "lies of referees and players";
 }
 
 /// How often what goes wrong in one league: so often in a million.
@@ -62,6 +67,7 @@ pub(crate) struct Rates {
     pub(crate) answer_lost: u32,
     pub(crate) answer_late: u32,
     pub(crate) heard_twice: u32,
+    pub(crate) unsent: u32,
     pub(crate) manager_crash: u32,
     pub(crate) referee_crash: u32,
     pub(crate) player_crash: u32,
@@ -71,6 +77,15 @@ pub(crate) struct Rates {
 }
 
 impl Rates {
+    /// No fault beside a lie, so that each unjust loss is known as one. A stranger makes hostile
+    /// calls.
+    pub(crate) fn beside(self, lie: Lie) -> Self {
+        Self {
+            mischief: if lie == Lie::Stranger { 500_000 } else { 0 },
+            ..Self::default()
+        }
+    }
+
     /// Some kinds of fault do not occur at all in a league, others often: an even mixture would
     /// never show the effect of a single one.
     pub(crate) fn draw(chance: &mut Rng, matches: u64) -> Self {
@@ -91,6 +106,7 @@ impl Rates {
             player_crash: crashes(chance, 120),
             token_lost: swarm(chance, 100_000),
             mischief: swarm(chance, 500_000),
+            unsent: swarm(chance, 300_000),
         }
     }
 }

@@ -3,12 +3,16 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use league_games::Seat;
+use league_protocol::fault::Code;
 use league_protocol::id::{MatchId, PlayerId, RefereeId};
 use league_protocol::message::{
-    AgentMeta, LeagueCompleted, LeagueQuery, MatchResult, MatchResultReport, Message, Mode, Query,
-    RegisterRequest, RoundAnnouncement, StartMatch, StartMatchPlayer, WinLossDraw,
+    AgentMeta, ByPlayer, DrawRequest, Evidence, GameInvitation, LeagueCompleted, LeagueQuery,
+    MatchResult, MatchResultReport, MatchStatus, Message, Mode, OpenedDraw, OwnMatch, Query,
+    RegisterRequest, Role, RoundAnnouncement, SignedMove, StartMatch, StartMatchPlayer,
+    WinLossDraw,
 };
-use league_protocol::secret::Seed;
+use league_protocol::secret::Commitment;
 use league_protocol::sender::{Agent, CallStyle, Dialect};
 use league_protocol::token::{AuthToken, TokenHash};
 
@@ -16,7 +20,7 @@ use crate::NodeId;
 use crate::chance::Rng;
 use crate::environment::{Environment, Errand, Parcel};
 use crate::fault::InjectedFault;
-use crate::scenario::{Scenario, endpoint};
+use crate::scenario::{Scenario, endpoint, node_at};
 
 /// How many reports, and how many tokens, are remembered to be misused.
 const MAX_LOOT: usize = 8;
@@ -29,18 +33,26 @@ pub(crate) const VILLAIN: NodeId = 666;
 pub(crate) struct Attacker {
     reports: Vec<(NodeId, Option<AuthToken>, MatchResultReport)>,
     players: Vec<(NodeId, PlayerId, AuthToken)>,
+    /// Orders that went to a referee.
+    orders: Vec<(NodeId, Arc<StartMatch>)>,
 }
 
 impl Attacker {
-    /// Picks up a report that passes by.
+    /// Picks up a report or an order that passes by.
     pub(crate) fn pick_up(&mut self, chance: &mut Rng, parcel: &Parcel) {
-        if let Message::MatchResultReport(report) = &parcel.message {
-            let entry = (
-                parcel.from,
-                parcel.token.clone(),
-                MatchResultReport::clone(report),
-            );
-            hoard(&mut self.reports, chance, entry);
+        match &parcel.message {
+            Message::MatchResultReport(report) if parcel.to == 0 => {
+                let entry = (
+                    parcel.from,
+                    parcel.token.clone(),
+                    MatchResultReport::clone(report),
+                );
+                hoard(&mut self.reports, chance, entry);
+            }
+            Message::StartMatch(order) if parcel.from == 0 => {
+                hoard(&mut self.orders, chance, (parcel.to, Arc::clone(order)));
+            }
+            _ => {}
         }
     }
 
@@ -65,11 +77,14 @@ impl Attacker {
         let pause = environment.chance.between(100, 100 + pause.min(60_000));
         let at = environment.now() + Duration::from_millis(pause);
         environment.clock.note(at, Errand::Mischief);
-        let made = match environment.chance.below(10) {
+        let made = match environment.chance.below(14) {
             0 => Some(self.question(&mut environment.chance)),
             1 => Some(imposture(&mut environment.chance)),
             2 => self.order(environment),
             3 => self.takeover(environment),
+            4 | 5 => self.loss(&mut environment.chance),
+            6 => self.draw_request(environment),
+            7 => self.invitation(&mut environment.chance),
             _ => self.report(&mut environment.chance),
         };
         let Some(parcel) = made else { return };
@@ -113,6 +128,100 @@ impl Attacker {
         })
     }
 
+    /// An order that is out, and the token of its referee; the token of the order itself is not seen.
+    fn running(&self, chance: &mut Rng) -> Option<(Arc<StartMatch>, AuthToken)> {
+        let (referee, order) = chance.pick(&self.orders)?.clone();
+        let mut reports = self.reports.iter().rev();
+        let (_, token, _) = reports.find(|(from, ..)| *from == referee)?;
+        Some((order, token.clone()?))
+    }
+
+    /// A technical loss that is reported with the token of the referee, without that of its order.
+    fn loss(&self, chance: &mut Rng) -> Option<Parcel> {
+        let (order, token) = self.running(chance)?;
+        let players = order
+            .players
+            .each_ref()
+            .map(|seated| seated.player_id.clone());
+        let result = MatchResult {
+            winner: Some(players[0].clone()),
+            status: MatchStatus::TechnicalLoss,
+            points: [order.score.win, order.score.technical_loss],
+            failed: [(players[1].clone(), Code::Timeout)].into_iter().collect(),
+            choices: ByPlayer::new(),
+            details: serde_json::Map::new(),
+            reason: "no answer".to_owned(),
+            draw: Some(OpenedDraw {
+                commitment: order.commitment,
+                seed: None,
+                mode: order.draw_mode,
+                attempt: order.attempt,
+                nonces: <[String; 2]>::default(),
+            }),
+            evidence: Evidence::default(),
+            players,
+        };
+        Some(hostile(
+            0,
+            Some(token),
+            Message::from(MatchResultReport {
+                league_id: order.league_id.clone(),
+                round_id: order.round_id,
+                match_id: order.match_id.clone(),
+                attempt: order.attempt,
+                order_token: guessed(chance),
+                game_type: order.game_type.clone(),
+                result: Arc::new(result),
+            }),
+        ))
+    }
+
+    /// Moves that nobody made, handed over to learn the seed.
+    fn draw_request(&self, environment: &mut Environment) -> Option<Parcel> {
+        let (chance, scenario) = (&mut environment.chance, &environment.scenario);
+        let (order, token) = self.running(chance)?;
+        let table = (scenario.listing.open)(&scenario.rules.game_settings).ok()?;
+        let choice = table.options(Seat::A).first()?.clone();
+        let moves = order.players.each_ref().map(|seated| SignedMove {
+            player_id: seated.player_id.clone(),
+            choice: choice.clone(),
+            nonce: None,
+            proof: None,
+        });
+        Some(hostile(
+            0,
+            Some(token),
+            Message::from(DrawRequest {
+                league_id: order.league_id.clone(),
+                round_id: order.round_id,
+                match_id: order.match_id.clone(),
+                attempt: order.attempt,
+                order_token: guessed(chance),
+                moves: moves.into(),
+            }),
+        ))
+    }
+
+    /// An invitation to a match of another referee.
+    fn invitation(&self, chance: &mut Rng) -> Option<Parcel> {
+        let (_, order) = chance.pick(&self.orders)?;
+        let to = node_at(&order.players[0].endpoint)?;
+        Some(hostile(
+            to,
+            guessed(chance),
+            Message::GameInvitation(Box::new(GameInvitation {
+                league_id: order.league_id.clone(),
+                round_id: order.round_id,
+                match_id: order.match_id.clone(),
+                game_type: order.game_type.clone(),
+                role: Role::A,
+                opponent_id: order.players[1].player_id.clone(),
+                commitment: Some(order.commitment),
+                move_seconds: 30,
+            })),
+        ))
+    }
+
     /// A stranger returns as a player from another address, with a token that referees see.
     fn takeover(&self, environment: &mut Environment) -> Option<Parcel> {
         let (who, id, token) = environment.chance.pick(&self.players)?.clone();
@@ -144,7 +253,11 @@ impl Attacker {
                 league_id: scenario.rules.league_id.clone(),
                 round_id: 2,
                 matches: Arc::new([]),
-                own: Some((match_id, token.clone())),
+                own: Some(OwnMatch {
+                    match_id,
+                    token: token.clone(),
+                    attempt: 1,
+                }),
             }),
             _ => Message::from(false_order(scenario, match_id, chance)),
         };
@@ -189,6 +302,23 @@ impl Attacker {
     }
 }
 
+fn hostile(to: NodeId, token: Option<AuthToken>, message: Message) -> Parcel {
+    Parcel {
+        from: VILLAIN,
+        to,
+        sender: None,
+        token,
+        message,
+        back: None,
+    }
+}
+
+/// No token, or one that is made up.
+fn guessed(chance: &mut Rng) -> Option<AuthToken> {
+    let made_up = chance.below(2) == 0;
+    made_up.then(|| AuthToken::mint("order", &chance.bytes()))
+}
+
 /// Keeps an entry, in place of another if there are many already.
 fn hoard<T>(attacker: &mut Vec<T>, chance: &mut Rng, entry: T) {
     if attacker.len() < MAX_LOOT {
@@ -199,10 +329,9 @@ fn hoard<T>(attacker: &mut Vec<T>, chance: &mut Rng, entry: T) {
     }
 }
 
-/// An order with a seed that the villain knows.
+/// An order that the villain makes up.
 fn false_order(scenario: &Scenario, match_id: MatchId, chance: &mut Rng) -> StartMatch {
     let first = NodeId::try_from(scenario.capacities.len()).unwrap_or(0) + 1;
-    let seed = Seed(chance.bytes());
     let player = |number: u32| StartMatchPlayer {
         player_id: PlayerId::numbered(number),
         endpoint: endpoint(first + number - 1),
@@ -223,7 +352,10 @@ fn false_order(scenario: &Scenario, match_id: MatchId, chance: &mut Rng) -> Star
         step_token: None,
         strict: false,
         score: scenario.rules.score,
-        seed,
+        commitment: Commitment(chance.bytes()),
+        draw_mode: scenario.rules.draws,
+        order_token: AuthToken::mint("order", &chance.bytes()),
+        handed_over: None,
         players: [player(1), player(2)],
     }
 }
@@ -243,6 +375,7 @@ fn villain() -> AgentMeta {
         contact_endpoint: endpoint(VILLAIN).to_string(),
         max_concurrent_matches: None,
         speech: Some(CallStyle::Simple),
+        proofs: false,
     }
 }
 
@@ -256,6 +389,8 @@ fn registration(meta: AgentMeta, wanted: String, token: AuthToken) -> Parcel {
             meta,
             wanted_id: Some(wanted),
             token: None,
+            join_code: None,
+            referee_key: None,
         })),
         back: None,
     }
@@ -277,7 +412,7 @@ fn forged(chance: &mut Rng, report: MatchResultReport) -> MatchResultReport {
         1 => with(&|result| result.players.reverse()),
         2 => with(&|result| {
             if let Some(opened) = &mut result.draw {
-                opened.seed.0[0] ^= 1;
+                opened.commitment.0[0] ^= 1;
             }
         }),
         3 => with(&|result| {

@@ -14,15 +14,16 @@
 //! | I3 the table follows from the results | points with every result; the whole table, recounted naively, at the end of every round, at every restart and at the end |
 //! | I4 each pair meets once, each player plays once a round | with every round; all pairs at the end |
 //! | I5 a round closes only when it is full, the league ends once | with every such event |
-//! | I6 only the assigned referee's report of the present attempt counts | with every result and every order |
-//! | I7 nothing hidden is seen before its time | the shape of every letter and answer; the text of one journal event in 64, of the manager's first events at the end, of all journals at the end of one league in 16 |
-//! | I8 the draw follows from seed and nonces, and keeps its promise | with every decided match and every ruling; one in 16 when nothing fails |
+//! | I6 only the assigned referee's report of the present attempt counts; players are told of it before it is ordered | with every hand-over, every result and every order |
+//! | I7 nothing hidden is seen before its time; no seed leaves before the moves that it is for are safe | the shape of every letter and answer; the text of one journal event in 64, of the manager's first events at the end, of all journals at the end of one league in 16 |
+//! | I8 the draw follows from the seed of its attempt and the nonces, and keeps its promise; what is handed over is played once, as the players made it | with every hand-over, every decided match and every ruling; one in 16 when nothing fails |
 //! | I9 states move along the diagrams | with every event of a match; of agents with every event about one |
 //! | I10, I15 the journal is complete: replayed, and replayed again, it gives the same machine | at every restart; the live machine against its journal at the end of a league with crashes; read back from its text at one restart and in one league in 16 |
 //! | I12 attempts are bounded, and none is lost before its deadline | with every event of a match |
 //! | I13 ids are never given twice, tokens are nowhere in a journal | with every registration; the text as for I7 |
 //! | I14 every league ends once faults stop | by a bound on time and steps; no wake-up is for nothing |
 //! | I16 an agent with a manager token obeys only the manager | with every match taken or announced, and every end of the league |
+//! | I17 a lie costs no honest agent anything: only admitted referees serve, no honest player loses without playing, no honest referee is set aside | with every event of a league with a liar |
 //! | capacity: no referee gets, or plays, more matches than it declared | with every event |
 //!
 //! I11, one writer per league, needs processes and is left to others.
@@ -39,6 +40,7 @@ mod clock;
 mod environment;
 mod fault;
 mod hostile;
+mod lies;
 mod oracle;
 mod outbox;
 mod report;

@@ -2,28 +2,33 @@
 //!
 //! Its knowledge of an agent is rebuilt from the journal when that agent crashes; promises to
 //! others are never forgotten. `league.rs` watches the manager, `referee.rs` the referees,
-//! `draw.rs` the draws, and `secrets.rs` looks for leaks.
+//! `draw.rs` the draws, `hand_over.rs` the hand-over of moves and `lies.rs` the leagues with a liar;
+//! `secrets.rs` looks for leaks.
 
 mod draw;
+mod hand_over;
 mod league;
+mod lies;
 mod referee;
 mod secrets;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use league_core::draw::LeagueSecret;
+use league_core::draw::LeagueSecrets;
 use league_core::league::LeagueRules;
 use league_core::player::Event as PlayerEvent;
 use league_games::{Listing, Seat};
 use league_protocol::id::{MatchId, PlayerId};
 use league_protocol::message::{MatchResult, Message, MoveResponse};
 use league_protocol::sender::Agent;
+use league_protocol::token::AuthToken;
 use serde_json::Value;
 
 use crate::agents::Promise;
+use crate::lies::Liar;
 use crate::report::Invariant;
-use crate::scenario::Scenario;
+use crate::scenario::{Person, Scenario};
 use crate::{CheckResult, NodeId, breach};
 use league::LeagueWatch;
 use referee::RefereeWatch;
@@ -56,13 +61,17 @@ pub(crate) struct Oracle {
 /// The facts known before the league begins.
 struct GroundTruth {
     rules: LeagueRules,
-    secret: LeagueSecret,
+    secrets: LeagueSecrets,
     listing: &'static Listing,
     players: u32,
     capacities: Vec<u32>,
+    /// Which players sign.
+    signing: Vec<bool>,
     attempts: u32,
     /// What both seats see before the first move of a game whose moves are hidden.
     opening: [Value; 2],
+    /// Who lies in this league.
+    liar: Option<Liar>,
     /// Whether faults occur; without them, expensive checks run more rarely.
     faults: bool,
 }
@@ -72,6 +81,10 @@ struct GroundTruth {
 struct MatchNote {
     /// The latest ordered attempt.
     ordered: u32,
+    /// The latest attempt that was announced to each player.
+    announced: BTreeMap<NodeId, u32>,
+    /// The latest attempt whose order waited long enough for announcements.
+    released: u32,
     acked: Option<Arc<MatchResult>>,
     /// How it ended for each referee that brought it to an end: who, attempt, result.
     decided: Vec<(NodeId, u32, Arc<MatchResult>)>,
@@ -86,12 +99,14 @@ impl Oracle {
         let view = |seat| table.as_ref().map_or(Value::Null, |table| table.view(seat));
         let facts = GroundTruth {
             rules: scenario.rules.clone(),
-            secret: scenario.secret,
+            secrets: scenario.secrets,
             listing: scenario.listing,
             players,
             capacities: scenario.capacities.clone(),
+            signing: scenario.players.iter().map(Person::proves).collect(),
             attempts: scenario.attempts(),
             opening: [view(Seat::A), view(Seat::B)],
+            liar: scenario.liar,
             faults,
         };
         let referees = scenario.capacities.len();
@@ -146,7 +161,7 @@ impl Oracle {
         let recorded = self.league.result(match_id);
         // A report may list the second seat first (ruling 34).
         let same = |recorded: &&Arc<MatchResult>| {
-            is_same(recorded, result) || reversed(result) == ***recorded
+            is_same(recorded, result) || is_same(recorded, &Arc::new(reversed(result)))
         };
         let Some(recorded) = recorded.filter(same).cloned() else {
             let what = format!("`{match_id}` was acknowledged with a result that is not recorded");
@@ -161,11 +176,23 @@ impl Oracle {
     }
 
     /// A letter has left.
-    pub(crate) fn sent(&mut self, message: &Message) {
-        if let Message::StartMatch(order) = message
-            && let Some(note) = self.note(&order.match_id)
-        {
-            note.ordered = note.ordered.max(order.attempt);
+    pub(crate) fn sent(&mut self, to: NodeId, message: &Message) {
+        match message {
+            Message::StartMatch(order) => {
+                if let Some(note) = self.note(&order.match_id) {
+                    note.ordered = note.ordered.max(order.attempt);
+                }
+            }
+            Message::RoundAnnouncement(round) => {
+                let own = round.own.as_ref();
+                if let Some((own, note)) =
+                    own.and_then(|own| Some((own, self.note(&own.match_id)?)))
+                {
+                    let known = note.announced.entry(to).or_default();
+                    *known = own.attempt.max(*known);
+                }
+            }
+            _ => {}
         }
     }
 
@@ -226,6 +253,14 @@ impl Oracle {
         (who as usize).saturating_sub(1 + self.facts.capacities.len())
     }
 
+    /// The token of the order that is out for a match.
+    pub(crate) fn order_token(&self, match_id: &MatchId) -> Option<AuthToken> {
+        let (referee, attempt) = self.league.hand(match_id)?;
+        let secret = self.facts.secrets.tokens.keyed();
+        let league = &self.facts.rules.league_id;
+        Some(secret.order_token(league, match_id, referee.as_ref()?, *attempt))
+    }
+
     /// The agent that holds an id.
     fn holder(&self, player: &PlayerId) -> Option<NodeId> {
         self.league.player(player)
@@ -260,9 +295,19 @@ fn number(match_id: &MatchId, a_round: u32) -> Option<usize> {
     Some((round as usize - 1) * a_round as usize + place as usize - 1)
 }
 
-/// Whether two results say the same; most often they are one.
+/// Whether two results say the same, but for what the manager opens; most often they are one.
 fn is_same(one: &Arc<MatchResult>, other: &Arc<MatchResult>) -> bool {
-    Arc::ptr_eq(one, other) || one == other
+    Arc::ptr_eq(one, other) || closed(one) == closed(other)
+}
+
+/// A result without what the manager opens.
+fn closed(result: &MatchResult) -> MatchResult {
+    let mut closed = result.clone();
+    closed.evidence.players.clear();
+    if let Some(draw) = &mut closed.draw {
+        draw.seed = None;
+    }
+    closed
 }
 
 /// A result with its seats named the other way round.

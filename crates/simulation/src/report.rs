@@ -35,6 +35,8 @@ pub enum Invariant {
     EveryLeagueEnds,
     /// I16.
     OnlyTheManagerCommands,
+    /// I17.
+    LiesChangeNothing,
     /// No referee has more than it can run.
     CapacityHolds,
 }
@@ -57,6 +59,7 @@ impl Invariant {
             Self::IdsAndTokens => "I13",
             Self::EveryLeagueEnds => "I14",
             Self::OnlyTheManagerCommands => "I16",
+            Self::LiesChangeNothing => "I17",
             Self::CapacityHolds => "capacity",
         }
     }
@@ -95,7 +98,7 @@ impl fmt::Display for Violation {
         let rest = if self.faults { "" } else { " --no-faults" };
         write!(
             f,
-            "again: cargo xtask sim --seed {seed} --league {league}{rest}"
+            "again: cargo xtask campaign sim --seed {seed} --league {league}{rest}"
         )
     }
 }

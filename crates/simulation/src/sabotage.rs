@@ -5,17 +5,21 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use league_core::draw;
 use league_core::league::{self, League};
 use league_core::letter::{Credential, Letter};
 use league_core::referee::{self, Referee};
 use league_protocol::fault::Code;
-use league_protocol::id::PlayerId;
-use league_protocol::message::{MatchResult, Message, RegisterResponse};
+use league_protocol::id::{MatchId, PlayerId};
+use league_protocol::message::{HandedOver, MatchResult, Message, RegisterResponse, SignedMove};
+use league_protocol::secret::Seed;
+use league_protocol::sender::Agent;
 use league_protocol::time::Timestamp;
+use league_protocol::token::AuthToken;
 use serde_json::json;
 
 use crate::agents::MachineKind;
-use crate::scenario::endpoint;
+use crate::scenario::{REFEREE_KEY, Scenario, endpoint};
 
 macro_rules! sabotages {
     ($($(#[$doc:meta])* $name:ident,)*) => {
@@ -51,14 +55,18 @@ sabotages! {
     ChoiceLeaked,
     /// An illegal choice stands in the journal before the match is over.
     ChoiceInJournal,
-    /// The seed of a match stands in the journal before the match is over.
-    SeedInJournal,
+    /// The seed of a draw goes to the referee with its order.
+    SeedInOrder,
+    /// The manager gives the seed of a draw before the moves are safe in its journal.
+    SeedGivenEarly,
     /// A token stands in the journal.
     TokenInJournal,
     /// A referee shows its own token to a player.
     OwnTokenShown,
-    /// A referee that has fallen draws from a seed of its own.
-    RerollAfterCrash,
+    /// A referee draws from a seed of its own.
+    OwnSeedUsed,
+    /// The players of a match are not told of a later attempt.
+    AttemptNotAnnounced,
     /// A report is accepted from any sender.
     ForeignReportBelieved,
     /// A report of a match that was taken away is believed.
@@ -87,6 +95,20 @@ sabotages! {
     EndToldBeforeAck,
     /// The last result is forgotten when the manager comes back.
     ResultDroppedAtReplay,
+    /// Any referee is admitted.
+    AnyRefereeAdmitted,
+    /// The token of an order is not looked at.
+    OrderTokenIgnored,
+    /// The proofs of players are not looked at.
+    ProofsIgnored,
+    /// A player that is said to have failed is asked, and its answer is not heard.
+    LossNotAsked,
+    /// A match is played again after the moves that decide it were handed over.
+    AttemptAfterHandOver,
+    /// Moves that were handed over are replaced by others.
+    HandOverReplaced,
+    /// It is not noted that a player denied a call.
+    DenialNotNoted,
 }
 
 type LeagueReply = Result<league::Reply, league::Refusal>;
@@ -101,12 +123,18 @@ impl Sabotage {
     }
 
     /// Changes a message that comes in.
-    pub(crate) fn tamper_call(self, kind: MachineKind, life: u32, message: &mut Message) {
+    pub(crate) fn tamper_call(self, kind: MachineKind, message: &mut Message) {
         match (self, kind, message) {
-            (Self::RerollAfterCrash, MachineKind::Referee, Message::StartMatch(order))
-                if life > 1 =>
-            {
-                Arc::make_mut(order).seed.0[0] ^= 0x5a;
+            (
+                Self::AnyRefereeAdmitted,
+                MachineKind::Manager,
+                Message::RefereeRegisterRequest(request),
+            ) => request.referee_key = Some(AuthToken::new(REFEREE_KEY)),
+            (Self::LossNotAsked, MachineKind::Manager, Message::CallQueryResponse(response)) => {
+                response.called = true;
+            }
+            (Self::OwnSeedUsed, MachineKind::Referee, Message::DrawResponse(response)) => {
+                response.seed.0[0] ^= 0x5a;
             }
             (
                 Self::CapacityExceeded,
@@ -115,6 +143,34 @@ impl Sabotage {
             ) => {
                 let more = request.meta.max_concurrent_matches.unwrap_or(1) + 3;
                 request.meta.max_concurrent_matches = Some(more);
+            }
+            _ => {}
+        }
+    }
+
+    /// Makes up what the manager should look at and does not.
+    pub(crate) fn overlook(
+        self,
+        scenario: &Scenario,
+        order_token: Option<AuthToken>,
+        message: &mut Message,
+    ) {
+        match (self, message) {
+            (Self::OrderTokenIgnored, Message::MatchResultReport(report)) => {
+                Arc::make_mut(report).order_token = order_token;
+            }
+            (Self::OrderTokenIgnored, Message::DrawRequest(request)) => {
+                Arc::make_mut(request).order_token = order_token;
+            }
+            (Self::ProofsIgnored, Message::DrawRequest(request)) => {
+                let request = Arc::make_mut(request);
+                let place = (&request.match_id, request.attempt);
+                sign_again(scenario, place, &mut request.moves);
+            }
+            (Self::ProofsIgnored, Message::MatchResultReport(report)) => {
+                let report = Arc::make_mut(report);
+                let moves = &mut Arc::make_mut(&mut report.result).evidence.moves;
+                sign_again(scenario, (&report.match_id, report.attempt), moves);
             }
             _ => {}
         }
@@ -134,6 +190,21 @@ impl Sabotage {
             }
             (Self::OwnTokenShown, MachineKind::Referee, Message::MoveCall(_)) => {
                 letter.credential = Credential::Own;
+            }
+            (Self::SeedInOrder, MachineKind::Manager, Message::StartMatch(order)) => {
+                let order = Arc::make_mut(order);
+                order.handed_over.get_or_insert_with(|| HandedOver {
+                    attempt: order.attempt,
+                    moves: Vec::new(),
+                    seeds: vec![Seed(order.commitment.0)],
+                });
+            }
+            (
+                Self::AttemptNotAnnounced,
+                MachineKind::Manager,
+                Message::RoundAnnouncement(round),
+            ) if round.own.as_ref().is_some_and(|own| own.attempt > 1) => {
+                Arc::make_mut(round).own = None;
             }
             (Self::OrderGoesAstray, MachineKind::Manager, Message::StartMatch(order))
                 if order.match_id.as_str() == "R2M1" =>
@@ -164,9 +235,6 @@ impl Sabotage {
         ) = (self, command)
         {
             events.clear();
-        }
-        if self == Self::SeedInJournal {
-            write_seed(events);
         }
         if self == Self::EndToldBeforeAck {
             tell_end(at, events);
@@ -209,14 +277,29 @@ impl Sabotage {
     ) {
         match self {
             Self::ReportsNotDeduplicated if events.is_empty() => {
-                if matches!(reply, Ok(league::Reply::Acknowledged)) {
+                let acked = |reply: &league::Reply| {
+                    matches!(
+                        reply,
+                        league::Reply::Acknowledged | league::Reply::Opened(_)
+                    )
+                };
+                if reply.as_ref().is_ok_and(acked) {
                     events.extend(believed(league, at, command));
                 }
             }
-            Self::ForeignReportBelieved if events.is_empty() && reply.is_err() => {
-                believe(league, at, command, events, reply);
+            Self::ForeignReportBelieved if events.is_empty() => {
+                let foreign = matches!(
+                    reply,
+                    Err(league::Refusal::NotYours(_)
+                        | league::Refusal::NotAReferee
+                        | league::Refusal::TokenMissing
+                        | league::Refusal::TokenInvalid)
+                );
+                if foreign {
+                    believe(league, at, command, events, reply);
+                }
             }
-            Self::OldAttemptBelieved => {
+            Self::OldAttemptBelieved if events.is_empty() => {
                 let old = matches!(
                     reply,
                     Err(league::Refusal::TakenAway(_) | league::Refusal::OldAttempt { .. })
@@ -233,6 +316,10 @@ impl Sabotage {
                 }
             }
             Self::TokenInJournal => write_token(events, reply),
+            Self::HandOverReplaced => replace_moves(league, at, command, events, reply),
+            Self::DenialNotNoted => {
+                events.retain(|event| !matches!(event, league::Event::LossDoubted { .. }));
+            }
             _ => self.tamper_facts(league, events),
         }
     }
@@ -245,6 +332,9 @@ impl Sabotage {
                 }
                 (Self::WinnerSwapped, league::Event::ResultRecorded { result, .. }) => {
                     swap_winner(Arc::make_mut(result));
+                }
+                (Self::AttemptAfterHandOver, league::Event::MovesReceived { last, .. }) => {
+                    *last = false;
                 }
                 (Self::RoundPlayedTwice, league::Event::RoundOpened { round, .. })
                     if *round > 1 =>
@@ -298,8 +388,57 @@ fn believed(league: &League, at: Timestamp, command: &league::Command) -> Option
         attempt: fixture.attempt(),
         result: Arc::clone(&report.result),
         next: None,
+        restored: false,
         at,
     })
+}
+
+/// Puts right proofs beside the moves of players that sign.
+fn sign_again(scenario: &Scenario, (match_id, attempt): (&MatchId, u32), moves: &mut [SignedMove]) {
+    let hidden = scenario.listing.rules.hidden_moves;
+    let league = &scenario.rules.league_id;
+    for place in 0..moves.len() {
+        let (before, rest) = moves.split_at_mut(place);
+        let Some(made) = rest.first_mut() else { break };
+        // Where nobody lies, a move without a proof is that of a player that does not sign.
+        if made.proof.is_none() && scenario.liar.is_none() {
+            continue;
+        }
+        let own = |other: &&SignedMove| other.player_id == made.player_id;
+        let turn = 1 + before.iter().filter(own).count();
+        let seen = if hidden { &[] } else { &before[..] };
+        let seen = seen.iter().map(|made| (&made.player_id, &made.choice));
+        let agent = Agent::Player(made.player_id.clone());
+        let token = scenario.secrets.tokens.return_token(league, &agent);
+        let key = draw::proof_key(&token, league, match_id, attempt);
+        let turn = u32::try_from(turn).unwrap_or(u32::MAX);
+        let right = draw::proof(&key, turn, seen, &made.choice, made.nonce.as_deref());
+        made.proof = Some(right);
+    }
+}
+
+fn replace_moves(
+    league: &League,
+    at: Timestamp,
+    command: &league::Command,
+    events: &mut Vec<league::Event>,
+    reply: &LeagueReply,
+) {
+    let league::Command::RequestDraw { request, .. } = command else {
+        return;
+    };
+    let other = matches!(reply, Err(league::Refusal::OtherMoves(_)));
+    let fixture = league.fixture(&request.match_id).filter(|_| other);
+    if let Some(referee) = fixture.and_then(|fixture| league.referee_of(fixture)) {
+        *events = vec![league::Event::MovesReceived {
+            match_id: request.match_id.clone(),
+            referee: referee.id().clone(),
+            attempt: request.attempt,
+            moves: request.moves.clone(),
+            last: true,
+            at,
+        }];
+    }
 }
 
 fn swap_winner(result: &mut MatchResult) {
@@ -322,19 +461,6 @@ fn write_token(events: &mut [league::Event], reply: &LeagueReply) {
     }
 }
 
-fn write_seed(events: &mut [referee::Event]) {
-    let seed = events.iter().find_map(|event| match event {
-        referee::Event::SecretsGiven { secrets, .. } => Some(secrets.seed.to_hex()),
-        _ => None,
-    });
-    for event in events {
-        if let (referee::Event::MatchOpened { fixture, .. }, Some(seed)) = (event, &seed) {
-            let player = &mut Arc::make_mut(fixture).players[0];
-            player.endpoint = format!("{}#{seed}", player.endpoint).into();
-        }
-    }
-}
-
 fn tell_end(at: Timestamp, events: &mut Vec<referee::Event>) {
     let decided = events.iter().find_map(|event| match event {
         referee::Event::Decided { match_id, .. } => Some(match_id.clone()),
@@ -343,6 +469,7 @@ fn tell_end(at: Timestamp, events: &mut Vec<referee::Event>) {
     events.extend(decided.map(|match_id| referee::Event::ReportSettled {
         match_id,
         report: referee::ReportAnswer::Acknowledged,
+        opened: None,
         at,
     }));
 }

@@ -5,11 +5,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use league_core::breaker::BreakerRule;
-use league_core::draw::LeagueSecret;
+use league_core::draw::{LeagueSecret, LeagueSecrets};
 use league_core::league::{Assignment, LeagueRules};
 use league_core::timeouts::{Backoff, Timeouts};
 use league_games::Listing;
 use league_protocol::id::{GameType, LeagueId};
+use league_protocol::secret::DrawMode;
 use league_protocol::sender::Dialect;
 use league_protocol::time::Timestamp;
 
@@ -17,6 +18,7 @@ use crate::behaviour::Behaviour;
 use crate::chance::Rng;
 use crate::clock::Clock;
 use crate::fault::Rates;
+use crate::lies::{Liar, Lie};
 use crate::sabotage::Sabotage;
 
 /// What a run of the simulation is asked to do.
@@ -34,6 +36,8 @@ pub struct SimulationPlan {
     pub referees: (u32, u32),
     /// The one game that is played; all of them in turn without one.
     pub game: Option<&'static str>,
+    /// Whether each league of two referees or more has a liar; else one in a few.
+    pub liars: bool,
     /// A bug that is planted, to see that it is found.
     pub sabotage: Option<Sabotage>,
     /// Whether a digest is made of everything that happens.
@@ -50,8 +54,18 @@ impl SimulationPlan {
             players: (2, 40),
             referees: (1, 5),
             game: None,
+            liars: false,
             sabotage: None,
             digest: false,
+        }
+    }
+
+    /// So many matches in leagues with a liar each, and no other fault.
+    pub fn with_liars(matches: u64) -> Self {
+        Self {
+            referees: (2, 5),
+            liars: true,
+            ..Self::new(matches)
         }
     }
 
@@ -64,6 +78,12 @@ impl SimulationPlan {
     }
 }
 
+/// One league in so many has a liar.
+const ONE_LIAR_IN: u64 = 6;
+
+/// The key by which the manager admits referees.
+pub(crate) const REFEREE_KEY: &str = "tok-referees-simulated";
+
 /// How addresses end that no referee calls before it has to.
 const BARRED: &str = "/barred";
 
@@ -72,11 +92,13 @@ pub(crate) struct Scenario {
     pub(crate) chance: Rng,
     pub(crate) listing: &'static Listing,
     pub(crate) rules: LeagueRules,
-    pub(crate) secret: LeagueSecret,
+    pub(crate) secrets: LeagueSecrets,
     /// How many matches each referee runs at once.
     pub(crate) capacities: Vec<u32>,
     pub(crate) players: Vec<Person>,
     pub(crate) rates: Rates,
+    /// Who lies; then nothing else goes wrong.
+    pub(crate) liar: Option<Liar>,
     /// From here on nothing fails any more.
     pub(crate) calm_from: Timestamp,
     /// The shortest and the longest way of a message, in milliseconds.
@@ -92,6 +114,8 @@ pub(crate) struct Person {
     pub(crate) behaviour: Behaviour,
     /// Whether it puts its token into its answers.
     pub(crate) shows_token: bool,
+    /// Whether it signs its joins and moves.
+    pub(crate) signs: bool,
     /// Whether it answers where no referee calls before it has to.
     pub(crate) is_barred: bool,
 }
@@ -111,19 +135,32 @@ impl Scenario {
         let most = players.div_ceil(2).div_ceil(referees).max(1);
         let capacities = (0..referees).map(|_| small(&mut chance, (1, most + 2)));
         let capacities = capacities.collect();
-        let rules = draw_rules(&mut chance, listing, (players, referees), plan);
-        let secret = LeagueSecret(chance.bytes());
+        let mut rules = draw_rules(&mut chance, listing, (players, referees), plan);
+        let secrets = LeagueSecrets {
+            draws: LeagueSecret(chance.bytes()),
+            tokens: LeagueSecret(chance.bytes()),
+        };
         let matches = u64::from(players) * u64::from(players - 1) / 2;
         let mut faulty = Rng::new(chance_of_faults);
+        let liar = Liar::draw(&mut faulty, referees)
+            .filter(|_| faulty.below(ONE_LIAR_IN) == 0 || plan.liars)
+            .filter(|_| plan.faults && referees > 1);
+        if let (Some(liar), Some((_, needed))) = (&liar, &mut rules.start_when) {
+            *needed -= u32::from(liar.lie == Lie::Stranger);
+        }
         let (rates, calm_from) = if plan.faults {
             let until = faulty.between(60, 60 + 120 * u64::from(players));
             let until = Clock::<()>::beginning() + Duration::from_secs(until);
-            (Rates::draw(&mut faulty, matches), until)
+            let rates = Rates::draw(&mut faulty, matches);
+            (liar.map_or(rates, |liar| rates.beside(liar.lie)), until)
         } else {
             (Rates::default(), Clock::<()>::beginning())
         };
-        let well_behaved = !plan.faults || faulty.below(3) == 0;
-        let person = |_| Person::draw(&mut faulty, plan, well_behaved);
+        let well_behaved = !plan.faults || liar.is_some() || faulty.below(3) == 0;
+        let person = |_| {
+            let person = Person::draw(&mut faulty, plan, well_behaved);
+            liar.map_or(person, |_| person.that_proves())
+        };
         let players = (0..players).map(person).collect();
         let way = if plan.faults {
             (1, faulty.between(1, 200))
@@ -135,14 +172,21 @@ impl Scenario {
             chance,
             listing,
             rules,
-            secret,
+            secrets,
             capacities,
             players,
             rates,
+            liar,
             calm_from,
             way,
             sync,
         }
+    }
+
+    /// Whether an agent is a referee that is not admitted.
+    pub(crate) fn is_stranger(&self, who: crate::NodeId) -> bool {
+        let liar = self.liar.filter(|liar| liar.lie == Lie::Stranger);
+        liar.is_some_and(|liar| liar.who == who)
     }
 
     /// How many tries a question to a player gets.
@@ -152,6 +196,26 @@ impl Scenario {
 }
 
 impl Person {
+    /// Whether what it says can be proved.
+    pub(crate) fn proves(&self) -> bool {
+        self.signs && self.dialect != Dialect::V1
+    }
+
+    /// The same, in the dialect of players that sign, and where all referees call it.
+    fn that_proves(self) -> Self {
+        let dialect = match self.dialect {
+            Dialect::V1 => Dialect::V2,
+            other => other,
+        };
+        Self {
+            dialect,
+            shows_token: true,
+            signs: true,
+            is_barred: false,
+            ..self
+        }
+    }
+
     fn draw(chance: &mut Rng, plan: &SimulationPlan, well_behaved: bool) -> Self {
         let dialect = match chance.below(10) {
             0 if plan.faults => Dialect::V1,
@@ -166,6 +230,7 @@ impl Person {
                 Behaviour::draw(chance)
             },
             shows_token: dialect != Dialect::V1,
+            signs: chance.below(8) != 0,
             is_barred: plan.faults && chance.below(40) == 0,
         }
     }
@@ -188,13 +253,16 @@ fn draw_rules(
         start_when: Some((players, referees)),
         assignment: chance.pick(&assignments).copied().unwrap_or_default(),
         token_ttl: Duration::from_secs(365 * 24 * 3_600),
+        draws: chance
+            .pick(&[DrawMode::Chance, DrawMode::Reproducible])
+            .copied(),
         ..plain
     };
     if !plan.faults {
         return fair;
     }
     let seconds = Duration::from_secs;
-    LeagueRules {
+    let mut rules = LeagueRules {
         strict: chance.below(4) == 0,
         max_fail: u32::try_from(chance.between(2, 6)).unwrap_or(5),
         broadcast_limit: if chance.below(4) == 0 { 5 } else { 200 },
@@ -212,7 +280,9 @@ fn draw_rules(
             ..fair.timeouts
         },
         ..fair
-    }
+    };
+    rules.match_limit = rules.longest_match();
+    rules
 }
 
 #[expect(

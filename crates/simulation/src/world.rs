@@ -9,6 +9,7 @@ use league_core::player::{MemoryRule, Player, PlayerRules};
 use league_core::referee::{Referee, RefereeRules};
 use league_protocol::sender::{Agent, CallStyle, Dialect};
 use league_protocol::time::Timestamp;
+use league_protocol::token::AuthToken;
 
 use crate::actor::SimulatedActor;
 use crate::agents::SimulatedMachine;
@@ -20,7 +21,7 @@ use crate::environment::{
 use crate::hostile::Attacker;
 use crate::oracle::Oracle;
 use crate::report::{Digest, Invariant, SimulationReport};
-use crate::scenario::{Person, Scenario, SimulationPlan, barred_endpoint, endpoint};
+use crate::scenario::{Person, REFEREE_KEY, Scenario, SimulationPlan, barred_endpoint, endpoint};
 use crate::slab::Slab;
 use crate::{Breach, CheckResult, NodeId, breach};
 
@@ -82,6 +83,7 @@ impl World {
             dialect: Dialect::V2,
             behaviour: Behaviour::HONEST,
             shows_token: true,
+            signs: false,
             is_barred: false,
         };
         let facts = UsualFacts::of(&scenario);
@@ -188,11 +190,11 @@ impl World {
             },
             Errand::Echo(answered) => self.bring_back(*answered),
             Errand::Silence(silence) => {
-                let SilenceNotice { back, code } = *silence;
+                let SilenceNotice { back, failure } = *silence;
                 with_actor!(self, back.to, |actor, environment| actor.miss(
                     environment,
                     back,
-                    code
+                    failure
                 ))
             }
             Errand::Again(again) => with_actor!(self, again.from, |actor, environment| {
@@ -248,7 +250,7 @@ impl World {
     }
 
     fn deliver(&mut self, parcel: Parcel) -> CheckResult {
-        if self.is_unsafe() && parcel.to == 0 {
+        if self.is_unsafe() && (parcel.to == 0 || parcel.from == 0) {
             self.attacker.pick_up(&mut self.environment.chance, &parcel);
         }
         let place = (parcel.from as usize).checked_sub(1 + self.referees.len());
@@ -265,7 +267,7 @@ impl World {
         let text_too = self.environment.chance.below(16) == 0;
         with_actor!(self, who, |actor, environment| {
             actor.rise(environment)?;
-            if actor.life > 0 && actor.up {
+            if actor.up {
                 actor.check_replay(text_too)?;
             }
             CheckResult::Ok(())
@@ -411,7 +413,7 @@ fn search<M: SimulatedMachine>(
     reason = "the rules are drawn from values that make a league"
 )]
 pub(crate) fn league(scenario: &Scenario) -> League {
-    League::new(scenario.rules.clone(), scenario.secret).unwrap()
+    League::new(scenario.rules.clone(), scenario.secrets).unwrap()
 }
 
 pub(crate) fn referee_rules(
@@ -424,6 +426,7 @@ pub(crate) fn referee_rules(
         display_name: format!("Referee {who}"),
         version: "1.0.0".into(),
         wanted_id: None,
+        key: (!scenario.is_stranger(who)).then(|| AuthToken::new(REFEREE_KEY)),
         endpoint: endpoint(who).to_string(),
         games: vec![scenario.rules.game_type.clone()],
         max_concurrent: capacity,
@@ -451,6 +454,7 @@ pub(crate) fn player_rules(
         timeouts: scenario.rules.timeouts,
         manager: Arc::clone(manager),
         wanted_id: None,
+        join_code: None,
         strict: scenario.rules.strict,
         memory: MemoryRule::default(),
     }

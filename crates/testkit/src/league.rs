@@ -5,28 +5,28 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use league_core::draw::LeagueSecret;
+use league_core::draw::{LeagueSecret, LeagueSecrets};
 use league_core::league::{
     Applicant, Command, CorrelationId, Event, FixtureStage, Inconsistency, League, LeagueFixture,
-    LeagueRules, Refusal, Reply,
+    LeagueRules, Refusal, Reply, Vouch,
 };
 use league_core::letter::{CallFailure, Letter, PeerAnswer};
 use league_core::machine::{Machine, Persistence};
 use league_protocol::fault::Code;
-use league_protocol::id::{GameType, LeagueId, PlayerId, RefereeId};
+use league_protocol::id::{GameType, LeagueId, MatchId, PlayerId, RefereeId};
 use league_protocol::message::{
-    AgentMeta, MatchResultReport, Message, RegisterRequest, RegisterResponse, StartMatch,
-    StartMatchAck,
+    AgentMeta, DrawRequest, Enrolment, MatchResultReport, MatchStatus, Message, RegisterRequest,
+    RegisterResponse, SignedMove, StartMatch, StartMatchAck,
 };
 use league_protocol::sender::{Agent, CallStyle, Dialect};
 use league_protocol::time::Timestamp;
 use league_protocol::token::AuthToken;
 
-use crate::report::honest;
+use crate::report::{ended, forfeited, honest};
 
 pub const SECRET: LeagueSecret = LeagueSecret([7; 32]);
 /// More steps at one moment than any test needs: a league that never rests is broken.
-const MOST_STEPS: usize = 10_000;
+const MAX_STEPS: usize = 10_000;
 
 pub struct LeagueWorld {
     pub league: League,
@@ -36,17 +36,24 @@ pub struct LeagueWorld {
     /// Letters not taken yet.
     pub letters: Vec<Letter<CorrelationId>>,
     pub tokens: BTreeMap<Agent, AuthToken>,
+    /// Whether the manager's letters to players are answered at once: announcements are taken, and
+    /// players that are asked whether they were called stay silent.
+    pub players_answer: bool,
+    /// Attempts whose moves were handed over.
+    handed: BTreeSet<(MatchId, u32)>,
     chance: u8,
 }
 
 impl LeagueWorld {
     pub fn new(rules: LeagueRules) -> Self {
         Self {
-            league: League::new(rules, SECRET).unwrap(),
+            league: League::new(rules, LeagueSecrets::one(SECRET)).unwrap(),
             now: Timestamp::from_millis(1_000_000),
             events: Vec::new(),
             letters: Vec::new(),
             tokens: BTreeMap::new(),
+            players_answer: true,
+            handed: BTreeSet::new(),
             chance: 0,
         }
     }
@@ -58,16 +65,61 @@ impl LeagueWorld {
     }
 
     pub fn begun_by(rules: LeagueRules, players: u32, referees: u32, capacity: u32) -> Self {
+        Self::begun_with(rules, players, referees, capacity, |_| ())
+    }
+
+    /// The same with players that sign their moves.
+    pub fn begun_signing(players: u32, referees: u32, capacity: u32) -> Self {
+        Self::begun_with(rules(), players, referees, capacity, |player| {
+            player.request.meta.proofs = true;
+        })
+    }
+
+    pub fn begun_with(
+        rules: LeagueRules,
+        players: u32,
+        referees: u32,
+        capacity: u32,
+        change: impl Fn(&mut Applicant),
+    ) -> Self {
         let mut world = Self::new(rules);
         for number in 1..=referees {
             world.admit_referee(&format!("Referee {number}"), capacity);
         }
         for number in 1..=players {
-            world.admit_player(&format!("Player {number}"));
+            let mut candidate = world.candidate(&format!("Player {number}"));
+            change(&mut candidate);
+            world.register_player(candidate);
         }
         world.when(&Command::Start { admin: true }).unwrap();
         world.settle();
         world
+    }
+
+    /// Begins again from the journal alone.
+    pub fn restart(&mut self) {
+        self.league = self.replayed();
+        self.letters = self.league.pending();
+        if self.players_answer {
+            self.answer_players(0);
+        }
+    }
+
+    /// Lets players answer the letters from this one on.
+    pub fn answer_players(&mut self, from: usize) {
+        let letters = self.letters.iter().skip(from);
+        let asked = letters.filter_map(|letter| letter.correlation.clone());
+        for correlation in asked.collect::<Vec<_>>() {
+            match &correlation {
+                CorrelationId::Announcement { .. } => {
+                    self.hear(correlation, Ok(Message::Acknowledged));
+                }
+                CorrelationId::CallQuery { .. } => {
+                    self.hear(correlation, Err(Code::Timeout));
+                }
+                _ => {}
+            }
+        }
     }
 
     /// Decides and applies a command; returns the decision.
@@ -80,11 +132,15 @@ impl LeagueWorld {
         let decision = self.league.decide(self.now, command);
         let again = self.league.decide(self.now, command);
         assert_eq!(again, decision, "a decision is repeatable");
+        let before = self.letters.len();
         for event in &decision.events {
             self.league.apply(event);
             self.league.letters(event, &mut self.letters);
             self.events.push(event.clone());
             self.check_promises();
+        }
+        if self.players_answer {
+            self.answer_players(before);
         }
         (decision.events, decision.answer)
     }
@@ -92,7 +148,7 @@ impl LeagueWorld {
     /// Ticks until nothing is due; returns the events.
     pub fn settle(&mut self) -> Vec<Event> {
         let mut events = Vec::new();
-        for _ in 0..MOST_STEPS {
+        for _ in 0..MAX_STEPS {
             if self.league.wakeup().is_none_or(|due| due > self.now) {
                 return events;
             }
@@ -115,25 +171,42 @@ impl LeagueWorld {
 
     pub fn admit_player(&mut self, name: &str) -> PlayerId {
         let candidate = self.candidate(name);
+        self.register_player(candidate).id
+    }
+
+    pub fn register_player(&mut self, candidate: Applicant) -> Enrolment<PlayerId> {
         let (_, reply) = self.when(&Command::RegisterPlayer(candidate)).unwrap();
         let Reply::Player(RegisterResponse::Accepted(enrolment)) = reply else {
-            panic!("{name} was not let in: {reply:?}");
+            panic!("the player was not let in: {reply:?}");
         };
         let agent = Agent::Player(enrolment.id.clone());
-        self.tokens.insert(agent, enrolment.token);
-        enrolment.id
+        self.tokens.insert(agent, enrolment.token.clone());
+        *enrolment
+    }
+
+    /// Admits a referee by the organiser's word, which is good also after the start.
+    pub fn invite_referee(&mut self, name: &str, capacity: u32) -> RefereeId {
+        let endpoint = candidate(name, 0).request.meta.contact_endpoint;
+        let admin = true;
+        self.when(&Command::InviteReferee { admin, endpoint })
+            .unwrap();
+        self.admit_referee(name, capacity)
     }
 
     pub fn admit_referee(&mut self, name: &str, capacity: u32) -> RefereeId {
         let mut candidate = self.candidate(name);
         candidate.request.meta.max_concurrent_matches = Some(capacity);
+        self.register_referee(candidate).id
+    }
+
+    pub fn register_referee(&mut self, candidate: Applicant) -> Enrolment<RefereeId> {
         let (_, reply) = self.when(&Command::RegisterReferee(candidate)).unwrap();
         let Reply::Referee(RegisterResponse::Accepted(enrolment)) = reply else {
-            panic!("{name} was not let in: {reply:?}");
+            panic!("the referee was not let in: {reply:?}");
         };
         let agent = Agent::Referee(enrolment.id.clone());
-        self.tokens.insert(agent, enrolment.token);
-        enrolment.id
+        self.tokens.insert(agent, enrolment.token.clone());
+        *enrolment
     }
 
     /// Takes the orders out of the letters.
@@ -150,6 +223,46 @@ impl LeagueWorld {
         orders
     }
 
+    /// Takes the order for a match out of the letters.
+    pub fn order(&mut self, match_id: &str) -> (RefereeId, StartMatch) {
+        let place = self.letters.iter().position(|letter| {
+            matches!(&letter.message, Message::StartMatch(order) if order.match_id.as_str() == match_id)
+        });
+        let letter = self.letters.remove(place.unwrap());
+        match (letter.message, &letter.to.agent) {
+            (Message::StartMatch(order), Agent::Referee(referee)) => {
+                (referee.clone(), Arc::unwrap_or_clone(order))
+            }
+            (message, to) => panic!("{message:?} to {to}"),
+        }
+    }
+
+    /// Ends a match that was ordered: this player wins, or `None` for a draw.
+    pub fn finish(&mut self, match_id: &str, winner: Option<u32>) {
+        let winner = winner.map(PlayerId::numbered);
+        self.finish_by(match_id, |order| ended(order, winner.as_ref()));
+    }
+
+    /// Ends a match that was ordered and that these players missed.
+    pub fn forfeit(&mut self, match_id: &str, absent: &[u32]) {
+        self.finish_by(match_id, |order| {
+            let seats = order.players.iter().enumerate();
+            let absent = seats.filter(|(_, player)| {
+                let mut absent = absent.iter().map(|number| PlayerId::numbered(*number));
+                absent.any(|absent| absent == player.player_id)
+            });
+            let failed: Vec<_> = absent.map(|(seat, _)| (seat, Code::Timeout)).collect();
+            forfeited(order, &failed)
+        });
+    }
+
+    fn finish_by(&mut self, match_id: &str, report: impl FnOnce(&StartMatch) -> MatchResultReport) {
+        let (referee, order) = self.order(match_id);
+        self.answer_order(&referee, &order, true);
+        self.report(&referee, report(&order)).unwrap();
+        self.settle();
+    }
+
     /// Takes all letters to an agent.
     pub fn letters_to(&mut self, agent: &Agent) -> Vec<Message> {
         let mut taken = Vec::new();
@@ -162,13 +275,55 @@ impl LeagueWorld {
         taken
     }
 
+    /// Hands over moves and requests the draw.
+    pub fn request_draw(
+        &mut self,
+        referee: &RefereeId,
+        order: &StartMatch,
+        moves: &[SignedMove],
+    ) -> (Vec<Event>, Result<Reply, Refusal>) {
+        let command = self.draw_command(referee, &draw_request(order, moves));
+        self.decide(&command)
+    }
+
+    pub fn draw_command(&self, referee: &RefereeId, request: &DrawRequest) -> Command {
+        let agent = Agent::Referee(referee.clone());
+        Command::RequestDraw {
+            token: self.tokens.get(&agent).map(AuthToken::hash),
+            sender: Some(agent),
+            request: Arc::new(request.clone()),
+        }
+    }
+
+    /// Hands over the moves of a played match, as its referee does before it reports.
+    pub fn hand_over(&mut self, referee: &RefereeId, report: &MatchResultReport) {
+        let attempt = (report.match_id.clone(), report.attempt);
+        let is_drawn = report.game_type.as_str() == "even_odd"
+            && report.result.status != MatchStatus::TechnicalLoss;
+        if is_drawn && self.handed.insert(attempt) {
+            let command = self.draw_command(referee, &request_of(report));
+            let _ = self.decide(&command);
+        }
+    }
+
+    /// Reports a result, after the hand-over if it is of a played match.
     pub fn report(
         &mut self,
         referee: &RefereeId,
         report: MatchResultReport,
     ) -> Result<(Vec<Event>, Reply), Refusal> {
+        self.hand_over(referee, &report);
         let command = self.report_command(referee, report);
-        self.when(&command)
+        let before = self.events.len();
+        match self.when(&command) {
+            Err(Refusal::AskingPlayer(_)) if self.players_answer => {
+                let (_, reply) = self.when(&command)?;
+                let since = self.events[before..].iter();
+                let recorded = since.filter(|event| League::keep(event) == Persistence::Journal);
+                Ok((recorded.cloned().collect(), reply))
+            }
+            decided => decided,
+        }
     }
 
     /// Sends a report that must be refused; returns the events.
@@ -219,10 +374,7 @@ impl LeagueWorld {
                 message,
                 token: None,
             }),
-            Err(code) => Err(CallFailure {
-                code,
-                detail: "nobody is there".to_owned(),
-            }),
+            Err(code) => Err(CallFailure::of_peer(code, "nobody is there")),
         };
         self.when(&Command::Outcome {
             correlation,
@@ -234,14 +386,19 @@ impl LeagueWorld {
 
     /// Plays every match that was ordered, until no order is left; players choose by number.
     pub fn play_on(&mut self) {
-        for _ in 0..MOST_STEPS {
+        self.play_by(honest);
+    }
+
+    /// Plays every match that was ordered with this report, until no order is left.
+    pub fn play_by(&mut self, report: impl Fn(&StartMatch) -> MatchResultReport) {
+        for _ in 0..MAX_STEPS {
             let orders = self.orders();
             if orders.is_empty() {
                 return;
             }
             for (referee, order) in orders {
                 self.answer_order(&referee, &order, true);
-                self.report(&referee, honest(&order)).unwrap();
+                self.report(&referee, report(&order)).unwrap();
             }
             self.settle();
         }
@@ -261,28 +418,27 @@ impl LeagueWorld {
         referee.map(|referee| referee.id().to_string())
     }
 
+    /// The events that stand in the journal.
+    pub fn journal(&self) -> impl Iterator<Item = &Event> {
+        let kept = |event: &&Event| League::keep(event) == Persistence::Journal;
+        self.events.iter().filter(kept)
+    }
+
     /// A second league, made from the journal alone.
     pub fn replayed(&self) -> League {
-        let mut league = League::new(self.league.rules().clone(), SECRET).unwrap();
-        for event in self
-            .events
-            .iter()
-            .filter(|event| League::keep(event) == Persistence::Journal)
-        {
-            league.apply(event);
-        }
+        let secrets = LeagueSecrets::one(SECRET);
+        let mut league = League::new(self.league.rules().clone(), secrets).unwrap();
+        self.journal().for_each(|event| league.apply(event));
         league
     }
 
     /// Reads the journal as someone does who has no secret.
     pub fn audited(&self) -> Result<League, Inconsistency> {
-        let nobody_knows = LeagueSecret([0; 32]);
-        let mut league = League::new(self.league.rules().clone(), nobody_knows).unwrap();
-        for event in &self.events {
-            if League::keep(event) == Persistence::Journal {
-                league.audit(event)?;
-                league.apply(event);
-            }
+        let unknown = LeagueSecrets::one(LeagueSecret([0; 32]));
+        let mut league = League::new(self.league.rules().clone(), unknown).unwrap();
+        for event in self.journal() {
+            league.audit(event)?;
+            league.apply(event);
         }
         Ok(league)
     }
@@ -335,14 +491,41 @@ pub fn candidate(name: &str, chance: u8) -> Applicant {
                 contact_endpoint: format!("http://localhost/{}", name.to_lowercase()),
                 max_concurrent_matches: Some(1),
                 speech: Some(CallStyle::Simple),
+                proofs: false,
             },
             wanted_id: None,
             token: None,
+            join_code: None,
+            referee_key: None,
         }),
         dialect: Dialect::V2,
         endpoint: Ok(()),
         speech: Some(CallStyle::Simple),
         chance: [chance; 32],
+        vouched: Vouch::Key,
+    }
+}
+
+pub fn draw_request(order: &StartMatch, moves: &[SignedMove]) -> DrawRequest {
+    DrawRequest {
+        league_id: order.league_id.clone(),
+        round_id: order.round_id,
+        match_id: order.match_id.clone(),
+        attempt: order.attempt,
+        order_token: Some(order.order_token.clone()),
+        moves: moves.to_vec(),
+    }
+}
+
+/// The request that comes before a report of a played match.
+pub fn request_of(report: &MatchResultReport) -> DrawRequest {
+    DrawRequest {
+        league_id: report.league_id.clone(),
+        round_id: report.round_id,
+        match_id: report.match_id.clone(),
+        attempt: report.attempt,
+        order_token: report.order_token.clone(),
+        moves: report.result.evidence.moves.clone(),
     }
 }
 

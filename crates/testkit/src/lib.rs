@@ -2,6 +2,7 @@
 //!
 //! [`LeagueWorld`] drives a league manager, [`RefereeWorld`] a referee and [`PlayerWorld`] a player.
 //! Each records its events and letters, and takes a command at a time that the test chooses.
+//! [`Season`] plays a whole league with a manager and its referees.
 
 #![expect(
     clippy::unwrap_used,
@@ -12,7 +13,9 @@ pub mod league;
 pub mod player;
 pub mod referee;
 pub mod report;
+pub mod season;
 
 pub use league::LeagueWorld;
 pub use player::PlayerWorld;
 pub use referee::RefereeWorld;
+pub use season::Season;

@@ -12,8 +12,8 @@ use league_core::timeouts::{Backoff, Timeouts};
 use league_protocol::fault::Code;
 use league_protocol::id::{GameType, LeagueId, MatchId, PlayerId};
 use league_protocol::message::{
-    ByPlayer, Enrolment, GameInvitation, GameOver, MatchResult, MatchStatus, Message, MoveCall,
-    RegisterResponse, Role, RoundAnnouncement, WinLossDraw,
+    ByPlayer, Enrolment, Evidence, GameInvitation, GameOver, MatchResult, MatchStatus, Message,
+    MoveCall, OwnMatch, RegisterResponse, Role, RoundAnnouncement, WinLossDraw,
 };
 use league_protocol::sender::{Agent, CallStyle, Dialect};
 use league_protocol::time::Timestamp;
@@ -49,7 +49,7 @@ impl PlayerWorld {
     /// A player that is in the league as `P01`.
     pub fn enrolled(rules: PlayerRules) -> Self {
         let mut shell = Self::new(rules);
-        shell.does(Command::Begin);
+        shell.does(begin());
         let reply = shell.answers(accepted("P01"));
         assert_eq!(reply, granted());
         shell
@@ -121,6 +121,11 @@ impl PlayerWorld {
     }
 }
 
+/// A process that comes up without a token of earlier days.
+pub fn begin() -> Command {
+    Command::Begin { return_token: None }
+}
+
 pub fn rules() -> PlayerRules {
     PlayerRules {
         display_name: "Alpha".to_owned(),
@@ -138,6 +143,7 @@ pub fn rules() -> PlayerRules {
             speech: Some(CallStyle::Simple),
         }),
         wanted_id: Some("P01".to_owned()),
+        join_code: None,
         strict: false,
         memory: MemoryRule::default(),
     }
@@ -177,19 +183,25 @@ pub fn accepted_in(id: &str, league_id: LeagueId) -> Message {
 }
 
 pub fn silence(code: Code) -> CallOutcome {
-    Err(CallFailure {
-        code,
-        detail: "nobody there".to_owned(),
-    })
+    Err(CallFailure::of_peer(code, "nobody there"))
 }
 
 pub fn announcement(id: &str) -> PlayerNotice {
+    announced(id, 1, MATCH_TOKEN)
+}
+
+/// The announcement of an attempt at a match.
+pub fn announced(id: &str, attempt: u32, token: &str) -> PlayerNotice {
     PlayerNotice::RoundAnnouncement(
         RoundAnnouncement {
             league_id: league(),
             round_id: 1,
             matches: Arc::new([]),
-            own: Some((match_id(id), AuthToken::new(MATCH_TOKEN))),
+            own: Some(OwnMatch {
+                match_id: match_id(id),
+                token: AuthToken::new(token),
+                attempt,
+            }),
         }
         .into(),
     )
@@ -226,6 +238,7 @@ pub fn call(shell: &PlayerWorld, id: &str, turn: u32) -> MoveCall {
         move_type: "choose_parity".into(),
         options: Arc::new([json!("even"), json!("odd")]),
         view: Arc::new(json!({ "lowest": 1, "highest": 10 })),
+        moves: Arc::new([]),
         turn_number: turn,
         record: WinLossDraw::default(),
         deadline: shell.now + Duration::from_secs(30),
@@ -277,6 +290,7 @@ pub fn over(id: &str, round_id: u32, status: MatchStatus, winner: Option<&str>) 
             details: Map::new(),
             reason: "P01 chose even, number was 8 (even)".to_owned(),
             draw: None,
+            evidence: Evidence::default(),
         }),
     }
 }

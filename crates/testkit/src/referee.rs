@@ -4,17 +4,18 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use league_core::breaker::BreakerRule;
-use league_core::draw::LeagueSecret;
+use league_core::draw::{self, LeagueSecret};
 use league_core::letter::{CallFailure, CallOutcome, Letter, Peer, PeerAnswer};
 use league_core::machine::{Machine, Persistence};
 use league_core::referee::{Command, CorrelationId, Event, Referee, RefereeRules, Refusal, Reply};
 use league_core::timeouts::Timeouts;
 use league_protocol::fault::Code;
-use league_protocol::id::{GameType, LeagueId, MatchId, PlayerId};
+use league_protocol::id::{GameType, LeagueId, MatchId, PlayerId, RefereeId};
 use league_protocol::message::{
-    GameJoinAck, MatchResult, Message, Mode, MoveCall, MoveResponse, Score, StartMatch,
-    StartMatchPlayer, WinLossDraw,
+    DrawRequest, DrawResponse, GameJoinAck, MatchResult, MatchResultAck, Message, Mode, MoveCall,
+    MoveResponse, PlayerEvidence, Score, StartMatch, StartMatchPlayer, WinLossDraw,
 };
+use league_protocol::secret::{Commitment, DrawMode, ProofKey, Seed};
 use league_protocol::sender::{Agent, CallStyle, Dialect};
 use league_protocol::time::Timestamp;
 use league_protocol::token::{AuthToken, TokenHash};
@@ -165,10 +166,34 @@ impl RefereeWorld {
         }
     }
 
-    /// A player is asked for a move and makes it.
+    /// A player is asked for a move and makes it; a draw that is due then is given.
     pub fn choose(&mut self, number: u32, choice: Value) {
+        self.choose_only(number, choice);
+        if self.out.iter().any(is_draw_request) {
+            self.manager_draws();
+        }
+    }
+
+    /// A player is asked for a move and makes it.
+    pub fn choose_only(&mut self, number: u32, choice: Value) {
         let letter = self.only(number, "CHOOSE_PARITY_CALL");
         self.hear(&letter, chosen(&letter, choice)).unwrap();
+    }
+
+    /// Takes the only request for a draw.
+    pub fn draw_request(&mut self) -> Letter<CorrelationId> {
+        let mut found: Vec<_> = self
+            .out
+            .extract_if(.., |letter| is_draw_request(letter))
+            .collect();
+        assert_eq!(found.len(), 1);
+        found.remove(0)
+    }
+
+    /// The manager gives the draw that was requested.
+    pub fn manager_draws(&mut self) {
+        let letter = self.draw_request();
+        self.hear(&letter, drawn(&letter)).unwrap();
     }
 
     /// Lets time pass; the referee is woken whenever it wants to be.
@@ -204,6 +229,11 @@ impl RefereeWorld {
         self.events.iter().rev().filter(mine).find_map(found)?
     }
 
+    /// The result as all may know it, with what the manager opened.
+    pub fn shown(&self, match_id: &str) -> Option<Arc<MatchResult>> {
+        self.referee.view(&id(match_id))?.result
+    }
+
     /// The manager takes the result that was reported last.
     pub fn manager_acknowledges(&mut self) {
         let place = self
@@ -211,7 +241,22 @@ impl RefereeWorld {
             .iter()
             .rposition(|letter| matches!(letter.message, Message::MatchResultReport(_)));
         let report = self.out.remove(place.unwrap());
-        self.hear(&report, acknowledged()).unwrap();
+        self.hear(&report, taken(&report)).unwrap();
+    }
+
+    /// The manager takes the report of the only match, and both players hear of its end.
+    pub fn close(&mut self) {
+        for expected in [
+            &["league_manager MATCH_RESULT_REPORT"][..],
+            &["P01 GAME_OVER", "P02 GAME_OVER"],
+        ] {
+            let letters = self.take();
+            let said: Vec<_> = letters.iter().map(told).collect();
+            assert_eq!(said, expected);
+            for letter in &letters {
+                self.hear(letter, plain(letter).unwrap()).unwrap();
+            }
+        }
     }
 
     pub fn kinds(&self) -> Vec<&'static str> {
@@ -252,6 +297,39 @@ impl RefereeWorld {
 pub const SECRET: LeagueSecret = LeagueSecret([7; 32]);
 pub const START: i64 = 1_765_661_400_000;
 
+/// Where the chance comes from.
+pub const MODE: DrawMode = DrawMode::Chance;
+
+/// The secret behind the commitment of a match.
+pub fn seed(match_id: &MatchId) -> Seed {
+    SECRET.seed(&league(), match_id, 0)
+}
+
+pub fn commitment(match_id: &MatchId) -> Commitment {
+    draw::commitment(&league(), match_id, Some(MODE), &seed(match_id))
+}
+
+/// The token of the first order to run a match.
+pub fn order_token(match_id: &MatchId) -> AuthToken {
+    let referee = RefereeId::numbered(1);
+    SECRET.keyed().order_token(&league(), match_id, &referee, 1)
+}
+
+/// The token that proves the referee to a player.
+pub fn match_token(match_id: &MatchId, number: u32) -> AuthToken {
+    let player = player(number);
+    SECRET
+        .keyed()
+        .match_token(&league(), match_id, &player, None)
+}
+
+/// The key of a player's proofs.
+pub fn proof_key(match_id: &MatchId, number: u32) -> ProofKey {
+    let owner = Agent::Player(player(number));
+    let token = SECRET.return_token(&league(), &owner);
+    draw::proof_key(&token, &league(), match_id, 1)
+}
+
 pub fn second(number: u64) -> Timestamp {
     Timestamp::from_millis(START) + Duration::from_secs(number)
 }
@@ -281,6 +359,7 @@ pub fn rules() -> RefereeRules {
         display_name: "Whistle".to_owned(),
         version: "1.0.0".to_owned(),
         wanted_id: None,
+        key: None,
         endpoint: "http://127.0.0.1:8001/mcp".to_owned(),
         games: vec![
             GameType::new("even_odd").unwrap(),
@@ -315,14 +394,17 @@ pub fn order_between(match_id: &str, players: [u32; 2]) -> StartMatch {
         step_token: None,
         strict: false,
         score: Score::default(),
-        seed: SECRET.seed(&league(), &match_id),
+        commitment: commitment(&match_id),
+        draw_mode: Some(MODE),
+        order_token: order_token(&match_id),
+        handed_over: None,
         players: players.map(|number| StartMatchPlayer {
             player_id: player(number),
             endpoint: format!("http://127.0.0.1:81{number:02}/mcp").into(),
             dialect: Dialect::V2,
             speech: Some(CallStyle::Simple),
             token_hash: token(number).hash(),
-            match_token: SECRET.match_token(&league(), &match_id, &player(number)),
+            match_token: match_token(&match_id, number),
             record: WinLossDraw {
                 wins: number,
                 losses: 0,
@@ -374,12 +456,17 @@ pub fn kind(event: &Event) -> &'static str {
         Event::RegistrationFailed { .. } => "not registered",
         Event::SecretsGiven { .. } => "secrets",
         Event::Asked { .. } => "asked",
+        Event::QuestionPostponed { .. } => "postponed",
+        Event::GivenBack { .. } => "given back",
         Event::Joined { .. } => "joined",
         Event::ChoiceSealed { .. } => "sealed",
+        Event::DrawRequested { .. } => "drawing",
+        Event::DrawFailed { .. } => "not drawn",
         Event::NumberDrawn { .. } => "drawn",
         Event::PlayerTold { .. } => "told",
         Event::ReportTried { .. } => "reporting",
         Event::ReportFailed { .. } => "not reported",
+        Event::RoundAsked { .. } => "asked again",
         Event::ReportSettled { .. } => "settled",
     }
 }
@@ -402,6 +489,7 @@ pub fn join(letter: &Letter<CorrelationId>, accept: bool) -> CallOutcome {
         player_id: None,
         arrival: None,
         accept,
+        proof: None,
     };
     answer(letter, Message::from(ack))
 }
@@ -423,6 +511,7 @@ pub fn response(letter: &Letter<CorrelationId>, choice: Value) -> MoveResponse {
         choice,
         nonce: Some(format!("nonce of {}", call.player_id)),
         reasoning: None,
+        proof: None,
     }
 }
 
@@ -440,14 +529,67 @@ pub fn acknowledged() -> CallOutcome {
     })
 }
 
-pub fn failed(code: Code) -> CallOutcome {
-    Err(CallFailure {
-        code,
-        detail: "as the test wants it".to_owned(),
+fn is_draw_request(letter: &Letter<CorrelationId>) -> bool {
+    matches!(letter.message, Message::DrawRequest(_))
+}
+
+/// What was requested.
+pub fn requested(letter: &Letter<CorrelationId>) -> &DrawRequest {
+    let Message::DrawRequest(request) = &letter.message else {
+        panic!("{}", told(letter))
+    };
+    request
+}
+
+/// The seed of a roll, as the manager gives it.
+pub fn drawn(letter: &Letter<CorrelationId>) -> CallOutcome {
+    let request = requested(letter);
+    let Some(CorrelationId::Draw { roll, .. }) = letter.correlation else {
+        panic!("{}", told(letter))
+    };
+    let seed = seed(&request.match_id);
+    Ok(PeerAnswer {
+        message: Message::from(DrawResponse {
+            match_id: request.match_id.clone(),
+            attempt: request.attempt,
+            seed: draw::roll_seed(Some(MODE), &seed, request.attempt, roll),
+        }),
+        token: None,
     })
 }
 
-/// A player that comes, plays the first option (player 1) or the last one, and hears the end.
+/// The manager takes a result, and opens its seed and the key of player 1.
+pub fn taken(letter: &Letter<CorrelationId>) -> CallOutcome {
+    let Message::MatchResultReport(report) = &letter.message else {
+        panic!("{}", told(letter))
+    };
+    let match_id = &report.match_id;
+    let told = report.result.evidence.of(&player(1));
+    Ok(PeerAnswer {
+        message: Message::from(MatchResultAck {
+            match_id: match_id.clone(),
+            seed: seed(match_id),
+            players: vec![PlayerEvidence {
+                player_id: player(1),
+                join: told.and_then(|told| told.join),
+                key: Some(proof_key(match_id, 1)),
+            }],
+        }),
+        token: None,
+    })
+}
+
+pub fn failed(code: Code) -> CallOutcome {
+    Err(CallFailure::of_peer(code, "as the test wants it"))
+}
+
+/// A letter that could not leave the machine of the referee.
+pub fn unsent() -> CallOutcome {
+    Err(CallFailure::local("no descriptors"))
+}
+
+/// A player that comes, plays the first option (player 1) or the last one, and hears the end; and a
+/// manager that gives draws and takes results.
 pub fn plain(letter: &Letter<CorrelationId>) -> Option<CallOutcome> {
     Some(match &letter.message {
         Message::GameInvitation(_) => join(letter, true),
@@ -456,6 +598,8 @@ pub fn plain(letter: &Letter<CorrelationId>) -> Option<CallOutcome> {
             let index = if call.player_id == player(1) { 0 } else { last };
             chosen(letter, call.options[index].clone())
         }
+        Message::DrawRequest(_) => drawn(letter),
+        Message::MatchResultReport(_) => taken(letter),
         _ => acknowledged(),
     })
 }

@@ -7,9 +7,14 @@ use league_games::{Outcome, Seat, Turn};
 use league_protocol::fault::Code;
 use league_protocol::id::PlayerId;
 use league_protocol::message::{
-    ByPlayer, MatchResult, MatchResultReport, MatchStatus, OpenedDraw, StartMatch,
+    ByPlayer, Evidence, MatchResult, MatchResultReport, MatchStatus, OpenedDraw, PlayerEvidence,
+    SignedMove, StartMatch,
 };
+use league_protocol::secret::{ProofKey, Seed};
+use league_protocol::sender::Agent;
 use serde_json::{Value, json};
+
+use crate::league::SECRET;
 
 /// The report of a match that was played as ordered.
 pub fn honest(order: &StartMatch) -> MatchResultReport {
@@ -24,6 +29,78 @@ pub fn honest(order: &StartMatch) -> MatchResultReport {
     played(order, choices)
 }
 
+/// The seed that keeps the promise of an order, of whichever epoch.
+fn seed_of(order: &StartMatch) -> Option<Seed> {
+    let (league, match_id) = (&order.league_id, &order.match_id);
+    let mut seeds = (0..10).map(|epoch| SECRET.seed(league, match_id, epoch));
+    seeds.find(|seed| draw::commitment(league, match_id, order.draw_mode, seed) == order.commitment)
+}
+
+/// The report of a match that this player won, or `None` for a draw.
+pub fn ended(order: &StartMatch, winner: Option<&PlayerId>) -> MatchResultReport {
+    let choices = [["even", "odd"], ["odd", "even"], ["even", "even"]];
+    let mut reports = choices
+        .map(|pair| played(order, pair.map(Value::from)))
+        .into_iter();
+    let wanted = |report: &MatchResultReport| report.result.winner.as_ref() == winner;
+    reports.find(wanted).unwrap()
+}
+
+/// The moves of a match in which seat A chose first, and put a nonce into the draw.
+pub fn moves(order: &StartMatch, choices: &[Value; 2]) -> Vec<SignedMove> {
+    let players = order.players.iter().zip(choices);
+    let nonces = [Some("mine".to_owned()), None];
+    players
+        .zip(nonces)
+        .map(|((player, choice), nonce)| SignedMove {
+            player_id: player.player_id.clone(),
+            choice: choice.clone(),
+            nonce,
+            proof: None,
+        })
+        .collect()
+}
+
+/// The key with which a player signs in the attempt of an order.
+pub fn proof_key(order: &StartMatch, player: &PlayerId) -> ProofKey {
+    let token = SECRET.return_token(&order.league_id, &Agent::Player(player.clone()));
+    draw::proof_key(&token, &order.league_id, &order.match_id, order.attempt)
+}
+
+/// Signs hidden moves, each the first of its player.
+pub fn sign(order: &StartMatch, moves: &mut [SignedMove]) {
+    for made in moves {
+        let key = proof_key(order, &made.player_id);
+        made.proof = Some(draw::proof(
+            &key,
+            1,
+            [],
+            &made.choice,
+            made.nonce.as_deref(),
+        ));
+    }
+}
+
+/// The report as it is if these players sign: with their proofs of joining, and of their moves.
+pub fn signed(
+    mut report: MatchResultReport,
+    order: &StartMatch,
+    joined: &[usize],
+) -> MatchResultReport {
+    let result = Arc::make_mut(&mut report.result);
+    sign(order, &mut result.evidence.moves);
+    let players = joined.iter().map(|seat| result.players[*seat].clone());
+    result.evidence.players = players
+        .map(|player_id| PlayerEvidence {
+            join: Some(draw::join_proof(&proof_key(order, &player_id))),
+            player_id,
+            key: None,
+        })
+        .collect();
+    report
+}
+
+/// The report of a played match; the referee knows the seed of its roll by then.
 pub fn played(order: &StartMatch, choices: [Value; 2]) -> MatchResultReport {
     let opened = opened(order);
     let mut table =
@@ -31,7 +108,11 @@ pub fn played(order: &StartMatch, choices: [Value; 2]) -> MatchResultReport {
     for (seat, choice) in [Seat::A, Seat::B].into_iter().zip(&choices) {
         table.play(seat, choice).unwrap();
     }
-    table.roll(&mut draw::dice(&order.league_id, &order.match_id, &opened));
+    let whole = OpenedDraw {
+        seed: seed_of(order),
+        ..opened.clone()
+    };
+    table.roll(&mut draw::dice(&order.league_id, &order.match_id, &whole, 0).unwrap());
     let Turn::Over(outcome) = table.turn() else {
         panic!("the game is not over");
     };
@@ -50,6 +131,10 @@ pub fn played(order: &StartMatch, choices: [Value; 2]) -> MatchResultReport {
         winner,
         points,
         failed: ByPlayer::new(),
+        evidence: Evidence {
+            players: Vec::new(),
+            moves: moves(order, &choices),
+        },
         choices: players.iter().cloned().zip(choices).collect(),
         details: table.details(),
         reason: table.reason(&names),
@@ -83,6 +168,7 @@ pub fn forfeited(order: &StartMatch, failed: &[(usize, Code)]) -> MatchResultRep
         details: serde_json::Map::new(),
         reason: "no answer in time".to_owned(),
         draw: Some(opened(order)),
+        evidence: Evidence::default(),
         players,
     };
     reporting(order, result)
@@ -90,8 +176,9 @@ pub fn forfeited(order: &StartMatch, failed: &[(usize, Code)]) -> MatchResultRep
 
 fn opened(order: &StartMatch) -> OpenedDraw {
     OpenedDraw {
-        commitment: draw::commitment(&order.league_id, &order.match_id, &order.seed),
-        seed: order.seed,
+        commitment: order.commitment,
+        seed: None,
+        mode: order.draw_mode,
         attempt: order.attempt,
         nonces: ["mine".to_owned(), String::new()],
     }
@@ -103,6 +190,7 @@ fn reporting(order: &StartMatch, result: MatchResult) -> MatchResultReport {
         round_id: order.round_id,
         match_id: order.match_id.clone(),
         attempt: order.attempt,
+        order_token: Some(order.order_token.clone()),
         game_type: order.game_type.clone(),
         result: Arc::new(result),
     }

@@ -10,7 +10,7 @@ mod pages;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
-use league_core::draw::LeagueSecret;
+use league_core::draw::{LeagueSecret, LeagueSecrets};
 use league_core::league::{
     AgentState, Event, FixtureStage, League, LeagueFixture, LeagueRules, Phase, RulesError,
 };
@@ -116,7 +116,7 @@ impl LeagueView {
     pub fn new(rules: LeagueRules, title: String, reproducible: bool) -> Result<Self, RulesError> {
         Ok(Self {
             // No page shows anything that depends on the secret.
-            league: League::new(rules, LeagueSecret([0; 32]))?,
+            league: League::new(rules, LeagueSecrets::one(LeagueSecret([0; 32])))?,
             title,
             reproducible,
             results: BTreeMap::new(),
@@ -154,14 +154,22 @@ impl LeagueView {
                 let ids = (1..).map(|number| MatchId::numbered(*round, number));
                 self.promises.extend(ids.zip(commitments.iter().copied()));
             }
+            Event::LossAccepted { commitments, .. } => {
+                self.promises.extend(commitments.iter().cloned());
+            }
             Event::ResultRecorded {
                 match_id,
                 referee,
                 attempt,
                 result,
+                restored,
                 at,
                 ..
             } => {
+                // Its promise may have been lost with lines of the journal.
+                let promise = result.draw.as_ref().filter(|_| *restored);
+                let promise = promise.map(|opened| (match_id.clone(), opened.commitment));
+                self.promises.extend(promise);
                 let recorded = RecordedResult {
                     referee: referee.clone(),
                     attempt: *attempt,
@@ -208,6 +216,7 @@ impl LeagueView {
             players: self.league.players().len(),
             referees: self.league.referees().len(),
             reproducible: self.reproducible,
+            accepted_losses: self.league.epoch(),
             strict: rules.strict,
             started: self.started,
             ended: self.ended,

@@ -25,6 +25,8 @@ pub struct LeagueSummary {
     pub referees: usize,
     /// Whether all randomness came from a given seed, so that the league is not for prizes.
     pub reproducible: bool,
+    /// How often its journal lost lines and the organiser went on without them.
+    pub accepted_losses: u32,
     /// Whether messages are read strictly.
     pub strict: bool,
     pub started: Option<Timestamp>,
@@ -373,6 +375,8 @@ pub struct MatchPage {
     pub promise: Option<String>,
     /// The lowest and highest number that can be drawn, if the game draws one.
     pub range: Option<(u64, u64)>,
+    /// Whether the game hides a move from the other player.
+    pub hidden_moves: bool,
     /// `None` if the referee's record is not in this folder.
     pub times: Option<MatchTimes>,
     /// Oldest first; empty until the match is over, or if the referee's record is elsewhere.
@@ -404,6 +408,10 @@ pub struct TranscriptMessage {
     pub message: Value,
     /// The text as it was received, where it was repaired or could not be decoded.
     pub original: Option<OriginalText>,
+    /// Whether only the hash of the message is known: it was hidden when the referee ended.
+    pub lost: bool,
+    /// Whether the referee was started again before it.
+    pub resumed: bool,
 }
 
 /// A message as it was received.

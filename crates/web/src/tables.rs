@@ -44,6 +44,7 @@ pub fn json(view: &LeagueView) -> Value {
         "game_type": rules.game_type,
         "state": format!("{:?}", league.phase()).to_ascii_lowercase(),
         "matches_played": league.matches_played(),
+        "accepted_losses": league.epoch(),
         "standings": listed(TableKind::Standings),
         "matches": listed(TableKind::Matches),
     })
@@ -61,6 +62,10 @@ pub fn markdown(view: &LeagueView) -> String {
         view.league().matches_played(),
         view.league().schedule().total_matches()
     );
+    if summary.accepted_losses > 0 {
+        let times = summary.accepted_losses;
+        text += &format!("\nAccepted losses of journal lines: {times}\n");
+    }
     for (title, table) in [
         ("Standings", TableKind::Standings),
         ("Matches", TableKind::Matches),

@@ -104,7 +104,15 @@ class SecurityConfig(Model):
     token_length: int = 32
     token_ttl_hours: int = 24
     allowed_endpoints: list[str] = field(default_factory=lambda: ["loopback"])
+    join_code: str | None = None
+    referee_key: str | None = None
+    open_referees: bool = False
+    any_path: bool = False
     bind: str = "127.0.0.1"
+    tls_cert: str | None = None
+    tls_key: str | None = None
+    ca: str | None = None
+    insecure: bool = False
     allowed_hosts: list[str] = field(default_factory=list)
     allowed_origins: list[str] = field(default_factory=list)
 
@@ -281,7 +289,7 @@ class LeagueConfig(Model):
     max_fail: int = 5
     broadcast_limit: int = 200
     broadcast_top_rows: int = 20
-    match_limit_sec: float = 1800
+    match_limit_sec: float | None = None
     probe_interval_sec: float = 5
 
 

@@ -1,21 +1,21 @@
 //! A player or a referee of the league that the manager under check runs.
 
 use std::io;
-use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::listener::{IncomingCall, Listener, ScriptedAnswer};
+use crate::listener::{ANY_PORT, IncomingCall, Listener, ScriptedAnswer};
+use crate::lock;
 use crate::reply::Reply;
 use crate::script::message;
 use crate::stage::Question;
 
 /// How a member departs from acknowledging every call.
 #[derive(Debug, Default)]
-struct Mood {
+struct MemberState {
     /// Whether it has fallen silent.
     silent: AtomicBool,
     /// How many orders it will still turn down.
@@ -31,8 +31,12 @@ pub(crate) struct FakeMember {
     /// Its address.
     pub(crate) endpoint: String,
     pub(crate) is_referee: bool,
+    /// Whether it is a player that signs its moves.
+    pub(crate) signs: bool,
+    /// The key by which a referee is admitted.
+    pub(crate) key: Option<String>,
     listener: Listener,
-    mood: Arc<Mood>,
+    state: Arc<MemberState>,
     admitted: Mutex<Option<Reply>>,
 }
 
@@ -43,16 +47,17 @@ impl FakeMember {
     ///
     /// There may be no free port.
     pub(crate) async fn open(name: String, is_referee: bool) -> io::Result<Self> {
-        let address = SocketAddr::new(Ipv4Addr::LOCALHOST.into(), 0);
-        let mood = Arc::new(Mood::default());
-        let own = Arc::clone(&mood);
-        let listener = Listener::open(address, move |heard| own.answer(heard)).await?;
+        let state = Arc::new(MemberState::default());
+        let own = Arc::clone(&state);
+        let listener = Listener::open(ANY_PORT, move |heard| own.answer(heard)).await?;
         Ok(Self {
-            endpoint: format!("http://127.0.0.1:{}/mcp", listener.address.port()),
+            endpoint: format!("http://{}/mcp", listener.address),
             name,
             is_referee,
+            signs: false,
+            key: None,
             listener,
-            mood,
+            state,
             admitted: Mutex::new(None),
         })
     }
@@ -71,22 +76,26 @@ impl FakeMember {
         if self.is_referee {
             meta["max_concurrent_matches"] = 2.into();
         }
+        if self.signs {
+            meta["proofs"] = true.into();
+        }
         let conversation = format!("check-{}", self.name.replace(' ', "-").to_ascii_lowercase());
         let sender = format!("{role}:{}", self.name.replace(' ', "-"));
-        let says = json!({format!("{role}_meta"): meta});
+        let mut says = json!({format!("{role}_meta"): meta});
+        if let Some(key) = &self.key {
+            says["referee_key"] = key.as_str().into();
+        }
         Question::new(tool, message(kind, &sender, &conversation, says))
     }
 
     /// Stores the manager's answer to the registration.
     pub(crate) fn note(&self, reply: Reply) {
-        let mut admitted = self.admitted.lock().unwrap_or_else(PoisonError::into_inner);
-        *admitted = Some(reply);
+        *lock(&self.admitted) = Some(reply);
     }
 
     /// The manager's answer to the registration.
     pub(crate) fn answer(&self) -> Option<Reply> {
-        let admitted = self.admitted.lock().unwrap_or_else(PoisonError::into_inner);
-        admitted.clone()
+        lock(&self.admitted).clone()
     }
 
     fn given(&self, name: &str) -> String {
@@ -97,16 +106,24 @@ impl FakeMember {
 
     /// The id that it was given; empty without one.
     pub(crate) fn id(&self) -> String {
-        self.given(if self.is_referee {
-            "referee_id"
-        } else {
-            "player_id"
-        })
+        self.given(&format!("{}_id", self.role()))
     }
 
     /// The token that it was given; empty without one.
     pub(crate) fn token(&self) -> String {
         self.given("auth_token")
+    }
+
+    /// The token that a player signs with; `None` if it does not.
+    pub(crate) fn signing_token(&self) -> Option<String> {
+        self.signs.then(|| self.given("return_token"))
+    }
+
+    /// Whether it is a referee that the manager rejected because the check has no key.
+    pub(crate) fn needs_a_key(&self) -> bool {
+        let answer = self.answer();
+        let status = answer.as_ref().and_then(|reply| reply.member("status"));
+        self.is_referee && self.key.is_none() && status == Some(&"REJECTED".into())
     }
 
     pub(crate) fn role(&self) -> &'static str {
@@ -126,38 +143,34 @@ impl FakeMember {
         self.listener.since(0)
     }
 
-    /// Waits until it receives a call that satisfies a condition.
-    pub(crate) async fn wait(
-        &self,
-        patience: Duration,
-        passes: impl Fn(&IncomingCall) -> bool,
-    ) -> Option<Arc<IncomingCall>> {
-        self.listener.wait(0, patience, passes).await
+    /// Waits until it receives a message of a type.
+    pub(crate) async fn wait(&self, patience: Duration, kind: &str) -> Option<Arc<IncomingCall>> {
+        let is_due = |heard: &IncomingCall| heard.kind() == kind;
+        self.listener.wait(0, patience, is_due).await
     }
 
     /// Stops answering.
     pub(crate) fn fall_silent(&self) {
-        self.mood.silent.store(true, Ordering::Relaxed);
+        self.state.silent.store(true, Ordering::Relaxed);
     }
 
     /// Whether it has stopped answering.
     pub(crate) fn is_silent(&self) -> bool {
-        self.mood.silent.load(Ordering::Relaxed)
+        self.state.silent.load(Ordering::Relaxed)
     }
 
     /// The orders that it has turned down: match and attempt.
     pub(crate) fn turned_down(&self) -> Vec<(Value, Value)> {
-        let turned_down = self.mood.turned_down.lock();
-        turned_down.unwrap_or_else(PoisonError::into_inner).clone()
+        lock(&self.state.turned_down).clone()
     }
 
     /// Turns down the next order.
     pub(crate) fn refuse_next(&self) {
-        self.mood.refuses.store(1, Ordering::Relaxed);
+        self.state.refuses.store(1, Ordering::Relaxed);
     }
 }
 
-impl Mood {
+impl MemberState {
     fn answer(&self, heard: &IncomingCall) -> ScriptedAnswer {
         if self.silent.load(Ordering::Relaxed) {
             return ScriptedAnswer::Nothing;
@@ -167,9 +180,7 @@ impl Mood {
         }
         let method = heard.json["method"].as_str().unwrap_or_default();
         if method.contains('/') || method == "initialize" {
-            let error = json!({"code": -32_601, "message": "there is no such method"});
-            let answer = json!({"jsonrpc": "2.0", "id": heard.json["id"], "error": error});
-            return ScriptedAnswer::Raw(200, answer.to_string());
+            return ScriptedAnswer::unknown_method(heard);
         }
         ScriptedAnswer::Result(json!({"status": "ok"}))
     }
@@ -183,9 +194,7 @@ impl Mood {
         let order = heard.message();
         if refuses {
             let turned_down = (order["match_id"].clone(), order["attempt"].clone());
-            let all = self.turned_down.lock();
-            all.unwrap_or_else(PoisonError::into_inner)
-                .push(turned_down);
+            lock(&self.turned_down).push(turned_down);
         }
         let reason = refuses.then_some("this referee is tired");
         let says = json!({

@@ -1,15 +1,12 @@
 //! A match of the league under check: its players, and the report of its outcome.
 
-use league_core::draw;
-use league_protocol::id::{LeagueId, MatchId};
-use league_protocol::message::OpenedDraw;
-use league_protocol::secret::{Commitment, Seed};
+use league_protocol::secret::Seed;
 use serde_json::{Value, json};
 
 use super::fake_member::FakeMember;
 use super::season::MemberRecord;
 use crate::fake_manager::port;
-use crate::script::{message, parity_of};
+use crate::script::{extend, message, number, parity_of};
 use crate::stage::Question;
 
 /// A match, as the manager announced it or ordered it.
@@ -22,6 +19,10 @@ pub(crate) struct Fixture {
     pub(crate) referee: usize,
     /// The order, if the manager gives orders.
     pub(crate) order: Option<Value>,
+    /// The moves of the players, with the proofs of those that sign.
+    pub(crate) moves: Vec<Value>,
+    /// The seed of this attempt, once the manager has given it.
+    pub(crate) seed: Option<Seed>,
 }
 
 /// How a match ended.
@@ -45,6 +46,8 @@ impl Fixture {
             players: [player(0)?, player(1)?],
             referee,
             order: Some(order.clone()),
+            moves: Vec::new(),
+            seed: None,
         })
     }
 
@@ -60,6 +63,8 @@ impl Fixture {
             players: [player("player_A_id")?, player("player_B_id")?],
             referee,
             order: None,
+            moves: Vec::new(),
+            seed: None,
         })
     }
 
@@ -79,33 +84,33 @@ impl Fixture {
         }
     }
 
-    fn opened(&self) -> Option<(OpenedDraw, LeagueId, MatchId)> {
-        let order = self.order.as_ref()?;
-        let league = LeagueId::new(order["league_id"].as_str()?).ok()?;
-        let match_id = MatchId::new(&self.match_id).ok()?;
-        let seed = Seed::from_hex(order["draw_seed"].as_str()?)?;
-        let commitment: Commitment = draw::commitment(&league, &match_id, &seed);
-        let opened = OpenedDraw {
-            commitment,
-            seed,
-            attempt: u32::try_from(self.attempt()).ok()?,
-            nonces: [String::new(), String::new()],
-        };
-        Some((opened, league, match_id))
+    /// Whether the manager gives orders with a token and keeps the seed, as ours does.
+    pub(crate) fn is_drawn_by_manager(&self) -> bool {
+        let order = self.order.as_ref();
+        order.is_some_and(|order| order["order_token"].is_string())
     }
 
-    /// The commitment that follows from the seed of the order.
-    pub(crate) fn promise(&self) -> Option<String> {
-        self.opened().map(|(opened, ..)| opened.commitment.to_hex())
+    /// Has the players make their moves, with the proofs of those that sign.
+    pub(crate) fn play(&mut self, members: &[MemberRecord]) {
+        let Some(order) = &self.order else {
+            return;
+        };
+        let chosen = self.players.iter().zip(self.choices());
+        let made = chosen.map(|(player, choice)| {
+            let mut made = json!({"player_id": player, "choice": choice});
+            let member = members.iter().find(|member| member.id == *player);
+            if let Some(proof) = member.and_then(|member| member.prove(order, choice)) {
+                made["proof"] = proof.into();
+            }
+            made
+        });
+        self.moves = made.collect();
     }
 
     fn number(&self) -> u64 {
-        match self.opened() {
-            Some((opened, league, match_id)) => {
-                draw::dice(&league, &match_id, &opened).roll(1..=10)
-            }
-            None => 1 + (self.round * 7 + self.match_id.len() as u64) % 10,
-        }
+        let order = self.order.as_ref().zip(self.seed.as_ref());
+        let drawn = order.and_then(|(order, seed)| number(order, seed, [""; 2]));
+        drawn.unwrap_or_else(|| 1 + (self.round * 7 + self.match_id.len() as u64) % 10)
     }
 
     /// How it ends.
@@ -136,12 +141,13 @@ impl Fixture {
             "drawn_number": number, "status": status, "reason": "as the check decided",
             "choices": {&*players[0]: first, &*players[1]: second},
         });
-        if let Some((opened, ..)) = self.opened() {
+        if let Some(order) = self.order.as_ref() {
             details["game"] = json!({"number_parity": parity_of(number)});
             details["draw"] = json!({
-                "commitment": opened.commitment.to_hex(), "seed": opened.seed.to_hex(),
-                "attempt": opened.attempt, "nonces": opened.nonces, "guarantee": "commitment",
+                "commitment": order["draw_commitment"], "mode": order["draw_mode"],
+                "attempt": self.attempt(), "nonces": ["", ""], "guarantee": "commitment",
             });
+            details["evidence"] = json!({"moves": self.moves});
         }
         json!({
             "winner": winner.map(|seat| players[seat].clone()),
@@ -152,15 +158,30 @@ impl Fixture {
 
     /// A report of the match by a referee.
     pub(crate) fn report(&self, league: &str, by: &FakeMember, result: Value) -> Question {
-        let mut says = json!({
-            "auth_token": by.token(), "league_id": league, "round_id": self.round,
-            "match_id": self.match_id, "game_type": "even_odd", "result": result,
-        });
+        let mut says = json!({"game_type": "even_odd", "result": result});
         if self.order.is_some() {
             says["attempt"] = self.attempt().into();
         }
-        let conversation = format!("check-{}-report", self.match_id.to_ascii_lowercase());
-        let says = message("MATCH_RESULT_REPORT", &by.sender(), &conversation, says);
-        Question::new("report_match_result", says)
+        let (tool, kind) = ("report_match_result", "MATCH_RESULT_REPORT");
+        Question::new(tool, self.says(kind, league, by, says))
+    }
+
+    /// The hand-over of these moves by a referee, for the draw.
+    pub(crate) fn request(&self, league: &str, by: &FakeMember, moves: &[Value]) -> Question {
+        let says = json!({"attempt": self.attempt(), "moves": moves});
+        Question::new("request_draw", self.says("DRAW_REQUEST", league, by, says))
+    }
+
+    fn says(&self, kind: &str, league: &str, by: &FakeMember, says: Value) -> Value {
+        let mut full = json!({
+            "auth_token": by.token(), "league_id": league, "round_id": self.round,
+            "match_id": self.match_id,
+        });
+        if let Some(order) = self.order.as_ref().filter(|_| self.is_drawn_by_manager()) {
+            full["order_token"] = order["order_token"].clone();
+        }
+        extend(&mut full, says);
+        let conversation = format!("check-{}-{kind}", self.match_id).to_ascii_lowercase();
+        message(kind, &by.sender(), &conversation, full)
     }
 }

@@ -1,9 +1,10 @@
 //! The league under check: its beginning, its rounds, the faults in them, its end.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use league_protocol::secret::Seed;
 use serde_json::{Value, json};
 use tokio::sync::OnceCell;
 use tokio::time::Instant;
@@ -11,11 +12,12 @@ use tokio::time::Instant;
 use super::fake_member::FakeMember;
 use super::fixture::{Fixture, Outcome};
 use super::query;
-use crate::launch::Launched;
+use crate::launch::AgentProcess;
 use crate::listener::IncomingCall;
+use crate::lock;
 use crate::reply::Reply;
-use crate::rule::Trouble;
-use crate::script::now;
+use crate::rule::{Judgement, Trouble, need};
+use crate::script::{now, proof};
 use crate::stage::{Question, Stage};
 
 /// How often the state of the league is checked.
@@ -25,9 +27,11 @@ const SOON: Duration = Duration::from_secs(10);
 /// How long a manager has to give its orders before it counts as giving none.
 const ORDERS: Duration = Duration::from_secs(4);
 /// How long the rest of the league may take.
-const LONGEST_SEASON: Duration = Duration::from_secs(100);
+const SEASON_TIMEOUT: Duration = Duration::from_secs(100);
 /// How long the last messages may take.
 const LAST_MESSAGES: Duration = Duration::from_secs(3);
+/// Which player signs its moves.
+const SIGNER: u32 = 2;
 
 /// How many agents a manager waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -41,14 +45,15 @@ pub struct Sizes {
 pub struct League {
     sizes: Sizes,
     admin_token: Option<String>,
-    company: OnceCell<Company>,
+    referee_key: Option<String>,
+    members: OnceCell<FakeMembers>,
     began: OnceCell<bool>,
     season: Mutex<Season>,
     played: OnceCell<()>,
 }
 
 #[derive(Default)]
-struct Company {
+struct FakeMembers {
     players: Vec<FakeMember>,
     referees: Vec<FakeMember>,
 }
@@ -62,20 +67,31 @@ pub struct Season {
     pub refused: BTreeMap<String, String>,
     /// The last answer to a report of each match.
     pub replies: BTreeMap<String, Reply>,
-    /// A false report, with its answer.
-    pub lie: Option<Lie>,
+    /// The answer to the hand-over of each match and attempt.
+    pub draws: BTreeMap<(String, u64), Reply>,
+    /// A report that cannot be true, and a request for a draw before both choices are in.
+    pub false_report: Option<FalseCall>,
+    pub early_request: Option<FalseCall>,
 }
 
-/// A report that cannot be true.
+/// A call that a referee must not make, with its answer.
 #[derive(Debug, Clone)]
-pub struct Lie {
+pub struct FalseCall {
     pub match_id: String,
-    /// The attempt at the match that it reported: a later attempt belongs to another referee.
+    /// The attempt at the match that it is about: a later attempt belongs to another referee.
     attempt: u64,
     pub reply: Reply,
 }
 
-impl Lie {
+impl FalseCall {
+    fn new(fixture: &Fixture, reply: Reply) -> Self {
+        Self {
+            match_id: fixture.match_id.clone(),
+            attempt: fixture.attempt(),
+            reply,
+        }
+    }
+
     /// Whether it spoilt this attempt at a match.
     fn has_spoilt(&self, fixture: &Fixture) -> bool {
         self.match_id == fixture.match_id
@@ -88,11 +104,12 @@ impl Lie {
 #[derive(Debug, Clone)]
 pub struct MemberRecord {
     pub is_referee: bool,
-    pub name: String,
     pub endpoint: String,
     pub id: String,
     pub token: String,
     pub is_silent: bool,
+    /// The token that a player signs with; `None` if it does not.
+    signing_token: Option<String>,
     /// The answer to its registration.
     pub answer: Option<Reply>,
     /// The orders that it has turned down: match and attempt.
@@ -104,11 +121,11 @@ impl MemberRecord {
     fn of(member: &FakeMember) -> Self {
         Self {
             is_referee: member.is_referee,
-            name: member.name.clone(),
             endpoint: member.endpoint.clone(),
             id: member.id(),
             token: member.token(),
             is_silent: member.is_silent(),
+            signing_token: member.signing_token(),
             answer: member.answer(),
             turned_down: member.turned_down(),
             calls: member.calls(),
@@ -118,6 +135,22 @@ impl MemberRecord {
     /// The messages of a type that it received.
     pub fn told(&self, kind: &str) -> impl Iterator<Item = &Arc<IncomingCall>> {
         self.calls.iter().filter(move |call| call.kind() == kind)
+    }
+
+    /// The first message of a type that it received.
+    ///
+    /// # Errors
+    ///
+    /// Breaks the rule if there is none.
+    pub(crate) fn first_told(&self, kind: &str) -> Result<&Arc<IncomingCall>, Trouble> {
+        let first = self.told(kind).next();
+        first.ok_or_else(|| Trouble::broken(format!("{} received no {kind}", self.id)))
+    }
+
+    /// What proves that it made a choice in the match of an order, if it signs.
+    pub(crate) fn prove(&self, order: &Value, choice: &str) -> Option<String> {
+        let token = self.signing_token.as_ref()?;
+        Some(proof(order, token, Some((choice, ""))))
     }
 
     pub(crate) fn has_turned_down(&self, order: &Value) -> bool {
@@ -182,7 +215,13 @@ impl LeagueRecord {
                 }
             }
         }
-        all.into_values().collect()
+        let mut all: Vec<Fixture> = all.into_values().collect();
+        for fixture in &mut all {
+            fixture.play(&self.players);
+            let draw = (fixture.match_id.clone(), fixture.attempt());
+            fixture.seed = self.season.draws.get(&draw).and_then(seed_in);
+        }
+        all
     }
 
     /// The rows of all announcements that the players received, each with its round.
@@ -208,39 +247,35 @@ impl LeagueRecord {
         all.retain(|fixture| {
             let referee = &self.referees[fixture.referee];
             let order = fixture.order.as_ref().unwrap_or(&Value::Null);
-            let lie = season.lie.as_ref();
+            let mut faults = season.false_report.iter().chain(&season.early_request);
             !season.outcomes.contains_key(&fixture.match_id)
                 && !season.refused.contains_key(&fixture.match_id)
                 && !referee.is_silent
                 && !referee.has_turned_down(order)
-                && !lie.is_some_and(|lie| lie.has_spoilt(fixture))
+                && !faults.any(|fault| fault.has_spoilt(fixture))
         });
         all
     }
 }
 
 impl League {
-    pub fn new(sizes: Sizes, admin_token: Option<String>) -> Self {
+    pub fn new(sizes: Sizes, admin_token: Option<String>, referee_key: Option<String>) -> Self {
         Self {
             sizes,
             admin_token,
+            referee_key,
             ..Self::default()
         }
     }
 
-    /// The reports so far.
-    fn season(&self) -> MutexGuard<'_, Season> {
-        self.season.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     pub(crate) fn players(&self) -> &[FakeMember] {
-        let company = self.company.get();
-        company.map_or(&[], |company| &company.players)
+        let members = self.members.get();
+        members.map_or(&[], |members| &members.players)
     }
 
     pub(crate) fn referees(&self) -> &[FakeMember] {
-        let company = self.company.get();
-        company.map_or(&[], |company| &company.referees)
+        let members = self.members.get();
+        members.map_or(&[], |members| &members.referees)
     }
 
     /// The league's id, as the first player received it.
@@ -254,15 +289,15 @@ impl League {
 
 /// Opens all members and registers all but the last player; returns whether the manager is there.
 pub(crate) async fn begin(stage: &Stage) -> bool {
-    let Ok(company) = company(stage).await else {
+    let Ok(members) = members(stage).await else {
         return false;
     };
-    let all_but_last = company.players.iter().rev().skip(1).rev();
-    for member in all_but_last.chain(&company.referees) {
+    let all_but_last = members.players.iter().rev().skip(1).rev();
+    for member in all_but_last.chain(&members.referees) {
         register(stage, member).await;
     }
     // Another process may hold the port.
-    !stage.launched.as_ref().is_some_and(Launched::has_ended)
+    !stage.process.as_ref().is_some_and(AgentProcess::has_ended)
 }
 
 /// A query for the standings, by a player or by an unregistered agent.
@@ -280,23 +315,28 @@ async fn register(stage: &Stage, member: &FakeMember) {
 }
 
 /// The members, each at its address.
-async fn company(stage: &Stage) -> Result<&Company, Trouble> {
+async fn members(stage: &Stage) -> Result<&FakeMembers, Trouble> {
     let Sizes { players, referees } = stage.league.sizes;
-    let opened = stage.league.company.get_or_try_init(|| async {
+    let opened = stage.league.members.get_or_try_init(|| async {
         let salt = now().as_millis() % 1_000_000;
-        let mut company = Company::default();
+        let mut members = FakeMembers::default();
         for number in 1..=players {
             let name = format!("Check {salt} Player {number}");
-            company.players.push(FakeMember::open(name, false).await?);
+            let mut player = FakeMember::open(name, false).await?;
+            // The others are players of the documents.
+            player.signs = number == SIGNER;
+            members.players.push(player);
         }
         for number in 1..=referees {
             let name = format!("Check {salt} Referee {number}");
-            company.referees.push(FakeMember::open(name, true).await?);
+            let mut referee = FakeMember::open(name, true).await?;
+            referee.key.clone_from(&stage.league.referee_key);
+            members.referees.push(referee);
         }
-        Ok(company)
+        Ok(members)
     });
     opened.await.map_err(|error: std::io::Error| {
-        Trouble::skipped(format!("no port for a member: {error}"), "free some ports")
+        Trouble::skipped(format!("no port for a member: {error}")).hint("free some ports")
     })
 }
 
@@ -306,7 +346,7 @@ async fn company(stage: &Stage) -> Result<&Company, Trouble> {
 ///
 /// Skips the rule if it did not.
 pub(crate) async fn player(stage: &Stage, place: usize) -> Result<&FakeMember, Trouble> {
-    admitted(company(stage).await?.players.get(place))
+    admitted(members(stage).await?.players.get(place))
 }
 
 /// A referee, if the manager admitted it.
@@ -315,28 +355,34 @@ pub(crate) async fn player(stage: &Stage, place: usize) -> Result<&FakeMember, T
 ///
 /// Skips the rule if it did not.
 pub(crate) async fn referee(stage: &Stage, place: usize) -> Result<&FakeMember, Trouble> {
-    admitted(company(stage).await?.referees.get(place))
+    has_a_key(stage)?;
+    admitted(members(stage).await?.referees.get(place))
+}
+
+/// Skips the rule if the manager admits referees by a key that the check does not have.
+pub(crate) fn has_a_key(stage: &Stage) -> Judgement {
+    let mut referees = stage.league.referees().iter();
+    need!(!referees.any(FakeMember::needs_a_key), else "the manager rejected a referee without a key")
+        .map_err(|skipped| skipped.hint("give the key of its referees with `--referee-key KEY`"))
 }
 
 fn admitted(member: Option<&FakeMember>) -> Result<&FakeMember, Trouble> {
     let admitted = member.filter(|member| !member.id().is_empty() && !member.token().is_empty());
     admitted.ok_or_else(|| {
-        Trouble::skipped(
-            "the manager did not let the check's own agents in",
-            "start the manager freshly; `--players` and `--referees` say what it waits for",
-        )
+        Trouble::skipped("the manager did not let the check's own agents in")
+            .hint("start the manager freshly; `--players` and `--referees` say what it waits for")
     })
 }
 
 /// The league so far.
-pub(crate) fn snapshot(stage: &Stage) -> LeagueRecord {
+pub(crate) fn snapshot(stage: &Stage) -> Arc<LeagueRecord> {
     let league = &stage.league;
-    LeagueRecord {
+    Arc::new(LeagueRecord {
         sizes: league.sizes,
         players: league.players().iter().map(MemberRecord::of).collect(),
         referees: league.referees().iter().map(MemberRecord::of).collect(),
-        season: league.season().clone(),
-    }
+        season: lock(&league.season).clone(),
+    })
 }
 
 /// Waits until the league has begun: the last player is in, and the first round was announced.
@@ -344,17 +390,18 @@ pub(crate) fn snapshot(stage: &Stage) -> LeagueRecord {
 /// # Errors
 ///
 /// Skips the rule if it does not begin.
-pub(crate) async fn begun(stage: &Stage) -> Result<(), Trouble> {
-    company(stage).await?;
+pub(crate) async fn begun(stage: &Stage) -> Result<Arc<LeagueRecord>, Trouble> {
+    members(stage).await?;
+    has_a_key(stage)?;
     let league = &stage.league;
     if *league.began.get_or_init(|| kick_off(stage)).await {
-        return Ok(());
+        return Ok(snapshot(stage));
     }
     let Sizes { players, referees } = league.sizes;
-    Err(Trouble::skipped(
-        format!("the league did not begin with {players} players and {referees} referees"),
-        "say with `--players` and `--referees` what it waits for, or give `--admin-token`",
+    Err(Trouble::skipped(format!(
+        "the league did not begin with {players} players and {referees} referees"
     ))
+    .hint("say with `--players` and `--referees` what it waits for, or give `--admin-token`"))
 }
 
 async fn kick_off(stage: &Stage) -> bool {
@@ -370,10 +417,11 @@ async fn kick_off(stage: &Stage) -> bool {
     }
     let until = Instant::now() + SOON;
     for player in players {
-        let announced = player
-            .wait(left(until), |call| call.kind() == "ROUND_ANNOUNCEMENT")
-            .await;
-        if announced.is_none() {
+        if player
+            .wait(left(until), "ROUND_ANNOUNCEMENT")
+            .await
+            .is_none()
+        {
             return false;
         }
     }
@@ -398,7 +446,7 @@ pub(crate) async fn first_match(stage: &Stage) -> Result<Fixture, Trouble> {
     // The other orders of the round may follow shortly.
     tokio::time::sleep(10 * LOOK).await;
     let first = snapshot(stage).fixtures().into_iter().next();
-    first.ok_or_else(|| Trouble::skipped("no match was ordered or announced", ""))
+    first.ok_or_else(|| Trouble::skipped("no match was ordered or announced"))
 }
 
 /// Reports the outcome of a match.
@@ -407,11 +455,9 @@ pub(crate) async fn first_match(stage: &Stage) -> Result<Fixture, Trouble> {
 ///
 /// No answer breaks the rule.
 pub(crate) async fn report(stage: &Stage, fixture: &Fixture) -> Result<Reply, Trouble> {
-    let league = &stage.league;
-    let by = &league.referees()[fixture.referee];
-    let question = fixture.report(&league.id(), by, fixture.result());
-    let reply = stage.ask(&question).await?;
-    let (mut season, match_id) = (league.season(), fixture.match_id.clone());
+    let fixture = drawn(stage, fixture).await?;
+    let reply = send_report(stage, &fixture, fixture.result()).await?;
+    let (mut season, match_id) = (lock(&stage.league.season), fixture.match_id.clone());
     season.replies.insert(match_id.clone(), reply.clone());
     if reply.is_refusal() {
         season.refused.insert(match_id, reply.describe());
@@ -421,19 +467,52 @@ pub(crate) async fn report(stage: &Stage, fixture: &Fixture) -> Result<Reply, Tr
     Ok(reply)
 }
 
+/// A match with the seed of its attempt, for which its moves are handed over once.
+///
+/// # Errors
+///
+/// No answer breaks the rule.
+pub(crate) async fn drawn(stage: &Stage, fixture: &Fixture) -> Result<Fixture, Trouble> {
+    let mut fixture = fixture.clone();
+    if fixture.seed.is_none() && fixture.is_drawn_by_manager() {
+        let reply = hand_over(stage, &fixture, &fixture.moves).await?;
+        fixture.seed = seed_in(&reply);
+        let draw = (fixture.match_id.clone(), fixture.attempt());
+        lock(&stage.league.season).draws.insert(draw, reply);
+    }
+    Ok(fixture)
+}
+
+/// The seed that the manager gave.
+fn seed_in(reply: &Reply) -> Option<Seed> {
+    Seed::from_hex(reply.member("draw_seed")?.as_str()?)
+}
+
+async fn hand_over(stage: &Stage, fixture: &Fixture, moves: &[Value]) -> Result<Reply, Trouble> {
+    let by = &stage.league.referees()[fixture.referee];
+    let question = fixture.request(&stage.league.id(), by, moves);
+    stage.ask(&question).await
+}
+
+async fn send_report(stage: &Stage, fixture: &Fixture, result: Value) -> Result<Reply, Trouble> {
+    let by = &stage.league.referees()[fixture.referee];
+    let question = fixture.report(&stage.league.id(), by, result);
+    stage.ask(&question).await
+}
+
 /// Plays the league to its end, once.
 ///
 /// # Errors
 ///
 /// Skips the rule if it never began.
-pub(crate) async fn played(stage: &Stage) -> Result<LeagueRecord, Trouble> {
+pub(crate) async fn played(stage: &Stage) -> Result<Arc<LeagueRecord>, Trouble> {
     first_match(stage).await?;
     stage.league.played.get_or_init(|| play_on(stage)).await;
     Ok(snapshot(stage))
 }
 
 async fn play_on(stage: &Stage) {
-    let until = Instant::now() + LONGEST_SEASON;
+    let until = Instant::now() + SEASON_TIMEOUT;
     while left(until) > Duration::ZERO {
         let league = snapshot(stage);
         if league.players[0].told("LEAGUE_COMPLETED").next().is_some() {
@@ -451,14 +530,12 @@ async fn play_on(stage: &Stage) {
     }
     let members = stage.league.players().iter().chain(stage.league.referees());
     for member in members.filter(|member| !member.is_silent()) {
-        member
-            .wait(LAST_MESSAGES, |call| call.kind() == "LEAGUE_COMPLETED")
-            .await;
+        member.wait(LAST_MESSAGES, "LEAGUE_COMPLETED").await;
     }
 }
 
-/// Injects the faults before a match is reported: a referee turns down an order, another sends a
-/// false report, another falls silent, and in the end a player does.
+/// Injects the faults before a match is reported: a referee requests a draw too early, another turns
+/// down an order, another sends a false report, another falls silent, and in the end a player does.
 async fn happen(stage: &Stage, league: &LeagueRecord, fixture: &Fixture) {
     let prefix = format!("R{}M", fixture.round);
     let done = league.season.outcomes.keys();
@@ -471,29 +548,35 @@ async fn happen(stage: &Stage, league: &LeagueRecord, fixture: &Fixture) {
             player.fall_silent();
         }
     } else if is_last && has_others && fixture.round == 1 {
-        referees[0].refuse_next();
+        if fixture.is_drawn_by_manager() && league.season.early_request.is_none() {
+            request_early(stage, fixture).await;
+        } else {
+            referees[0].refuse_next();
+        }
     } else if is_last && has_others && fixture.round == 2 {
         referees[0].fall_silent();
-    } else if has_others && fixture.round == 2 && league.season.lie.is_none() {
-        lie(stage, fixture).await;
+    } else if has_others && fixture.round == 2 && league.season.false_report.is_none() {
+        report_falsely(stage, fixture).await;
     }
 }
 
-async fn lie(stage: &Stage, fixture: &Fixture) {
+async fn request_early(stage: &Stage, fixture: &Fixture) {
+    if let Ok(reply) = hand_over(stage, fixture, &fixture.moves[..1]).await {
+        let fault = FalseCall::new(fixture, reply);
+        lock(&stage.league.season).early_request = Some(fault);
+    }
+}
+
+async fn report_falsely(stage: &Stage, fixture: &Fixture) {
     let mut result = fixture.result();
     result["details"]["drawn_number"] = 11.into();
-    let by = &stage.league.referees()[fixture.referee];
-    let question = fixture.report(&stage.league.id(), by, result);
-    let Ok(reply) = stage.ask(&question).await else {
+    let Ok(reply) = send_report(stage, fixture, result).await else {
         return;
     };
-    let (mut season, match_id) = (stage.league.season(), fixture.match_id.clone());
+    let mut season = lock(&stage.league.season);
     if !reply.is_refusal() {
-        season.outcomes.insert(match_id.clone(), fixture.outcome());
+        let match_id = fixture.match_id.clone();
+        season.outcomes.insert(match_id, fixture.outcome());
     }
-    season.lie = Some(Lie {
-        match_id,
-        attempt: fixture.attempt(),
-        reply,
-    });
+    season.false_report = Some(FalseCall::new(fixture, reply));
 }

@@ -2,107 +2,100 @@
 //! round; and about the end of the league.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
-
-use serde_json::Value;
 
 use super::rounds::{follows_table_16, is_a_round_robin};
-use super::season::{self, LeagueRecord};
+use super::season::{self, LeagueRecord, MemberRecord, Season};
 use super::{ANSWERED, call_record, played_league, standings_query};
-use crate::caller::Caller;
-use crate::exchange::{Ask, Setting};
-use crate::record::Expect::{self, By, Framed, Posted};
-use crate::record::{Record, Want, envelope, equals, is};
-use crate::rule::{Judgement, Topic, Trouble, hold, rules, seen};
-use crate::stage::round_of;
+use crate::listener::IncomingCall;
+use crate::prelude::*;
 
 const UPDATE: &str = "LEAGUE_STANDINGS_UPDATE";
 const ROUND_OVER: &str = "ROUND_COMPLETED";
 const LEAGUE_OVER: &str = "LEAGUE_COMPLETED";
 
 pub(super) fn topic() -> Topic {
-    Topic {
-        name: "standings",
-        rules: rules! {
-            "TAB-01" Must[150] "000 §4.7.1": "After each round every player is told the table"
-                => "send LEAGUE_STANDINGS_UPDATE to every player when a round is over",
-                seen!(played_league()), [By(tells_the_table)];
-            "TAB-02" Must[150] "000 §1.4, §5.3.4": "The table comes as a JSON-RPC call of update_standings, with a whole envelope"
-                => "POST a call of `update_standings`, from league_manager",
-                seen!(after_rounds(UPDATE)), framed("update_standings");
-            "TAB-03" Must[150] "000 §4.7.1": "Each row holds rank, player, name, played, wins, draws, losses, points"
-                => "fill all of them for each player", seen!(after_rounds(UPDATE)), [By(has_full_rows)];
-            "TAB-04" Must[150] "000 §3.3.3": "Points follow from the results: 3, 1 and 0"
-                => "count 3 for a win, 1 for a draw, 0 for a loss",
-                seen!(after_rounds(UPDATE)), [By(counts_points)];
-            "TAB-05" Must[150] "000 §4.7.1": "Wins, draws and losses follow from the results"
-                => "count each result for both players", seen!(after_rounds(UPDATE)), [By(counts_results)];
-            "TAB-06" Must[150] "000 §2.5.6, ruling 20": "The table is ordered by points, then wins"
-                => "sort by points, wins, draws minus losses", seen!(after_rounds(UPDATE)), [By(is_ordered)];
-            "TAB-07" Must[150] "ruling 20": "Ranks count from 1"
-                => "set `rank` to 1, 2, 3, … from the top", seen!(after_rounds(UPDATE)), [By(counts_ranks)];
-            "TAB-08" Must[150] "000 §4.8.1": "After each round every player is told that it is over"
-                => "send ROUND_COMPLETED to every player",
-                seen!(after_rounds(ROUND_OVER)), framed("notify_round_completed");
-            "TAB-09" Must[150] "000 §4.8.1": "ROUND_COMPLETED counts the matches of the round"
-                => "set `matches_completed`, or `matches_played`",
-                seen!(after_rounds(ROUND_OVER)), [By(counts_matches)];
-            "TAB-10" Must[150] "000 §4.8.1": "ROUND_COMPLETED names the next round, and null after the last"
-                => "set `next_round_id`", seen!(after_rounds(ROUND_OVER)), [By(names_the_next_round)];
-            "TAB-11" Should[150] "000 §4.8.1": "The summary adds up"
-                => "set `summary` with `total_matches`, `wins`, `draws`, `technical_losses`",
-                seen!(after_rounds(ROUND_OVER)), [By(adds_up)];
-            "TAB-12" Must[150] "000 §2.5.5": "A round is announced when the one before is over, and not earlier"
-                => "wait for all results of a round before the next announcement",
-                seen!(played_league()), [By(announces_in_order)];
-            "TAB-13" Must[150] "000 §3.5.1": "Each pair meets exactly once, in as few rounds as there can be"
-                => "make a round robin by the circle method", seen!(played_league()), [By(is_a_round_robin)];
-            "TAB-14" Should[150] "000 §3.5.2": "Four players meet as in table 16"
-                => "follow table 16 for P01 to P04", seen!(played_league()), [By(follows_table_16)];
-        },
+    topic! { "standings":
+        "TAB-01" Must[150] "000 §4.7.1": "After each round every player is told the table"
+            => "send LEAGUE_STANDINGS_UPDATE to every player when a round is over",
+            seen!(played_league()), [By(tells_the_table)];
+        "TAB-02" Must[150] "000 §1.4, §5.3.4": "The table comes as a JSON-RPC call of update_standings, with a whole envelope"
+            => "POST a call of `update_standings`, from league_manager",
+            seen!(after_rounds(UPDATE)), framed("update_standings");
+        "TAB-03" Must[150] "000 §4.7.1": "Each row holds rank, player, name, played, wins, draws, losses, points"
+            => "fill all of them for each player", seen!(after_rounds(UPDATE)), [By(has_full_rows)];
+        "TAB-04" Must[150] "000 §3.3.3": "Points follow from the results: 3, 1 and 0"
+            => "count 3 for a win, 1 for a draw, 0 for a loss",
+            seen!(after_rounds(UPDATE)), [By(counts_points)];
+        "TAB-05" Must[150] "000 §4.7.1": "Wins, draws and losses follow from the results"
+            => "count each result for both players",
+            seen!(after_rounds(UPDATE)), [By(counts_results)];
+        "TAB-06" Must[150] "000 §2.5.6, ruling 20": "The table is ordered by points, then wins"
+            => "sort by points, wins, draws minus losses",
+            seen!(after_rounds(UPDATE)), [By(is_ordered)];
+        "TAB-07" Must[150] "ruling 20": "Ranks count from 1"
+            => "set `rank` to 1, 2, 3, … from the top",
+            seen!(after_rounds(UPDATE)), [By(counts_ranks)];
+        "TAB-08" Must[150] "000 §4.8.1": "After each round every player is told that it is over"
+            => "send ROUND_COMPLETED to every player",
+            seen!(after_rounds(ROUND_OVER)), framed("notify_round_completed");
+        "TAB-09" Must[150] "000 §4.8.1": "ROUND_COMPLETED counts the matches of the round"
+            => "set `matches_completed`, or `matches_played`",
+            seen!(after_rounds(ROUND_OVER)), [By(counts_matches)];
+        "TAB-10" Must[150] "000 §4.8.1": "ROUND_COMPLETED names the next round, and null after the last"
+            => "set `next_round_id`", seen!(after_rounds(ROUND_OVER)), [By(names_the_next_round)];
+        "TAB-11" Should[150] "000 §4.8.1": "The summary adds up"
+            => "set `summary` with `total_matches`, `wins`, `draws`, `technical_losses`",
+            seen!(after_rounds(ROUND_OVER)), [By(adds_up)];
+        "TAB-12" Must[150] "000 §2.5.5": "A round is announced when the one before is over, and not earlier"
+            => "wait for all results of a round before the next announcement",
+            seen!(played_league()), [By(announces_in_order)];
+        "TAB-13" Must[150] "000 §3.5.1": "Each pair meets exactly once, in as few rounds as there can be"
+            => "make a round robin by the circle method",
+            seen!(played_league()), [By(is_a_round_robin)];
+        "TAB-14" Should[150] "000 §3.5.2": "Four players meet as in table 16"
+            => "follow table 16 for P01 to P04", seen!(played_league()), [By(follows_table_16)];
     }
 }
 
 pub(super) fn end_rules() -> Topic {
-    Topic {
-        name: "end of the league",
-        rules: rules! {
-            "END-01" Must[150] "000 §4.8.2": "Every player is told that the league is over"
-                => "send LEAGUE_COMPLETED to every player after the last round",
-                seen!(played_league()), [By(tells_the_end)];
-            "END-02" Should[150] "000 §4.8.2": "The referees are told as well"
-                => "send LEAGUE_COMPLETED to the referees, too",
-                seen!(played_league()), [By(tells_referees_the_end)];
-            "END-03" Must[150] "000 §1.4, §2.4.1": "The end is a JSON-RPC call of notify_league_completed, with a whole envelope"
-                => "POST a call of `notify_league_completed`, from league_manager",
-                seen!(ends()), framed("notify_league_completed");
-            "END-04" Must[150] "000 §4.8.2": "The numbers of rounds and matches are right"
-                => "set `total_rounds` and `total_matches`",
-                seen!(ends()),
-                [equals("total_rounds", Want::Fact("rounds")), equals("total_matches", Want::Fact("matches"))];
-            "END-05" Must[150] "000 §4.8.2": "The champion is the first of the table"
-                => "set `champion` to the first row of the final table",
-                seen!(ends()), [By(names_the_champion)];
-            "END-06" Must[150] "000 §4.8.2": "The final table holds every player, by points"
-                => "set `final_standings` with rank, player and points",
-                seen!(ends()), [By(lists_every_player)];
-            "END-07" Must[150] "ruling 17": "A player that fell silent does not keep the others from the end"
-                => "give up on a message that is not taken",
-                seen!(played_league()), [By(gets_past_a_silent_player)];
-            "END-08" Must[150] "000 §4.8.2": "The end is told once"
-                => "do not repeat LEAGUE_COMPLETED once it was answered",
-                seen!(played_league()), [By(tells_the_end_once)];
-            "END-09" Should[150] "000 §4.9.1": "Queries are answered after the end"
-                => "stay up and answer queries when the league is over",
-                Ask::new(|caller| Box::pin(after_the_end(caller)), standings_query).due(ANSWERED),
-                [is("query_type", "GET_STANDINGS"), equals("success", true)];
-            "END-10" Must[150] "ruling 26": "No message holds a token of another agent"
-                => "send to each agent its own tokens alone",
-                seen!(all_calls()), [By(hides_tokens_of_others)];
-            "END-11" Must[150] "000 §4.6.2": "Every true report was taken, in whatever order its members stood"
-                => "read the members of `score` by name, and not by their place",
-                seen!(played_league()), [By(took_true_reports)];
-        },
+    topic! { "end of the league":
+        "END-01" Must[150] "000 §4.8.2": "Every player is told that the league is over"
+            => "send LEAGUE_COMPLETED to every player after the last round",
+            seen!(played_league()), [By(tells_the_end)];
+        "END-02" Should[150] "000 §4.8.2": "The referees are told as well"
+            => "send LEAGUE_COMPLETED to the referees, too",
+            seen!(played_league()), [By(tells_referees_the_end)];
+        "END-03" Must[150] "000 §1.4, §2.4.1": "The end is a JSON-RPC call of notify_league_completed, with a whole envelope"
+            => "POST a call of `notify_league_completed`, from league_manager",
+            seen!(ends()), framed("notify_league_completed");
+        "END-04" Must[150] "000 §4.8.2": "The numbers of rounds and matches are right"
+            => "set `total_rounds` and `total_matches`", seen!(ends()),
+            [equals("total_rounds", Want::Fact("rounds")),
+             equals("total_matches", Want::Fact("matches"))];
+        "END-05" Must[150] "000 §4.8.2": "The champion is the first of the table"
+            => "set `champion` to the first row of the final table",
+            seen!(ends()), [By(names_the_champion)];
+        "END-06" Must[150] "000 §4.8.2": "The final table holds every player, by points"
+            => "set `final_standings` with rank, player and points",
+            seen!(ends()), [By(lists_every_player)];
+        "END-07" Must[150] "ruling 17": "A player that fell silent does not keep the others from the end"
+            => "give up on a message that is not taken",
+            seen!(played_league()), [By(gets_past_a_silent_player)];
+        "END-08" Must[150] "000 §4.8.2": "The end is told once"
+            => "do not repeat LEAGUE_COMPLETED once it was answered",
+            seen!(played_league()), [By(tells_the_end_once)];
+        "END-09" Should[150] "000 §4.9.1": "Queries are answered after the end"
+            => "stay up and answer queries when the league is over",
+            Ask::new(after!(after_the_end), standings_query).due(ANSWERED),
+            [is("query_type", "GET_STANDINGS"), equals("success", true)];
+        "END-10" Must[150] "ruling 26": "No message holds a token of another agent"
+            => "send to each agent its own tokens alone",
+            seen!(all_calls()), [By(hides_tokens_of_others)];
+        "END-11" Must[150] "000 §4.6.2": "Every true report was taken, in whatever order its members stood"
+            => "read the members of `score` by name, and not by their place",
+            seen!(played_league()),
+            [By(|it| hold!(it.league()?.season.refused.is_empty(),
+                 else "reports were refused: {:?}", it.league()?.season.refused))];
     }
 }
 
@@ -113,15 +106,12 @@ fn framed(tool: &'static str) -> Vec<Expect> {
 }
 
 /// The messages of a type that each lasting player received after each round.
-async fn after_rounds(caller: &Caller, kind: &str) -> Result<Vec<Record>, Trouble> {
-    let league = Arc::new(season::played(&caller.stage).await?);
+async fn after_rounds(caller: &Caller, kind: &str) -> Records {
+    let league = season::played(&caller.stage).await?;
     let mut records = Vec::new();
     for player in league.lasting() {
         for round in 1..=league.rounds() {
-            let mut told = player.told(kind);
-            let Some(call) = told.find(|call| call.message()["round_id"] == round) else {
-                return Err(not_told(&player.id, kind, round));
-            };
+            let call = after_round(player, kind, round)?;
             let record = call_record(&caller.stage, &league, player, call);
             records.push(record.with("round", round));
         }
@@ -129,40 +119,52 @@ async fn after_rounds(caller: &Caller, kind: &str) -> Result<Vec<Record>, Troubl
     Ok(records)
 }
 
-fn not_told(id: &str, kind: &str, round: usize) -> Trouble {
-    Trouble::broken(format!("{id} received no {kind} of round {round}"))
+/// The message of a type that a player received after a round.
+fn after_round<'m>(
+    player: &'m MemberRecord,
+    kind: &str,
+    round: usize,
+) -> Result<&'m Arc<IncomingCall>, Trouble> {
+    let call = player
+        .told(kind)
+        .find(|call| call.message()["round_id"] == round);
+    let missing = || Trouble::broken(format!("{} received no {kind} of round {round}", player.id));
+    call.ok_or_else(missing)
 }
 
 /// The end of the league as each lasting player received it.
-async fn ends(caller: &Caller) -> Result<Vec<Record>, Trouble> {
-    let league = Arc::new(season::played(&caller.stage).await?);
+async fn ends(caller: &Caller) -> Records {
+    let league = season::played(&caller.stage).await?;
     let matches = league.rounds() * league.matches_a_round();
     let mut records = Vec::new();
     for player in league.lasting() {
-        let Some(call) = player.told(LEAGUE_OVER).next() else {
-            return Err(no_end(&league, &player.id));
-        };
+        let call = end_of(&league, player)?;
         let record = call_record(&caller.stage, &league, player, call);
-        records.push(
-            record
-                .with("rounds", league.rounds())
-                .with("matches", matches),
-        );
+        let record = record.with("rounds", league.rounds());
+        records.push(record.with("matches", matches));
     }
     Ok(records)
 }
 
-fn no_end(league: &LeagueRecord, id: &str) -> Trouble {
-    let season = &league.season;
-    let (reported, refused) = (season.outcomes.len(), &season.refused);
-    Trouble::broken(format!(
-        "{id} was not told the end; {reported} matches were reported, refused were {refused:?}"
-    ))
+/// The end of the league as a player received it.
+fn end_of<'l>(
+    league: &LeagueRecord,
+    player: &'l MemberRecord,
+) -> Result<&'l Arc<IncomingCall>, Trouble> {
+    let Season {
+        outcomes, refused, ..
+    } = &league.season;
+    let (id, reported) = (&player.id, outcomes.len());
+    player.told(LEAGUE_OVER).next().ok_or_else(|| {
+        Trouble::broken(format!(
+            "{id} was not told the end; {reported} matches were reported, refused were {refused:?}"
+        ))
+    })
 }
 
 /// Every call to every member.
-async fn all_calls(caller: &Caller) -> Result<Vec<Record>, Trouble> {
-    let league = Arc::new(season::played(&caller.stage).await?);
+async fn all_calls(caller: &Caller) -> Records {
+    let league = season::played(&caller.stage).await?;
     let members = league.members();
     let records = members.flat_map(|member| {
         let calls = member.calls.iter();
@@ -179,15 +181,10 @@ async fn after_the_end(caller: &Caller) -> Result<Setting, Trouble> {
 
 fn tells_the_table(record: &Record) -> Judgement {
     let league = record.league()?;
-    for player in league.lasting() {
-        for round in 1..=league.rounds() {
-            let mut told = player.told(UPDATE);
-            if !told.any(|call| call.message()["round_id"] == round) {
-                return Err(not_told(&player.id, UPDATE, round));
-            }
-        }
-    }
-    Ok(())
+    league.lasting().try_for_each(|player| {
+        let mut rounds = 1..=league.rounds();
+        rounds.try_for_each(|round| after_round(player, UPDATE, round).map(drop))
+    })
 }
 
 fn rows<'r>(record: &'r Record, name: &str) -> &'r [Value] {
@@ -198,18 +195,16 @@ fn rows<'r>(record: &'r Record, name: &str) -> &'r [Value] {
 fn has_full_rows(record: &Record) -> Judgement {
     let players = record.league()?.players.len();
     let rows = rows(record, "standings");
-    hold(rows.len() == players, || {
-        format!("there are {} rows for {players} players", rows.len())
-    })?;
+    hold!(rows.len() == players, else "there are {} rows for {players} players", rows.len())?;
     for row in rows {
         for name in ["player_id", "display_name"] {
             match &row[name] {
                 Value::Null => return Err(Trouble::forgiven(format!("`{name}` is missing"))),
-                found => hold(found.is_string(), || format!("`{name}` is {found}"))?,
+                found => hold!(found.is_string(), else "`{name}` is {found}")?,
             }
         }
         for name in ["rank", "played", "wins", "draws", "losses", "points"] {
-            hold(row[name].is_u64(), || format!("`{name}` is {}", row[name]))?;
+            hold!(row[name].is_u64(), else "`{name}` is {}", row[name])?;
         }
     }
     Ok(())
@@ -244,45 +239,36 @@ fn compared(record: &Record, look: fn(&Value, [u64; 3]) -> Judgement) -> Judgeme
 fn counts_points(record: &Record) -> Judgement {
     compared(record, |row, [wins, draws, _]| {
         let (told, due) = (&row["points"], 3 * wins + draws);
-        hold(*told == due, || {
-            format!("{} has {told} points instead of {due}", row["player_id"])
-        })
+        hold!(*told == due, else "{} has {told} points instead of {due}", row["player_id"])
     })
 }
 
 fn counts_results(record: &Record) -> Judgement {
     compared(record, |row, due| {
         let told = ["wins", "draws", "losses"].map(|name| row[name].as_u64().unwrap_or_default());
-        hold(told == due, || {
-            format!("{} has {told:?} instead of {due:?}", row["player_id"])
-        })
+        hold!(told == due, else "{} has {told:?} instead of {due:?}", row["player_id"])
     })
 }
 
 fn is_ordered(record: &Record) -> Judgement {
     let key = |row: &Value| ["points", "wins"].map(|name| row[name].as_u64().unwrap_or_default());
     let keys: Vec<_> = rows(record, "standings").iter().map(key).collect();
-    hold(keys.is_sorted_by(|first, second| first >= second), || {
-        format!("points and wins read {keys:?}")
-    })
+    hold!(keys.is_sorted_by(|first, second| first >= second), else "points and wins read {keys:?}")
 }
 
 fn counts_ranks(record: &Record) -> Judgement {
     let rows = rows(record, "standings").iter();
     let ranks: Vec<_> = rows.map(|row| row["rank"].as_u64()).collect();
     let due: Vec<_> = (1..=ranks.len() as u64).map(Some).collect();
-    hold(ranks == due, || format!("the ranks are {ranks:?}"))
+    hold!(ranks == due, else "the ranks are {ranks:?}")
 }
 
 fn counts_matches(record: &Record) -> Judgement {
     let (message, due) = (record.message(), record.league()?.matches_a_round());
-    let told = message
-        .get("matches_completed")
-        .or(message.get("matches_played"));
+    let told = message.get("matches_completed");
+    let told = told.or(message.get("matches_played"));
     let count = told.and_then(Value::as_u64);
-    hold(count == Some(due as u64), || {
-        format!("{count:?} matches are told instead of {due}")
-    })
+    hold!(count == Some(due as u64), else "{count:?} matches are told instead of {due}")
 }
 
 fn names_the_next_round(record: &Record) -> Judgement {
@@ -292,19 +278,15 @@ fn names_the_next_round(record: &Record) -> Judgement {
         true => Value::from(round + 1),
         false => Value::Null,
     };
-    hold(*next == due, || {
-        format!("`next_round_id` is {next} instead of {due}")
-    })
+    hold!(*next == due, else "`next_round_id` is {next} instead of {due}")
 }
 
 fn adds_up(record: &Record) -> Judgement {
     let summary = record.member("summary");
     let count = |name: &str| summary[name].as_u64().unwrap_or_default();
-    hold(summary.is_object(), || "`summary` is missing".to_owned())?;
+    hold!(summary.is_object(), else "`summary` is missing")?;
     let sum = count("wins") + count("draws") + count("technical_losses");
-    hold(sum == count("total_matches"), || {
-        format!("`summary` is {summary}")
-    })
+    hold!(sum == count("total_matches"), else "`summary` is {summary}")
 }
 
 fn announces_in_order(record: &Record) -> Judgement {
@@ -314,9 +296,8 @@ fn announces_in_order(record: &Record) -> Judgement {
             let round = call.message()["round_id"].as_u64().unwrap_or_default();
             match call.kind() {
                 ROUND_OVER => over = round,
-                "ROUND_ANNOUNCEMENT" => hold(round <= over + 1, || {
-                    format!("{} hears of round {round} after round {over}", player.id)
-                })?,
+                "ROUND_ANNOUNCEMENT" => hold!(round <= over + 1,
+                    else "{} hears of round {round} after round {over}", player.id)?,
                 _ => {}
             }
         }
@@ -326,76 +307,55 @@ fn announces_in_order(record: &Record) -> Judgement {
 
 fn tells_the_end(record: &Record) -> Judgement {
     let league = record.league()?;
-    let mut lasting = league.lasting();
-    let missing = lasting.find(|player| player.told(LEAGUE_OVER).next().is_none());
-    missing.map_or(Ok(()), |player| Err(no_end(league, &player.id)))
+    league
+        .lasting()
+        .try_for_each(|player| end_of(league, player).map(drop))
 }
 
 fn tells_referees_the_end(record: &Record) -> Judgement {
     let referees = record.league()?.referees.iter();
     let mut lasting = referees.filter(|referee| !referee.is_silent);
-    let missing = lasting.find(|referee| referee.told(LEAGUE_OVER).next().is_none());
-    hold(missing.is_none(), || {
-        let id = missing.map(|referee| referee.id.clone());
-        format!("{} was not told", id.unwrap_or_default())
+    lasting.try_for_each(|referee| {
+        let told = referee.told(LEAGUE_OVER).next().is_some();
+        hold!(told, else "{} was not told", referee.id)
     })
 }
 
 fn names_the_champion(record: &Record) -> Judgement {
     let first = &record.member("final_standings")[0]["player_id"];
     let champion = record.member("champion.player_id");
-    hold(champion.is_string() && champion == first, || {
-        format!("the champion is {champion}, and {first} is first")
-    })
+    hold!(champion.is_string() && champion == first,
+        else "the champion is {champion}, and {first} is first")
 }
 
 fn lists_every_player(record: &Record) -> Judgement {
     let rows = rows(record, "final_standings");
     for player in &record.league()?.players {
         let id = &player.id;
-        hold(rows.iter().any(|row| row["player_id"] == **id), || {
-            format!("there is no row for {id}")
-        })?;
+        hold!(rows.iter().any(|row| row["player_id"] == **id), else "there is no row for {id}")?;
     }
     let points: Vec<_> = rows.iter().map(|row| row["points"].as_u64()).collect();
-    hold(points.is_sorted_by(|first, second| first >= second), || {
-        format!("the points read {points:?}")
-    })
+    hold!(points.is_sorted_by(|first, second| first >= second), else "the points read {points:?}")
 }
 
 fn gets_past_a_silent_player(record: &Record) -> Judgement {
     let mut players = record.league()?.players.iter();
-    if !players.any(|player| player.is_silent) {
-        return Err(Trouble::skipped("the league did not come so far", ""));
-    }
+    need!(players.any(|player| player.is_silent), else "the league did not come so far")?;
     tells_the_end(record)
 }
 
 fn tells_the_end_once(record: &Record) -> Judgement {
     record.league()?.lasting().try_for_each(|player| {
         let count = player.told(LEAGUE_OVER).count();
-        hold(count <= 1, || {
-            format!("{} was told {count} times", player.id)
-        })
+        hold!(count <= 1, else "{} was told {count} times", player.id)
     })
 }
 
 fn hides_tokens_of_others(record: &Record) -> Judgement {
     let (sent, receiver) = (record.call()?.text(), record.fact("receiver")?);
-    let mut others = record
-        .league()?
-        .members()
-        .filter(|other| *receiver != *other.id);
+    let members = record.league()?.members();
+    let mut others = members.filter(|other| *receiver != *other.id);
     let shown = others.find(|other| !other.token.is_empty() && sent.contains(&other.token));
-    hold(shown.is_none(), || {
-        let id = shown.map(|other| other.id.clone());
-        format!("the token of {id:?} was sent to {receiver}")
-    })
-}
-
-fn took_true_reports(record: &Record) -> Judgement {
-    let refused = &record.league()?.season.refused;
-    hold(refused.is_empty(), || {
-        format!("reports were refused: {refused:?}")
-    })
+    let id = shown.map(|other| &other.id);
+    hold!(id.is_none(), else "the token of {id:?} was sent to {receiver}")
 }

@@ -1,15 +1,9 @@
 //! Rules about many matches at once, and about messages that are hard to read.
 
-use serde_json::{Value, json};
-
-use super::{CHOSEN, JOIN, JOINED, MOVE, choice, game_over, invitation, join, joined, legal, open};
-use crate::caller::Caller;
-use crate::exchange::{Ask, Body};
-use crate::record::Expect::By;
-use crate::record::Record;
-use crate::reply::Reply;
-use crate::rule::{Judgement, Topic, Trouble, hold, rules, steps};
-use crate::stage::Question;
+use super::{
+    CHOSEN, JOIN, JOINED, MOVE, choice, choose, game_over, invitation, join, joined, legal, open,
+};
+use crate::prelude::*;
 
 /// How many matches are played at once.
 const AT_ONCE: usize = 5;
@@ -21,48 +15,43 @@ const IN_A_ROW: usize = 30;
 const LONG_TEXT: usize = 50_000;
 
 pub(super) fn topic() -> Topic {
-    Topic {
-        name: "crowds and oddities",
-        rules: rules! {
-            "CROWD-01" Must[70] "000 §4.1.1": "Five matches at once are played to their end"
-                => "keep the state of each match by its `match_id`", steps!(plays_five);
-            "CROWD-02" Must[70] "000 §4.12.1": "Answers of matches at once are not mixed up"
-                => "answer each call from what it says itself", steps!(keeps_them_apart);
-            "CROWD-03" Should "000 §2.7": "Twenty invitations at once are answered within 5 seconds"
-                => "serve calls side by side", steps!(joins_twenty);
-            "CROWD-04" Should[70] "ruling 43": "The same call twice at once gets one choice"
-                => "decide once for each match, under a lock", steps!(decides_once);
-            "CROWD-05" Must[70] "000 §2.7": "Thirty matches in a row are played without getting slower"
-                => "do not let what you remember slow you down", steps!(plays_in_a_row);
-            "CROWD-06" Must[70] "000 §3.2": "Matches may overlap in any order"
-                => "keep the state of each match by its `match_id`", steps!(overlaps);
-            "ODD-01" Must "ruling 13": "A text of 100,000 characters in an unknown member does no harm"
-                => "ignore members that you do not know",
-                Ask::new(open, |stage, at| invitation(stage, &at.subject))
-                    .with(|call, _| call["x_story"] = "ÿ".repeat(LONG_TEXT).into())
-                    .survives("a very long text");
-            "ODD-02" Must[40] "RFC 8259 §8.1": "Letters of all alphabets do no harm"
-                => "read and write UTF-8 throughout",
-                Ask::new(joined, |stage, at| choice(stage, &at.subject))
-                    .patience(MOVE)
-                    .due(CHOSEN)
-                    .with(|call, _| call["conversation_id"] = "conv-שלום-😀-\u{202e}x".into()),
-                [By(keeps_the_conversation)];
-            "ODD-03" Should "ruling 13": "Invalid ids are refused, and do no harm"
-                => "check ids before you use them, most of all in file names", steps!(survives_strange_ids);
-            "ODD-04" Should "ruling 13": "Members of the wrong kind are refused, and do no harm"
-                => "answer E002 to a member of the wrong kind", steps!(survives_wrong_types);
-            "ODD-05" Must "ruling 13": "An empty message does no harm"
-                => "answer E003 or -32602 to a message without members", steps!(survives_empty_messages);
-            "ODD-06" Should "RFC 8259 §6": "Numbers beyond all bounds do no harm"
-                => "expect numbers that do not fit", steps!(survives_numbers);
-            "ODD-07" Should "RFC 8259 §7": "Half of a surrogate pair does no harm"
-                => "expect texts that are not whole",
-                Ask::ordinary()
-                    .bodies([Body::Raw(br#"{"jsonrpc":"2.0","id":1,"method":"choose_parity","params":{"match_id":"\ud800"}}"#)])
-                    .survives("half of a surrogate pair")
-                    .may_be_silent();
-        },
+    topic! { "crowds and oddities":
+        "CROWD-01" Must[70] "000 §4.1.1": "Five matches at once are played to their end"
+            => "keep the state of each match by its `match_id`", steps!(plays_five);
+        "CROWD-02" Must[70] "000 §4.12.1": "Answers of matches at once are not mixed up"
+            => "answer each call from what it says itself", steps!(keeps_them_apart);
+        "CROWD-03" Should "000 §2.7": "Twenty invitations at once are answered within 5 seconds"
+            => "serve calls side by side", steps!(joins_twenty);
+        "CROWD-04" Should[70] "ruling 43": "The same call twice at once gets one choice"
+            => "decide once for each match, under a lock", steps!(decides_once);
+        "CROWD-05" Must[70] "000 §2.7": "Thirty matches in a row are played without getting slower"
+            => "do not let what you remember slow you down", steps!(plays_in_a_row);
+        "CROWD-06" Must[70] "000 §3.2": "Matches may overlap in any order"
+            => "keep the state of each match by its `match_id`", steps!(overlaps);
+        "ODD-01" Must "ruling 13": "A text of 100,000 characters in an unknown member does no harm"
+            => "ignore members that you do not know",
+            Ask::about(after!(open), invitation)
+                .changed(|call, _| call["x_story"] = "ÿ".repeat(LONG_TEXT).into())
+                .survives("a very long text");
+        "ODD-02" Must[40] "RFC 8259 §8.1": "Letters of all alphabets do no harm"
+            => "read and write UTF-8 throughout",
+            Ask::about(after!(joined), choice).patience(MOVE).due(CHOSEN)
+                .with("conversation_id", "conv-שלום-😀-\u{202e}x"), [By(keeps_the_conversation)];
+        "ODD-03" Should "ruling 13": "Invalid ids are refused, and do no harm"
+            => "check ids before you use them, most of all in file names",
+            steps!(survives_strange_ids);
+        "ODD-04" Should "ruling 13": "Members of the wrong kind are refused, and do no harm"
+            => "answer E002 to a member of the wrong kind", steps!(survives_wrong_types);
+        "ODD-05" Must "ruling 13": "An empty message does no harm"
+            => "answer E003 or -32602 to a message without members",
+            steps!(survives_empty_messages);
+        "ODD-06" Should "RFC 8259 §6": "Numbers beyond all bounds do no harm"
+            => "expect numbers that do not fit", steps!(survives_numbers);
+        "ODD-07" Should "RFC 8259 §7": "Half of a surrogate pair does no harm"
+            => "expect texts that are not whole",
+            Ask::ordinary()
+                .bodies([Body::Raw(br#"{"jsonrpc":"2.0","id":1,"method":"choose_parity","params":{"match_id":"\ud800"}}"#)])
+                .survives("half of a surrogate pair").may_be_silent();
     }
 }
 
@@ -93,9 +82,7 @@ async fn plays_five(caller: &Caller) -> Judgement {
     }
     let over = chosen.iter().map(|(id, _)| game_over(stage, id)).collect();
     for reply in caller.call_at_once(over, MOVE).await? {
-        hold(!reply.is_refusal(), || {
-            format!("an end is answered with {}", reply.describe())
-        })?;
+        hold!(!reply.is_refusal(), else "an end is answered with {}", reply.describe())?;
     }
     Ok(())
 }
@@ -108,18 +95,14 @@ async fn keeps_them_apart(caller: &Caller) -> Judgement {
         let conversation = message["conversation_id"].as_str();
         let own = format!("conv-{}-choose_parity", match_id.to_ascii_lowercase());
         let mixed = conversation.is_some_and(|named| named != own && named.starts_with("conv-r"));
-        hold(!mixed, || {
-            format!("the answer for {match_id} is in another conversation")
-        })?;
+        hold!(!mixed, else "the answer for {match_id} is in another conversation")?;
     }
     Ok(())
 }
 
 fn is_about(message: &Value, match_id: &str) -> Judgement {
     let named = &message["match_id"];
-    hold(named == match_id, || {
-        format!("the answer for {match_id} is about {named}")
-    })
+    hold!(named == match_id, else "the answer for {match_id} is about {named}")
 }
 
 async fn joins_twenty(caller: &Caller) -> Judgement {
@@ -134,9 +117,7 @@ async fn joins_twenty(caller: &Caller) -> Judgement {
 
 fn is_prompt(reply: &Reply) -> Judgement {
     let took = reply.trip.took;
-    hold(took <= JOIN, || {
-        format!("an answer took {:.1} s", took.as_secs_f64())
-    })
+    hold!(took <= JOIN, else "an answer took {:.1} s", took.as_secs_f64())
 }
 
 async fn decides_once(caller: &Caller) -> Judgement {
@@ -148,17 +129,14 @@ async fn decides_once(caller: &Caller) -> Judgement {
         choices.push(reply.of_kind(CHOSEN)?["parity_choice"].clone());
     }
     let same = choices.windows(2).all(|pair| pair[0] == pair[1]);
-    hold(same, || {
-        format!("the choices are {}", Value::Array(choices))
-    })
+    hold!(same, else "the choices are {}", Value::Array(choices))
 }
 
 async fn plays_in_a_row(caller: &Caller) -> Judgement {
     let stage = &caller.stage;
     for _ in 0..IN_A_ROW {
         let match_id = join(caller).await?;
-        let reply = caller.call_within(&choice(stage, &match_id), MOVE).await?;
-        reply.of_kind(CHOSEN)?;
+        choose(caller, &match_id).await?;
         caller.call(&game_over(stage, &match_id)).await?;
     }
     let last = invitation(stage, &stage.open_match().await);
@@ -168,26 +146,23 @@ async fn plays_in_a_row(caller: &Caller) -> Judgement {
 async fn overlaps(caller: &Caller) -> Judgement {
     let (first, second, stage) = (join(caller).await?, join(caller).await?, &caller.stage);
     for match_id in [&second, &first] {
-        let reply = caller.call_within(&choice(stage, match_id), MOVE).await?;
-        is_about(reply.of_kind(CHOSEN)?, match_id)?;
+        is_about(&choose(caller, match_id).await?, match_id)?;
     }
     caller.call(&game_over(stage, &first)).await?;
-    let reply = caller.call_within(&choice(stage, &second), MOVE).await?;
-    reply.of_kind(CHOSEN).map(drop)
+    choose(caller, &second).await.map(drop)
 }
 
 fn keeps_the_conversation(record: &Record) -> Judgement {
     let named = record.member("conversation_id");
     let kept = named.is_null() || *named == record.asked["conversation_id"];
-    hold(kept, || format!("the conversation came back as {named}"))
+    hold!(kept, else "the conversation came back as {named}")
 }
 
 /// Sends an invitation with a changed member, and checks that the player survives.
 async fn survives(caller: &Caller, name: &str, value: Value) -> Judgement {
     let match_id = caller.stage.open_match().await;
-    let mut question = invitation(&caller.stage, &match_id);
-    question.params[name] = value;
-    caller.call(&question).await?;
+    let odd = invitation(&caller.stage, &match_id).with(name, value);
+    caller.call(&odd).await?;
     caller.still_answers(&format!("an odd `{name}`")).await
 }
 
@@ -199,14 +174,13 @@ async fn survives_strange_ids(caller: &Caller) -> Judgement {
 }
 
 async fn survives_wrong_types(caller: &Caller) -> Judgement {
-    let wrong = [
+    for value in [
         json!(7),
         json!([1]),
         json!({"id": 1}),
         json!(true),
-        Value::Null,
-    ];
-    for value in wrong {
+        json!(null),
+    ] {
         for name in ["match_id", "opponent_id", "timestamp"] {
             survives(caller, name, value.clone()).await?;
         }
@@ -215,11 +189,7 @@ async fn survives_wrong_types(caller: &Caller) -> Judgement {
 }
 
 async fn survives_empty_messages(caller: &Caller) -> Judgement {
-    for tool in [
-        "handle_game_invitation",
-        "choose_parity",
-        "notify_match_result",
-    ] {
+    for tool in "handle_game_invitation choose_parity notify_match_result".split(' ') {
         caller.call(&Question::new(tool, json!({}))).await?;
     }
     caller.still_answers("an empty message").await

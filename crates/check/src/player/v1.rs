@@ -1,81 +1,72 @@
 //! Rules for players of `league.v1`: the messages of 003, member by member.
 
-use serde_json::{Value, json};
-
 use super::MOVE;
-use crate::caller::Caller;
-use crate::exchange::{Ask, Body, Setting};
-use crate::record::Expect::{By, Taken};
-use crate::record::{Expect, Record, Want, equals, is, repeats, utc};
+use crate::prelude::*;
 use crate::registration::registration;
-use crate::rule::{Judgement, Pending, Topic, Trouble, hold, rules, seen, steps};
-use crate::script::{extend, now};
-use crate::stage::{Question, Stage, round_of};
 
 const READY: &[&str] = &["GAME_INVITATION_RESPONSE"];
 const PLAYED: &[&str] = &["PLAY_RESPONSE"];
 
 pub(super) fn topic() -> Topic {
-    Topic {
-        name: "league.v1",
-        rules: rules! {
-            "OLD-01" Must "003 Base Message Structure": "The registration has every member of the base structure"
-                => "send league_id, round_id, match_id, conversation_id, sender and timestamp",
-                seen!(registration()), [By(has_the_base), utc("timestamp")];
-            "OLD-02" Must "003 LEAGUE_REGISTER_REQUEST": "The registration says name, version, games and address"
-                => "fill `player_meta`", seen!(registration()), [By(describes_itself)];
-            "OLD-03" Must "003 GAME_INVITATION_RESPONSE": "An invitation is answered with GAME_INVITATION_RESPONSE"
-                => "answer the tool `handle_game_invitation` with it", invited();
-            "OLD-04" Must "003 GAME_INVITATION_RESPONSE": "The status of the answer is READY"
-                => "set `status` to READY", invited(), [equals("status", "READY")];
-            "OLD-05" Must "003 Base Message Structure": "The answer repeats league, round, match and conversation"
-                => "copy them from the invitation", invited(), BASE;
-            "OLD-06" Must "003 Base Message Structure": "The sender of the answer is the player's id"
-                => "set `sender` to the id from the registration, such as player_001",
-                invited(), [is("sender", Want::Fact("id"))];
-            "OLD-07" Must "003 Base Message Structure": "The time of the answer is in UTC"
-                => "write times as 2025-12-13T22:05:01.000Z", invited(), [utc("timestamp")];
-            "OLD-08" Must "003 GAME_INVITATION": "The player comes in either role"
-                => "take challenger and defender alike",
-                invited().bodies([Body::Message(|_, _| {}), Body::Message(as_defender)]),
-                [equals("status", "READY")];
-            "OLD-09" Must "003 GAME_START": "The start of a game is taken"
-                => "answer GAME_START with any result", Ask::new(joined, start).registered(), [Taken];
-            "OLD-10" Must[40] "003 PLAY_RESPONSE": "A request to play is answered with PLAY_RESPONSE"
-                => "answer the tool `choose_parity` with it", asked();
-            "OLD-11" Must[40] "003 PLAY_RESPONSE": "The play is to choose even or odd"
-                => "set `play` to {\"action\": \"choose\", \"value\": \"even\"}", asked(), [By(is_legal)];
-            "OLD-12" Must[40] "003 Base Message Structure": "The play repeats league, round, match and conversation"
-                => "copy them from the request", asked(), BASE;
-            "OLD-13" Should[70] "ruling 43": "The same request again gets the same play"
-                => "remember the play of each match, and repeat it", steps!(plays_again);
-            "OLD-14" Must[40] "003 PLAY_VALIDATION": "The validation of a play is taken"
-                => "answer PLAY_VALIDATION with any result",
-                Ask::new(played, validation).registered(), [Taken];
-            "OLD-15" Must[100] "003 GAME_RESULT": "A result is taken, be it a win, a draw or a forfeit"
-                => "answer GAME_RESULT with any result",
-                Ask::new(played, won)
-                    .registered()
-                    .bodies([Body::Message(|_, _| {}), Body::Message(drawn), Body::Message(forfeited)]),
-                [Taken];
-            "OLD-16" Should "003 ROUND_COMPLETE": "The end of a round is taken"
-                => "answer ROUND_COMPLETE with any result", Ask::method(round_complete).registered(), [Taken];
-            "OLD-17" Should "003 LEAGUE_START_ANNOUNCEMENT": "The announcement of the league is taken"
-                => "answer LEAGUE_START_ANNOUNCEMENT with any result",
-                Ask::method(league_start).registered(), [Taken];
-            "OLD-18" Should "003 LEAGUE_COMPLETE": "The end of the league is taken"
-                => "answer LEAGUE_COMPLETE with any result",
-                Ask::method(league_complete).registered(), [Taken];
-        },
+    topic! { "league.v1":
+        "OLD-01" Must "003 Base Message Structure": "The registration has every member of the base structure"
+            => "send league_id, round_id, match_id, conversation_id, sender and timestamp",
+            seen!(registration()), [By(has_the_base), Utc("timestamp")];
+        "OLD-02" Must "003 LEAGUE_REGISTER_REQUEST": "The registration says name, version, games and address"
+            => "fill `player_meta`", seen!(registration()), [By(describes_itself)];
+        "OLD-03" Must "003 GAME_INVITATION_RESPONSE": "An invitation is answered with GAME_INVITATION_RESPONSE"
+            => "answer the tool `handle_game_invitation` with it", invited();
+        "OLD-04" Must "003 GAME_INVITATION_RESPONSE": "The status of the answer is READY"
+            => "set `status` to READY", invited(), [equals("status", "READY")];
+        "OLD-05" Must "003 Base Message Structure": "The answer repeats league, round, match and conversation"
+            => "copy them from the invitation", invited(), BASE;
+        "OLD-06" Must "003 Base Message Structure": "The sender of the answer is the player's id"
+            => "set `sender` to the id from the registration, such as player_001",
+            invited(), [is("sender", Want::Fact("id"))];
+        "OLD-07" Must "003 Base Message Structure": "The time of the answer is in UTC"
+            => "write times as 2025-12-13T22:05:01.000Z", invited(), [Utc("timestamp")];
+        "OLD-08" Must "003 GAME_INVITATION": "The player comes in either role"
+            => "take challenger and defender alike",
+            invited().bodies([Body::Message(|_, _| {}), Body::Message(as_defender)]),
+            [equals("status", "READY")];
+        "OLD-09" Must "003 GAME_START": "The start of a game is taken"
+            => "answer GAME_START with any result",
+            Ask::new(after!(joined), start).registered(), [Taken];
+        "OLD-10" Must[40] "003 PLAY_RESPONSE": "A request to play is answered with PLAY_RESPONSE"
+            => "answer the tool `choose_parity` with it", asked();
+        "OLD-11" Must[40] "003 PLAY_RESPONSE": "The play is to choose even or odd"
+            => "set `play` to {\"action\": \"choose\", \"value\": \"even\"}",
+            asked(), [By(is_legal)];
+        "OLD-12" Must[40] "003 Base Message Structure": "The play repeats league, round, match and conversation"
+            => "copy them from the request", asked(), BASE;
+        "OLD-13" Should[70] "ruling 43": "The same request again gets the same play"
+            => "remember the play of each match, and repeat it", steps!(plays_again);
+        "OLD-14" Must[40] "003 PLAY_VALIDATION": "The validation of a play is taken"
+            => "answer PLAY_VALIDATION with any result",
+            Ask::new(after!(played), validation).registered(), [Taken];
+        "OLD-15" Must[100] "003 GAME_RESULT": "A result is taken, be it a win, a draw or a forfeit"
+            => "answer GAME_RESULT with any result",
+            Ask::new(after!(played), won).registered()
+                .bodies([Body::Message(|_, _| {}), Body::Message(drawn), Body::Message(forfeited)]),
+            [Taken];
+        "OLD-16" Should "003 ROUND_COMPLETE": "The end of a round is taken"
+            => "answer ROUND_COMPLETE with any result",
+            Ask::method(round_complete).registered(), [Taken];
+        "OLD-17" Should "003 LEAGUE_START_ANNOUNCEMENT": "The announcement of the league is taken"
+            => "answer LEAGUE_START_ANNOUNCEMENT with any result",
+            Ask::method(league_start).registered(), [Taken];
+        "OLD-18" Should "003 LEAGUE_COMPLETE": "The end of the league is taken"
+            => "answer LEAGUE_COMPLETE with any result",
+            Ask::method(league_complete).registered(), [Taken];
     }
 }
 
 /// The members that every answer repeats.
 const BASE: [Expect; 4] = [
-    repeats("league_id"),
-    repeats("round_id"),
-    repeats("match_id"),
-    repeats("conversation_id"),
+    Repeats("league_id"),
+    Repeats("round_id"),
+    Repeats("match_id"),
+    Repeats("conversation_id"),
 ];
 
 /// A message of `league.v1`.
@@ -94,10 +85,8 @@ fn message(stage: &Stage, kind: &str, sender: &str, match_id: &str, body: Value)
 }
 
 fn from_referee(stage: &Stage, kind: &str, match_id: &str, body: Value) -> Question {
-    Question::new(
-        "mcp_message",
-        message(stage, kind, "referee", match_id, body),
-    )
+    let message = message(stage, kind, "referee", match_id, body);
+    Question::new("mcp_message", message)
 }
 
 fn from_manager(stage: &Stage, kind: &str, match_id: &str, body: Value) -> Question {
@@ -130,36 +119,29 @@ fn request(stage: &Stage, match_id: &str) -> Question {
 }
 
 fn invited() -> Ask {
-    Ask::new(super::unannounced, |stage, at| {
-        invitation(stage, &at.subject)
-    })
-    .due(READY)
+    Ask::about(after!(super::unannounced), invitation).due(READY)
 }
 
 fn asked() -> Ask {
-    let ask = Ask::new(joined, |stage, at| request(stage, &at.subject));
+    let ask = Ask::about(after!(joined), request);
     ask.patience(MOVE).due(PLAYED)
 }
 
 /// A situation: a match that the player has joined.
-fn joined(caller: &Caller) -> Pending<'_, Result<Setting, Trouble>> {
-    Box::pin(async {
-        let match_id = caller.stage.next_match();
-        let question = invitation(&caller.stage, &match_id);
-        caller.call(&question).await?.of_kind(READY)?;
-        Ok(Setting::about(match_id))
-    })
+async fn joined(caller: &Caller) -> Result<Setting, Trouble> {
+    let match_id = caller.stage.next_match();
+    let question = invitation(&caller.stage, &match_id);
+    caller.call(&question).await?.of_kind(READY)?;
+    Ok(Setting::about(match_id))
 }
 
 /// A situation: a match in which the player has made its play.
-fn played(caller: &Caller) -> Pending<'_, Result<Setting, Trouble>> {
-    Box::pin(async {
-        let mut at = joined(caller).await?;
-        let question = request(&caller.stage, &at.subject);
-        let reply = caller.call_within(&question, MOVE).await?;
-        at.value = reply.of_kind(PLAYED)?["play"].clone();
-        Ok(at)
-    })
+async fn played(caller: &Caller) -> Result<Setting, Trouble> {
+    let mut at = joined(caller).await?;
+    let question = request(&caller.stage, &at.subject);
+    let reply = caller.call_within(&question, MOVE).await?;
+    at.value = reply.of_kind(PLAYED)?["play"].clone();
+    Ok(at)
 }
 
 fn start(stage: &Stage, at: &Setting) -> Question {
@@ -167,12 +149,8 @@ fn start(stage: &Stage, at: &Setting) -> Question {
     let state = json!({
         "game_type": "even_odd", "current_player": stage.player_id(), "rules": rules,
     });
-    from_referee(
-        stage,
-        "GAME_START",
-        &at.subject,
-        json!({"game_state": state}),
-    )
+    let body = json!({"game_state": state});
+    from_referee(stage, "GAME_START", &at.subject, body)
 }
 
 fn validation(stage: &Stage, at: &Setting) -> Question {
@@ -249,31 +227,26 @@ fn has_the_base(record: &Record) -> Judgement {
         "sender",
     ];
     names.iter().try_for_each(|name| {
-        hold(record.message().get(*name).is_some(), || {
-            format!("`{name}` is missing")
-        })
+        hold!(record.message().get(*name).is_some(),
+            else "`{name}` is missing")
     })
 }
 
 fn describes_itself(record: &Record) -> Judgement {
     let meta = record.member("player_meta");
     for name in ["display_name", "version", "contact_endpoint"] {
-        hold(meta[name].is_string(), || {
-            format!("`player_meta.{name}` is missing")
-        })?;
+        hold!(meta[name].is_string(), else "`player_meta.{name}` is missing")?;
     }
     let games = meta["game_types"].as_array();
     let plays = games.is_some_and(|games| games.contains(&"even_odd".into()));
-    hold(plays, || {
-        "`player_meta.game_types` has no even_odd".to_owned()
-    })
+    hold!(plays, else "`player_meta.game_types` has no even_odd")
 }
 
 fn is_legal(record: &Record) -> Judgement {
     let play = record.member("play");
     let value = play["value"].as_str();
     let legal = play["action"] == "choose" && matches!(value, Some("even" | "odd"));
-    hold(legal, || format!("`play` is {play}"))
+    hold!(legal, else "`play` is {play}")
 }
 
 async fn plays_again(caller: &Caller) -> Judgement {
@@ -284,7 +257,7 @@ async fn plays_again(caller: &Caller) -> Judgement {
     for _ in 0..5 {
         let second = caller.call_within(&question, MOVE).await?;
         let two = &second.needed()?["play"]["value"];
-        hold(one == two, || format!("first it chose {one}, then {two}"))?;
+        hold!(one == two, else "first it chose {one}, then {two}")?;
     }
     Ok(())
 }

@@ -1,7 +1,6 @@
-//! A player in a match of the referee under check, which behaves according to its temper.
+//! A player in a match of the referee under check, which behaves according to its behaviour.
 
 use std::io;
-use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
@@ -9,7 +8,8 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 
-use crate::listener::{IncomingCall, Listener, ScriptedAnswer};
+use super::match_run::Proofs;
+use crate::listener::{ANY_PORT, IncomingCall, Listener, ScriptedAnswer};
 use crate::player::MOVE;
 use crate::script::{extend, in_time, message};
 
@@ -18,7 +18,7 @@ const FOR_GOOD: Duration = Duration::from_secs(120);
 
 /// How a player behaves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Temper {
+pub(crate) enum PlayerBehaviour {
     /// It joins and chooses at once.
     Fair,
     /// It delays its choice.
@@ -41,18 +41,19 @@ pub(crate) enum Temper {
 
 /// The identity and behaviour of a player.
 #[derive(Debug, Clone)]
-pub(crate) struct Part {
+pub(crate) struct PlayerSetup {
     pub(crate) id: String,
     pub(crate) token: String,
     pub(crate) opponents_token: String,
     pub(crate) match_token: String,
     pub(crate) nonce: String,
+    pub(crate) proofs: Option<Proofs>,
     pub(crate) choice: &'static str,
-    pub(crate) temper: Temper,
+    pub(crate) behaviour: PlayerBehaviour,
 }
 
 pub(crate) struct FakePlayer {
-    pub(crate) part: Part,
+    pub(crate) setup: PlayerSetup,
     pub(crate) endpoint: String,
     listener: Option<Listener>,
 }
@@ -63,19 +64,18 @@ impl FakePlayer {
     /// # Errors
     ///
     /// There may be no free port.
-    pub(crate) async fn open(part: Part) -> io::Result<Self> {
-        let address = SocketAddr::new(Ipv4Addr::LOCALHOST.into(), 0);
-        let (port, listener) = if part.temper == Temper::Absent {
-            let port = TcpListener::bind(address).await?.local_addr()?.port();
+    pub(crate) async fn open(setup: PlayerSetup) -> io::Result<Self> {
+        let (port, listener) = if setup.behaviour == PlayerBehaviour::Absent {
+            let port = TcpListener::bind(ANY_PORT).await?.local_addr()?.port();
             (port, None)
         } else {
-            let (player, asked) = (part.clone(), AtomicU32::new(0));
+            let (player, asked) = (setup.clone(), AtomicU32::new(0));
             let script = move |heard: &IncomingCall| player.answer(heard, &asked);
-            let listener = Listener::open(address, script).await?;
+            let listener = Listener::open(ANY_PORT, script).await?;
             (listener.address.port(), Some(listener))
         };
         Ok(Self {
-            part,
+            setup,
             endpoint: format!("http://127.0.0.1:{port}/mcp"),
             listener,
         })
@@ -94,23 +94,27 @@ impl FakePlayer {
 
     /// Waits until it receives a message of a type.
     pub(crate) async fn wait(&self, kind: &str, patience: Duration) -> Option<Arc<IncomingCall>> {
-        let listener = self.listener.as_ref()?;
-        listener
-            .wait(0, patience, |heard| heard.kind() == kind)
-            .await
+        let is_due = |heard: &IncomingCall| heard.kind() == kind;
+        self.listener.as_ref()?.wait(0, patience, is_due).await
     }
 
     /// The player's row in an order.
     pub(crate) fn row(&self, hash: &str) -> Value {
         json!({
-            "player_id": self.part.id, "contact_endpoint": self.endpoint, "dialect": "v2",
-            "speech": "simple", "token_hash": hash, "match_token": self.part.match_token,
+            "player_id": self.setup.id, "contact_endpoint": self.endpoint, "dialect": "v2",
+            "speech": "simple", "token_hash": hash, "match_token": self.setup.match_token,
             "record": {"wins": 2, "losses": 1, "draws": 3},
         })
     }
 }
 
-impl Part {
+impl PlayerSetup {
+    /// What the manager opens of a player that signs.
+    pub(crate) fn opened(&self) -> Option<Value> {
+        let Proofs { join, key, .. } = self.proofs.as_ref()?;
+        Some(json!({"player_id": self.id, "join_proof": join, "proof_key": key}))
+    }
+
     fn answer(&self, heard: &IncomingCall, asked: &AtomicU32) -> ScriptedAnswer {
         match heard.kind() {
             "GAME_INVITATION" => self.join(heard),
@@ -122,11 +126,12 @@ impl Part {
 
     fn join(&self, heard: &IncomingCall) -> ScriptedAnswer {
         let says = json!({
-            "player_id": self.id, "accept": self.temper != Temper::Declines,
+            "player_id": self.id, "accept": self.behaviour != PlayerBehaviour::Declines,
             "arrival_timestamp": in_time(Duration::ZERO),
+            "proof": self.proofs.as_ref().map(|proofs| &proofs.join),
         });
         let answer = self.says(heard, "GAME_JOIN_ACK", says);
-        if self.temper == Temper::Deaf {
+        if self.behaviour == PlayerBehaviour::Deaf {
             return ScriptedAnswer::Late(FOR_GOOD, Box::new(answer));
         }
         answer
@@ -135,14 +140,17 @@ impl Part {
     fn choose(&self, heard: &IncomingCall, before: u32) -> ScriptedAnswer {
         let mut says = json!({
             "player_id": self.id, "parity_choice": self.choice, "nonce": self.nonce,
+            "proof": self.proofs.as_ref().map(|proofs| &proofs.choice),
         });
         let mut wait = Duration::ZERO;
-        match self.temper {
-            Temper::Slow(pause) => wait = pause,
-            Temper::Illegal(times) if before < times => says["parity_choice"] = "maybe".into(),
-            Temper::Tardy if before == 0 => wait = MOVE + Duration::from_secs(1),
-            Temper::Impostor => says["auth_token"] = self.opponents_token.as_str().into(),
-            Temper::Astray => says["match_id"] = "R77M7".into(),
+        match self.behaviour {
+            PlayerBehaviour::Slow(pause) => wait = pause,
+            PlayerBehaviour::Illegal(times) if before < times => {
+                says["parity_choice"] = "maybe".into()
+            }
+            PlayerBehaviour::Tardy if before == 0 => wait = MOVE + Duration::from_secs(1),
+            PlayerBehaviour::Impostor => says["auth_token"] = self.opponents_token.as_str().into(),
+            PlayerBehaviour::Astray => says["match_id"] = "R77M7".into(),
             _ => {}
         }
         let answer = self.says(heard, "CHOOSE_PARITY_RESPONSE", says);
@@ -162,11 +170,8 @@ impl Part {
 
 /// Acknowledges `ping` and refuses all other calls without a message type.
 fn unknown(heard: &IncomingCall) -> ScriptedAnswer {
-    let method = heard.json["method"].as_str().unwrap_or_default();
-    if method == "ping" {
+    if heard.json["method"] == "ping" {
         return ScriptedAnswer::Result(json!({"status": "ok"}));
     }
-    let error = json!({"code": -32_601, "message": "there is no such method"});
-    let answer = json!({"jsonrpc": "2.0", "id": heard.json["id"], "error": error});
-    ScriptedAnswer::Raw(200, answer.to_string())
+    ScriptedAnswer::unknown_method(heard)
 }

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use super::Report;
-use crate::verdict::{Finding, Verdict};
+use crate::verdict::{Counts, Finding, Verdict, count};
 
 /// Writes the report as XML; a deviation is a passed case with output.
 ///
@@ -11,92 +11,59 @@ use crate::verdict::{Finding, Verdict};
 ///
 /// The output may be closed.
 pub fn junit(report: &Report, out: &mut impl Write) -> io::Result<()> {
-    let counts = report.counts();
+    let name = format!("league check {}", report.kind.as_str());
+    let findings = &report.findings;
     writeln!(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>")?;
-    writeln!(
-        out,
-        "<testsuites name=\"league check {}\" tests=\"{}\" failures=\"{}\" skipped=\"{}\">",
-        report.kind.as_str(),
-        report.findings.len(),
-        counts.failed,
-        counts.skipped
-    )?;
-    for suite in report
-        .findings
-        .chunk_by(|one, next| one.topic == next.topic)
-    {
-        write_suite(suite, out)?;
+    writeln!(out, "<testsuites {}>", attributes(&name, findings))?;
+    for suite in findings.chunk_by(|one, next| one.topic == next.topic) {
+        let name = suite.first().map_or("", |finding| finding.topic);
+        writeln!(out, "  <testsuite {}>", attributes(name, suite))?;
+        suite
+            .iter()
+            .try_for_each(|finding| write_case(finding, out))?;
+        writeln!(out, "  </testsuite>")?;
     }
     writeln!(out, "</testsuites>")
 }
 
-fn write_suite(suite: &[Finding], out: &mut impl Write) -> io::Result<()> {
-    let counts = crate::verdict::count(suite);
-    let name = suite.first().map_or("", |finding| finding.topic);
-    writeln!(
-        out,
-        "  <testsuite name=\"{}\" tests=\"{}\" failures=\"{}\" skipped=\"{}\">",
-        escaped(name),
-        suite.len(),
-        counts.failed,
-        counts.skipped
-    )?;
-    for finding in suite {
-        write_case(finding, out)?;
-    }
-    writeln!(out, "  </testsuite>")
+fn attributes(name: &str, findings: &[Finding]) -> String {
+    let Counts {
+        failed, skipped, ..
+    } = count(findings);
+    let (name, tests) = (escaped(name), findings.len());
+    format!("name=\"{name}\" tests=\"{tests}\" failures=\"{failed}\" skipped=\"{skipped}\"")
 }
 
 fn write_case(finding: &Finding, out: &mut impl Write) -> io::Result<()> {
+    let (id, title) = (escaped(&finding.id), escaped(&finding.title));
+    let seconds = finding.took.as_secs_f64();
     write!(
         out,
-        "    <testcase classname=\"{}\" name=\"{}\" time=\"{:.3}\"",
-        escaped(&finding.id),
-        escaped(&finding.title),
-        finding.took.as_secs_f64()
+        "    <testcase classname=\"{id}\" name=\"{title}\" time=\"{seconds:.3}\""
     )?;
-    let message = escaped(&finding.found);
-    match finding.verdict {
+    let (message, level) = (escaped(&finding.found), finding.level.as_str());
+    let Finding {
+        clause,
+        sent,
+        came,
+        fix,
+        ..
+    } = finding;
+    let details = format!("\nclause: {clause}\nsent: {sent}\ncame: {came}\nfix: {fix}\n");
+    let details = escaped(&details);
+    let outcome = match finding.verdict {
         Verdict::Pass => return writeln!(out, "/>"),
-        Verdict::Skipped => writeln!(out, "><skipped message=\"{message}\"/>")?,
-        Verdict::Deviation => {
-            writeln!(
-                out,
-                "><system-out>deviation: {message}{}</system-out>",
-                details(finding)
-            )?;
-        }
+        Verdict::Skipped => format!("<skipped message=\"{message}\"/>"),
+        Verdict::Deviation => format!("<system-out>deviation: {message}{details}</system-out>"),
         Verdict::Fail => {
-            let level = finding.level.as_str();
-            let details = details(finding);
-            writeln!(
-                out,
-                "><failure type=\"{level}\" message=\"{message}\">{details}</failure>"
-            )?;
+            format!("<failure type=\"{level}\" message=\"{message}\">{details}</failure>")
         }
-    }
-    writeln!(out, "    </testcase>")
-}
-
-fn details(finding: &Finding) -> String {
-    let text = format!(
-        "\nclause: {}\nsent: {}\ncame: {}\nfix: {}\n",
-        finding.clause, finding.sent, finding.came, finding.fix
-    );
-    escaped(&text)
+    };
+    writeln!(out, ">{outcome}\n    </testcase>")
 }
 
 /// Escapes a text for XML; characters that XML does not allow were escaped before.
 fn escaped(text: &str) -> String {
-    let mut shown = String::new();
-    for character in text.chars() {
-        match character {
-            '&' => shown.push_str("&amp;"),
-            '<' => shown.push_str("&lt;"),
-            '>' => shown.push_str("&gt;"),
-            '"' => shown.push_str("&quot;"),
-            other => shown.push(other),
-        }
-    }
-    shown
+    let text = text.replace('&', "&amp;").replace('"', "&quot;");
+    text.replace('<', "&lt;").replace('>', "&gt;")
 }

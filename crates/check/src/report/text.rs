@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use super::{Rehearsed, Report};
+use super::{Rehearsal, Report};
 use crate::verdict::{Ceiling, FORMULA, Finding, Grade, Verdict};
 
 /// From this many on, rules that are broken by one cause are reported together.
@@ -39,49 +39,35 @@ struct Page<'p, W> {
 
 impl<W: Write> Page<'_, W> {
     fn summary(&mut self, report: &Report) -> io::Result<()> {
-        let Report {
-            agent,
-            dialect,
-            speech,
-            ..
-        } = report;
-        let counts = report.counts();
+        let (agent, dialect, speech) = (&report.agent, report.dialect, report.speech);
         let strict = if report.strict { ", strictly" } else { "" };
         let kind = report.kind.as_str();
         let head = format!("{kind} at {agent}: dialect {dialect}, speech {speech}{strict}");
         self.paragraph("", 0, &head)?;
-        writeln!(
-            self.out,
-            "{} {}: {} passed, {}, {} failed, {} skipped",
-            report.findings.len(),
-            if report.rehearsed.is_some() {
-                "matches"
-            } else {
-                "rules"
-            },
-            counts.passed,
-            deviations(counts.deviations),
-            counts.failed,
-            counts.skipped
-        )?;
-        match &report.rehearsed {
-            Some(rehearsed) => self.resilience(report, rehearsed),
+        let (all, counts) = (report.findings.len(), report.counts());
+        let rules = report.rehearsal.as_ref().map_or("rules", |_| "matches");
+        let deviations = deviations(counts.deviations);
+        let (passed, failed, skipped) = (counts.passed, counts.failed, counts.skipped);
+        let told = format!("{passed} passed, {deviations}, {failed} failed, {skipped} skipped");
+        writeln!(self.out, "{all} {rules}: {told}")?;
+        match &report.rehearsal {
+            Some(rehearsal) => self.resilience(report.resilience(), rehearsal),
             None => self.grade(report.grade()),
         }
     }
 
-    fn resilience(&mut self, report: &Report, rehearsed: &Rehearsed) -> io::Result<()> {
-        let Rehearsed { seed, digest, .. } = rehearsed;
-        if let Some(why) = rehearsed.absent {
-            let told = (self.wrap)("", 0, &format!("nothing was rehearsed: {why}"));
-            let told = self.paint(&told, Colour::Red);
-            return writeln!(self.out, "{told}");
-        }
-        let survived = report.resilience();
-        writeln!(
-            self.out,
-            "resilience {survived} of 100; seed {seed}, plan {digest}"
-        )
+    fn resilience(&mut self, survived: u32, rehearsal: &Rehearsal) -> io::Result<()> {
+        let told = match rehearsal.absent {
+            Some(why) => {
+                let told = (self.wrap)("", 0, &format!("nothing was rehearsed: {why}"));
+                self.paint(&told, Colour::Red)
+            }
+            None => {
+                let (seed, digest) = (rehearsal.seed, &rehearsal.digest);
+                format!("resilience {survived} of 100; seed {seed}, plan {digest}")
+            }
+        };
+        writeln!(self.out, "{told}")
     }
 
     fn grade(&mut self, grade: Grade) -> io::Result<()> {
@@ -129,50 +115,42 @@ impl<W: Write> Page<'_, W> {
         self.paragraph(&format!("{painted} "), indent, &cause)?;
         let ids: Vec<&str> = alike.iter().map(|finding| finding.id.as_str()).collect();
         self.paragraph("  rules  ", 9, &ids.join(" "))?;
-        for (name, text) in [
-            ("sent", &first.sent),
-            ("came", &first.came),
-            ("fix", &first.fix),
-        ] {
-            if !text.is_empty() {
-                self.paragraph(&format!("  {name:<7}"), 9, text)?;
-            }
-        }
-        Ok(())
+        self.details(first)
     }
 
     fn finding(&mut self, finding: &Finding) -> io::Result<()> {
+        let Finding { title, clause, .. } = finding;
         let head = format!("{:<HEAD$}", finding.id);
         let painted = self.paint(&head, colour(finding.verdict));
         writeln!(self.out)?;
-        let title = format!(
-            "{} ({}, {})",
-            finding.title,
-            finding.level.as_str(),
-            finding.clause
-        );
+        let title = format!("{title} ({}, {clause})", finding.level.as_str());
         self.paragraph(&painted, HEAD, &title)?;
-        for (name, text) in [
-            ("found", &finding.found),
-            ("sent", &finding.sent),
-            ("came", &finding.came),
-            ("fix", &finding.fix),
-        ] {
-            if !text.is_empty() {
-                self.paragraph(&format!("  {name:<7}"), 9, text)?;
-            }
+        self.detail("found", &finding.found)?;
+        self.details(finding)
+    }
+
+    /// The last exchange and how to fix the agent.
+    fn details(&mut self, finding: &Finding) -> io::Result<()> {
+        self.detail("sent", &finding.sent)?;
+        self.detail("came", &finding.came)?;
+        self.detail("fix", &finding.fix)
+    }
+
+    fn detail(&mut self, name: &str, text: &str) -> io::Result<()> {
+        if text.is_empty() {
+            return Ok(());
         }
-        Ok(())
+        self.paragraph(&format!("  {name:<7}"), 9, text)
     }
 
     /// Reports rules that were skipped for the same reason together.
     fn skipped(&mut self, report: &Report) -> io::Result<()> {
         let mut reasons: Vec<(&str, &str, Vec<&str>)> = Vec::new();
         for finding in report.of(Verdict::Skipped) {
-            let known = reasons
+            match reasons
                 .iter_mut()
-                .find(|(reason, ..)| *reason == finding.found);
-            match known {
+                .find(|(reason, ..)| *reason == finding.found)
+            {
                 Some((_, _, ids)) => ids.push(&finding.id),
                 None => reasons.push((&finding.found, &finding.fix, vec![&finding.id])),
             }
@@ -238,12 +216,10 @@ fn colour(verdict: Verdict) -> Colour {
 fn grouped<'f>(findings: impl Iterator<Item = &'f Finding>) -> Vec<Vec<&'f Finding>> {
     let mut groups: Vec<Vec<&Finding>> = Vec::new();
     for finding in findings {
-        let known = groups.iter_mut().find(|group| {
-            group
-                .first()
-                .is_some_and(|first| first.found == finding.found)
-        });
-        match known {
+        match groups
+            .iter_mut()
+            .find(|group| group[0].found == finding.found)
+        {
             Some(group) => group.push(finding),
             None => groups.push(vec![finding]),
         }

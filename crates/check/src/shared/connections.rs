@@ -1,12 +1,7 @@
 //! Rules about connections: kept alive, filled slowly, cut off, left idle, many at once.
 
-use std::time::Duration;
-
-use serde_json::json;
-
-use crate::caller::{Caller, PROMPT};
-use crate::rule::{Judgement, Topic, Trouble, hold, rules, steps};
-use crate::wire::{Answer, Line, Request, RoundTrip, Silence};
+use crate::prelude::*;
+use crate::wire::{Answer, HttpConnection, NoAnswer, Request, RoundTrip};
 
 /// How long a slow caller pauses in the middle of a body.
 const PAUSE: Duration = Duration::from_millis(400);
@@ -16,46 +11,39 @@ const IDLE_CALLERS: usize = 16;
 const UNDISTURBED: Duration = Duration::from_secs(5);
 
 pub(super) fn topic() -> Topic {
-    Topic {
-        name: "connections",
-        rules: rules! {
-            "CONN-01" Must "RFC 9112 §9.3": "A second call on a kept connection is answered"
-                => "keep the connection open, or say `Connection: close` in the answer", steps!(kept);
-            "CONN-02" Should "RFC 9112 §9.3.2": "Two calls sent at once on one connection are answered in order"
-                => "read the next request from the same connection after answering", steps!(pipelined);
-            "CONN-03" Must "RFC 9112 §6.2": "A body that comes in pieces is waited for"
-                => "read as many bytes as `Content-Length` says before parsing", steps!(pieces);
-            "CONN-04" Should "RFC 9112 §7.1": "A body sent in chunks is understood"
-                => "take `Transfer-Encoding: chunked`", steps!(chunked);
-            "CONN-05" Must "ruling 17": "Silent callers do not hold up others"
-                => "serve each connection in its own task or thread", steps!(idle);
-            "CONN-06" Must "ruling 17": "A caller that stops in mid-body does not hold up others"
-                => "serve each connection in its own task or thread", steps!(stalled);
-            "CONN-07" Must "RFC 9112 §8": "A request cut off in mid-body does no harm"
-                => "treat a body that ends early as an error of this request alone", steps!(cut);
-            "CONN-08" Must "RFC 9112 §2.2": "Bytes that are not HTTP do no harm"
-                => "answer 400 or close that connection, and go on", steps!(garbage);
-            "CONN-09" Must "RFC 9112 §9.6": "A caller that closes its half of the connection does no harm"
-                => "answer it, or let it go, and serve the next", steps!(half_closed);
-        },
+    topic! { "connections":
+        "CONN-01" Must "RFC 9112 §9.3": "A second call on a kept connection is answered"
+            => "keep the connection open, or say `Connection: close` in the answer", steps!(kept);
+        "CONN-02" Should "RFC 9112 §9.3.2": "Two calls sent at once on one connection are answered in order"
+            => "read the next request from the same connection after answering", steps!(pipelined);
+        "CONN-03" Must "RFC 9112 §6.2": "A body that comes in pieces is waited for"
+            => "read as many bytes as `Content-Length` says before parsing", steps!(pieces);
+        "CONN-04" Should "RFC 9112 §7.1": "A body sent in chunks is understood"
+            => "take `Transfer-Encoding: chunked`", steps!(chunked);
+        "CONN-05" Must "ruling 17": "Silent callers do not hold up others"
+            => "serve each connection in its own task or thread", steps!(idle);
+        "CONN-06" Must "ruling 17": "A caller that stops in mid-body does not hold up others"
+            => "serve each connection in its own task or thread", steps!(stalled);
+        "CONN-07" Must "RFC 9112 §8": "A request cut off in mid-body does no harm"
+            => "treat a body that ends early as an error of this request alone", steps!(cut);
+        "CONN-08" Must "RFC 9112 §2.2": "Bytes that are not HTTP do no harm"
+            => "answer 400 or close that connection, and go on", steps!(garbage);
+        "CONN-09" Must "RFC 9112 §9.6": "A caller that closes its half of the connection does no harm"
+            => "answer it, or let it go, and serve the next", steps!(half_closed);
     }
 }
 
 /// The bytes of an ordinary call.
 async fn ordinary(caller: &Caller, id: u64) -> Vec<u8> {
-    let body = caller.frame(&caller.stage.question().await, id).to_string();
-    let to = &caller.stage.agent;
-    Request {
-        method: "POST",
-        path: &to.path,
-        headers: &caller.headers(),
-        body: body.as_bytes(),
-    }
-    .bytes(&to.authority)
+    let stage = &caller.stage;
+    let body = stage.frame(&stage.question().await, id).to_string();
+    let headers = stage.headers();
+    let request = Request::post(&stage.agent, &headers, body.as_bytes());
+    request.bytes(&stage.agent.authority)
 }
 
 /// Records what was done to a connection, and the outcome.
-fn noted(caller: &Caller, sent: &str, came: Result<Answer, Silence>) -> Result<Answer, Trouble> {
+fn noted(caller: &Caller, sent: &str, came: Result<Answer, NoAnswer>) -> Result<Answer, Trouble> {
     caller.note(RoundTrip {
         sent: sent.to_owned(),
         came: came.clone(),
@@ -66,17 +54,22 @@ fn noted(caller: &Caller, sent: &str, came: Result<Answer, Silence>) -> Result<A
 }
 
 /// Waits for an answer on a connection.
-async fn heard(line: &mut Line) -> Result<Answer, Silence> {
+async fn heard(line: &mut HttpConnection) -> Result<Answer, NoAnswer> {
     let answer = tokio::time::timeout(PROMPT, line.answer(false)).await;
-    answer.unwrap_or(Err(Silence::Late(PROMPT)))
+    answer.unwrap_or(Err(NoAnswer::Late(PROMPT)))
 }
 
-async fn open(caller: &Caller) -> Result<Line, Trouble> {
-    let line = Line::open(caller.stage.agent.address).await;
+async fn answer_to(line: &mut HttpConnection, bytes: &[u8]) -> Result<Answer, NoAnswer> {
+    line.send(bytes).await?;
+    heard(line).await
+}
+
+async fn open(caller: &Caller) -> Result<HttpConnection, Trouble> {
+    let line = HttpConnection::open(caller.stage.agent.address).await;
     line.map_err(|silence| Trouble::broken(silence.to_string()))
 }
 
-async fn say(caller: &Caller, bytes: &[u8], what: &str) -> Result<Line, Trouble> {
+async fn say(caller: &Caller, bytes: &[u8], what: &str) -> Result<HttpConnection, Trouble> {
     let mut line = open(caller).await?;
     if let Err(silence) = line.send(bytes).await {
         noted(caller, what, Err(silence))?;
@@ -91,25 +84,15 @@ async fn kept(caller: &Caller) -> Judgement {
         return Ok(());
     }
     let what = "a second call on the same connection";
-    let sent = line.send(&ordinary(caller, 2).await).await;
-    let second = match sent {
-        Ok(()) => heard(&mut line).await,
-        Err(silence) => Err(silence),
-    };
-    let second = noted(caller, what, second)?;
-    hold(second.status == 200, || {
-        format!("the second call gives {}", second.status)
-    })
+    let second = answer_to(&mut line, &ordinary(caller, 2).await).await;
+    let status = noted(caller, what, second)?.status;
+    hold!(status == 200, else "the second call gives {status}")
 }
 
 async fn pipelined(caller: &Caller) -> Judgement {
     let mut line = say(caller, &ordinary(caller, 70).await, "a call").await?;
-    if noted(caller, "a call", heard(&mut line).await)?.closes() {
-        return Err(Trouble::skipped(
-            "each answer ends its connection, as HTTP/1.0 and `Connection: close` have it",
-            "",
-        ));
-    }
+    need!(!noted(caller, "a call", heard(&mut line).await)?.closes(),
+        else "each answer ends its connection, as HTTP/1.0 and `Connection: close` have it")?;
     let both = [ordinary(caller, 71).await, ordinary(caller, 72).await].concat();
     let what = "two calls at once on one connection, ids 71 and 72";
     let mut line = say(caller, &both, what).await?;
@@ -117,9 +100,8 @@ async fn pipelined(caller: &Caller) -> Judgement {
         let answer = noted(caller, what, heard(&mut line).await)?;
         let json: serde_json::Value = serde_json::from_slice(&answer.body).unwrap_or_default();
         let named = json.get("id");
-        hold(named.is_none() || named == Some(&json!(id)), || {
-            format!("the answer to {id} came out of order")
-        })?;
+        hold!(named.is_none() || named == Some(&json!(id)),
+            else "the answer to {id} came out of order")?;
     }
     Ok(())
 }
@@ -130,38 +112,31 @@ async fn pieces(caller: &Caller) -> Judgement {
     let what = "a call whose last 40 bytes come late";
     let mut line = say(caller, first, what).await?;
     tokio::time::sleep(PAUSE).await;
-    let came = match line.send(rest).await {
-        Ok(()) => heard(&mut line).await,
-        Err(silence) => Err(silence),
-    };
-    let answer = noted(caller, what, came)?;
-    hold(answer.status == 200, || {
-        format!("it gives {}", answer.status)
-    })
+    let came = answer_to(&mut line, rest).await;
+    is_answered(noted(caller, what, came)?)
 }
 
 async fn chunked(caller: &Caller) -> Judgement {
-    let body = caller.frame(&caller.stage.question().await, 1).to_string();
-    let to = &caller.stage.agent;
+    let stage = &caller.stage;
+    let body = stage.frame(&stage.question().await, 1).to_string();
+    let (path, authority) = (&stage.agent.path, &stage.agent.authority);
     let (first, rest) = body.split_at(20);
-    let headers = caller.headers().into_iter();
+    let headers = stage.headers().into_iter();
     let headers: String = headers
         .map(|(name, value)| format!("{name}: {value}\r\n"))
         .collect();
+    let chunks = [first, rest, ""].map(|chunk| format!("{:x}\r\n{chunk}\r\n", chunk.len()));
     let request = format!(
-        "POST {} HTTP/1.1\r\nHost: {}\r\n{headers}Transfer-Encoding: chunked\r\n\r\n\
-         {:x}\r\n{first}\r\n{:x}\r\n{rest}\r\n0\r\n\r\n",
-        to.path,
-        to.authority,
-        first.len(),
-        rest.len()
+        "POST {path} HTTP/1.1\r\nHost: {authority}\r\n{headers}Transfer-Encoding: chunked\r\n\r\n{}",
+        chunks.concat()
     );
     let what = "a call in two chunks";
     let mut line = say(caller, request.as_bytes(), what).await?;
-    let answer = noted(caller, what, heard(&mut line).await)?;
-    hold(answer.status == 200, || {
-        format!("it gives {}", answer.status)
-    })
+    is_answered(noted(caller, what, heard(&mut line).await)?)
+}
+
+fn is_answered(answer: Answer) -> Judgement {
+    hold!(answer.status == 200, else "it gives {}", answer.status)
 }
 
 async fn idle(caller: &Caller) -> Judgement {
@@ -174,12 +149,8 @@ async fn idle(caller: &Caller) -> Judgement {
 
 async fn stalled(caller: &Caller) -> Judgement {
     let whole = ordinary(caller, 1).await;
-    let _line = say(
-        caller,
-        &whole[..whole.len() - 40],
-        "a call that is not finished",
-    )
-    .await?;
+    let begun = &whole[..whole.len() - 40];
+    let _line = say(caller, begun, "a call that is not finished").await?;
     undisturbed(caller, "while another call is not finished").await
 }
 

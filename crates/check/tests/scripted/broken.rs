@@ -282,9 +282,9 @@ async fn what_the_player_sent_by_itself_is_not_told_as_an_answer() {
 #[tokio::test(flavor = "multi_thread")]
 async fn nothing_is_rehearsed_with_a_player_that_joins_no_match() {
     let absent = stage(|heard| raw(heard, JOIN, 200, "{}"), |_| {}).await;
-    let (findings, rehearsed) = rehearse(&absent.stage, 7, false).await;
+    let (findings, rehearsal) = rehearse(&absent.stage, 7, false).await;
     let why = "the player never joined a match that it was invited to";
-    assert_eq!(rehearsed.absent, Some(why));
+    assert_eq!(rehearsal.absent, Some(why));
     assert_eq!(findings.len(), 1);
     assert_eq!(findings[0].verdict, Verdict::Fail, "{findings:?}");
 }

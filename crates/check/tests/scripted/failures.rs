@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use league_check::caller::{JSON, PROMPT};
 use league_check::fake_manager::FakeManager;
-use league_check::launch::Launched;
+use league_check::launch::AgentProcess;
 use league_check::listener::{IncomingCall, Listener, ScriptedAnswer};
 use league_check::stage::Stage;
 use league_check::verdict::{Finding, Verdict};
@@ -183,7 +183,7 @@ fn is_caught(finding: &Finding) -> bool {
 }
 
 /// Plays one rule.
-async fn play(stage: &Arc<Stage>, id: &str) -> Finding {
+pub(crate) async fn play(stage: &Arc<Stage>, id: &str) -> Finding {
     let mut topics = stage.topics();
     for topic in &mut topics {
         let letter = stage.kind.letter();
@@ -214,23 +214,18 @@ async fn scripted_player_that_breaks_a_rule_is_caught_by_it() {
 }
 
 /// A process that stands for the agent, and does nothing.
-fn idle() -> Launched {
-    let launched = Launched::new(vec!["sleep".to_owned(), "600".to_owned()]);
+fn idle() -> AgentProcess {
+    let launched = AgentProcess::new(vec!["sleep".to_owned(), "600".to_owned()]);
     launched.start().unwrap();
     launched
 }
 
 /// Registers an agent that answers at a port with a manager.
-async fn register(manager: &FakeManager, tool: &str, message: Value) {
+pub(crate) async fn register(manager: &FakeManager, tool: &str, message: Value) {
     let call = json!({"jsonrpc": "2.0", "id": 1, "method": tool, "params": message});
     let body = call.to_string();
-    let request = Request {
-        method: "POST",
-        path: "/mcp",
-        headers: &JSON,
-        body: body.as_bytes(),
-    };
     let home = Target::local(manager.listener.address.port());
+    let request = Request::post(&home, &JSON, body.as_bytes());
     let admitted = exchange(&home, &request, PROMPT).await;
     assert!(admitted.came.is_ok(), "{admitted:?}");
 }

@@ -10,5 +10,6 @@ mod clumsy;
 mod failures;
 mod mcp;
 mod player;
+mod restarts;
 mod servers;
 mod strict;

@@ -54,7 +54,7 @@ fn unwrapped(heard: &IncomingCall) -> IncomingCall {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_player_behind_mcp_passes_and_a_broken_one_does_not() {
     let fair = stage(|heard| behind_mcp(heard, fair), |_| {}).await;
-    assert_eq!(fair.stage.habit().as_str(), "mcp");
+    assert_eq!(fair.stage.speech(), "mcp");
     let rules = [
         "P-HTTP-01",
         "P-RPC-02",

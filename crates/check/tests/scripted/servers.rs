@@ -98,7 +98,6 @@ async fn hear(stream: &mut BufReader<TcpStream>) -> Option<IncomingCall> {
     Some(IncomingCall {
         at: Instant::now(),
         method: "POST".to_owned(),
-        path: "/mcp".to_owned(),
         headers: hyper::HeaderMap::new(),
         json: serde_json::from_slice(&body).unwrap_or_default(),
         body: body.into(),
@@ -136,7 +135,7 @@ fn as_text(said: ScriptedAnswer) -> ScriptedAnswer {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_player_of_fastmcp_that_answers_with_events_and_texts_passes() {
     let fair = EVENTS.play(|heard| as_text(behind_mcp(heard, fair))).await;
-    assert_eq!(fair.stage.habit().as_str(), "mcp");
+    assert_eq!(fair.stage.speech(), "mcp");
     for id in ["P-HTTP-01", "P-RPC-02", "P-JOIN-01", "P-PICK-02"] {
         let finding = fair.rule(id).await;
         assert_eq!(finding.verdict, Verdict::Pass, "{id}: {finding:?}");
@@ -150,7 +149,7 @@ async fn a_player_of_fastmcp_that_answers_with_events_and_texts_passes() {
 #[tokio::test(flavor = "multi_thread")]
 async fn events_are_no_answer_to_a_plain_call() {
     let plain = EVENTS.play(fair).await;
-    assert_eq!(plain.stage.habit().as_str(), "simple");
+    assert_eq!(plain.stage.speech(), "simple");
     assert_eq!(plain.verdict("P-HTTP-01").await, Verdict::Fail);
 }
 

@@ -10,25 +10,27 @@ use league_protocol::message::{AgentMeta, MatchResult, RoundSummary};
 use league_protocol::secret::Commitment;
 use league_protocol::sender::{Agent, Dialect};
 use league_protocol::time::Timestamp;
-use league_protocol::token::TokenHash;
+use league_protocol::token::{AuthToken, TokenHash};
 
-use super::event::{Event, Reassignment};
-use super::roster::{AgentIndex, Member, PlayerEntry, RefereeEntry, capacity, folded};
-use super::round::{FixtureStage, LeagueFixture, LeagueRound, read_match_id};
+use super::event::{Doubt, Event, Reassignment};
+use super::roster::{AgentIndex, Member, PlayerEntry, RefereeEntry, capacity, folded, place};
+use super::round::{FixtureStage, HandOver, LeagueFixture, LeagueRound, LossClaim, read_match_id};
 use super::schedule::{Pairing, RoundRobin, Sides};
 use super::standings::{MatchEnding, Standings};
+use super::verify::ReportProblem;
 use super::{ClosedRound, League, Phase};
 use crate::draw::{self, KeyedSecret};
 
 /// How many matches of past rounds are kept, so that a repeated report is known again. The round
 /// before the present one is always kept.
-const MAX_PAST_MATCHES: usize = 20_000;
+pub const MAX_PAST_MATCHES: usize = 2_000;
 
 impl League {
     pub(crate) fn apply_event(&mut self, event: &Event) {
         match event {
             Event::PlayerRegistered { .. }
             | Event::RefereeRegistered { .. }
+            | Event::RefereeInvited { .. }
             | Event::AgentReturned { .. } => self.apply_registration(event),
             Event::LeagueStarted { .. } => self.begin(),
             Event::RoundOpened {
@@ -46,13 +48,83 @@ impl League {
             }
             Event::ResultRecorded {
                 match_id,
+                referee,
+                attempt,
                 result,
                 next,
+                restored,
                 at,
-                ..
             } => {
+                if *restored {
+                    self.hand_back(match_id, referee.as_ref(), *attempt);
+                }
                 self.finish(match_id, result, *at);
                 self.take_up(next.as_ref(), *at);
+            }
+            Event::MovesReceived { .. }
+            | Event::LossDoubted { .. }
+            | Event::DeclinedAfterCall { .. }
+            | Event::ReportConflicted { .. }
+            | Event::ReportRefused { .. } => self.apply_word(event),
+            Event::PlayerShutDown { player_id, .. } => self.shut_down(player_id),
+            Event::RoundClosed { .. } => self.close(),
+            Event::LeagueCompleted { .. } => self.phase = Phase::Completed,
+            Event::LossAccepted {
+                epoch, commitments, ..
+            } => self.apply_loss(*epoch, commitments),
+            Event::RefereeHeard { .. }
+            | Event::MatchAccepted { .. }
+            | Event::AgentFailed { .. }
+            | Event::AgentAnswered { .. }
+            | Event::RefereeSuspended { .. }
+            | Event::ProbesSent { .. }
+            | Event::ProbeUnsent { .. }
+            | Event::Stopped => self.apply_volatile(event),
+            Event::OrderDeclined { .. }
+            | Event::PlayerInformed { .. }
+            | Event::OrdersReleased { .. }
+            | Event::LossQuestioned { .. }
+            | Event::CallConfirmed { .. } => self.apply_answer(event),
+        }
+    }
+
+    /// What referees told of matches, and what players said to it.
+    fn apply_word(&mut self, event: &Event) {
+        match event {
+            Event::MovesReceived {
+                match_id,
+                attempt,
+                moves,
+                last,
+                ..
+            } => {
+                if let Some(fixture) = self.fixture_mut(match_id) {
+                    let mut rolls = fixture.rolls().to_vec();
+                    rolls.push((*attempt, moves.len()));
+                    fixture.handed = Some(HandOver {
+                        moves: moves.clone(),
+                        rolls,
+                        last: *last,
+                    });
+                    fixture.claim = None;
+                }
+            }
+            Event::LossDoubted {
+                match_id,
+                referee,
+                player_id,
+                doubt,
+                ..
+            } => {
+                if let Some(fixture) = self.fixture_mut(match_id) {
+                    fixture.doubted = true;
+                }
+                let number = self.referees.find(referee);
+                if let Some(referee) = number.and_then(|number| self.referees.get_mut(number))
+                    && *doubt == Doubt::Denied
+                {
+                    referee.denied_by.insert(player_id.clone());
+                }
             }
             Event::ReportConflicted {
                 match_id, digest, ..
@@ -62,17 +134,17 @@ impl League {
             } => {
                 if let Some(fixture) = self.fixture_mut(match_id) {
                     fixture.noted.push(digest.clone());
+                    if let Event::ReportRefused {
+                        problem: ReportProblem::Proof(player),
+                        referee,
+                        ..
+                    } = event
+                    {
+                        fixture.unproven.push((player.clone(), referee.clone()));
+                    }
                 }
             }
-            Event::PlayerShutDown { player_id, .. } => self.shut_down(player_id),
-            Event::RoundClosed { .. } => self.close(),
-            Event::LeagueCompleted { .. } => self.phase = Phase::Completed,
-            Event::MatchAccepted { .. }
-            | Event::AgentFailed { .. }
-            | Event::AgentAnswered { .. }
-            | Event::RefereeSuspended { .. }
-            | Event::ProbesSent { .. }
-            | Event::Stopped => self.apply_volatile(event),
+            _ => {}
         }
     }
 
@@ -116,8 +188,74 @@ impl League {
                 // Waiting matches are tried again with every probe.
                 self.volatile.referee_came = true;
             }
+            Event::RefereeHeard {
+                referee, is_done, ..
+            } => self.apply_heard(referee, *is_done),
+            Event::ProbeUnsent { agent } => {
+                if let Some(who) = self.find_agent(agent)
+                    && let Some(member) = self.member_mut(who)
+                {
+                    member.health.unanswered = member.health.unanswered.saturating_sub(1);
+                }
+            }
             Event::Stopped => self.volatile.stopped = true,
             _ => {}
+        }
+    }
+
+    /// What players answered to the manager, which a restart asks again.
+    fn apply_answer(&mut self, event: &Event) {
+        match event {
+            Event::PlayerInformed {
+                match_id,
+                attempt,
+                player_id,
+            } => self.inform_player(match_id, *attempt, player_id),
+            Event::OrdersReleased { matches } => {
+                self.volatile.held.drain(..matches.len());
+                for (match_id, attempt) in matches {
+                    let fixture = self.fixture_mut(match_id);
+                    if let Some(fixture) = fixture.filter(|fixture| fixture.attempt == *attempt) {
+                        fixture.informed = [true; 2];
+                    }
+                }
+            }
+            Event::LossQuestioned {
+                match_id,
+                result,
+                players,
+            } => {
+                if let Some(fixture) = self.fixture_mut(match_id) {
+                    fixture.claim = Some(LossClaim {
+                        result: Arc::clone(result),
+                        open: players.clone(),
+                    });
+                }
+            }
+            Event::CallConfirmed {
+                match_id,
+                player_id,
+            } => {
+                let fixture = self.fixture_mut(match_id);
+                if let Some(claim) = fixture.and_then(|fixture| fixture.claim.as_mut()) {
+                    claim.open.retain(|open| open != player_id);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// A player that does not sign knows every attempt at once.
+    fn inform_player(&mut self, match_id: &MatchId, attempt: u32, player: &PlayerId) {
+        let number = self.players.find(player);
+        if let Some(fixture) = self.fixture_mut(match_id) {
+            let seats = fixture.pairing.seats.iter();
+            let seat = seats.into_iter().position(|seat| Some(*seat) == number);
+            if let Some(seat) = seat
+                && (!fixture.signs[seat] || attempt == fixture.announced_attempt())
+            {
+                fixture.informed[seat] = true;
+            }
         }
     }
 
@@ -137,12 +275,15 @@ impl League {
         at: Timestamp,
     ) {
         let matches = self.schedule.matches_a_round();
-        let secret = self.secret.keyed();
+        let (draws, tokens) = (self.secrets.draws.keyed(), self.secrets.tokens.keyed());
         let promised = |pairing: &Pairing| commitments.get(pairing.index as usize).copied();
         let fixtures: Vec<LeagueFixture> = (0..matches)
             .filter_map(|index| self.schedule.pairing(number, index))
-            .filter_map(|pairing| self.fixture_at(&secret, pairing, promised(&pairing), at))
+            .filter_map(|pairing| {
+                self.fixture_at([&draws, &tokens], pairing, promised(&pairing), at)
+            })
             .collect();
+        self.volatile.held.clear();
         let past = self.round.replace(LeagueRound {
             number,
             open: matches,
@@ -165,8 +306,9 @@ impl League {
             .collect();
         for index in 0..matches {
             let referee = numbers.get(index as usize).copied().flatten();
-            self.place(index, referee, 1, at);
+            self.place(index, referee, self.first_attempt(), at);
         }
+        self.ask_referees();
         if self.volatile.next_probes == Timestamp::default() {
             self.volatile.next_probes = at + self.rules.probe_every;
         }
@@ -174,19 +316,29 @@ impl League {
 
     fn fixture_at(
         &self,
-        secret: &KeyedSecret,
+        [draws, tokens]: [&KeyedSecret; 2],
         pairing: Pairing,
         promised: Option<Commitment>,
         at: Timestamp,
     ) -> Option<LeagueFixture> {
         let league = &self.rules.league_id;
         let match_id = MatchId::numbered(pairing.round, pairing.index + 1);
-        let seed = secret.seed(league, &match_id);
+        let seed = draws.seed(league, &match_id, self.epoch);
         let [a, b] = pairing.seats;
-        let (a, b) = (&self.players.get(a)?.id, &self.players.get(b)?.id);
+        let players = [self.players.get(a)?, self.players.get(b)?];
+        let promise = || draw::commitment(league, &match_id, self.rules.draws, &seed);
         Some(LeagueFixture {
-            commitment: promised.unwrap_or_else(|| draw::commitment(league, &match_id, &seed)),
-            tokens: [a, b].map(|player| secret.match_token(league, &match_id, player)),
+            commitment: promised.unwrap_or_else(promise),
+            tokens: players.map(|player| {
+                let attempt = player.signs.then_some(1);
+                tokens.match_token(league, &match_id, &player.id, attempt)
+            }),
+            signs: players.map(|player| player.signs),
+            handed: None,
+            doubted: false,
+            unproven: Vec::new(),
+            informed: [false; 2],
+            claim: None,
             match_id,
             pairing,
             referee: None,
@@ -211,6 +363,7 @@ impl League {
         };
         let started = fixture.is_started();
         fixture.stage = FixtureStage::Finished;
+        fixture.claim = None;
         fixture.result = Some(Arc::clone(result));
         let (referee, pairing) = (fixture.referee, fixture.pairing);
         round.count(result.status);
@@ -265,6 +418,7 @@ impl League {
 
     fn close(&mut self) {
         let table = self.table();
+        self.volatile.unheard.clear();
         if let Some(round) = &mut self.round {
             round.closed = true;
             self.closed = Some(ClosedRound {
@@ -295,7 +449,10 @@ impl League {
         member.health.succeed(at);
         if was_suspended {
             self.volatile.suspended.remove(&who);
-            self.volatile.referee_came |= matches!(who, AgentIndex::Referee(_));
+            if let AgentIndex::Referee(number) = who {
+                self.volatile.referee_came = true;
+                self.ask_referee(number);
+            }
         }
     }
 
@@ -306,7 +463,7 @@ impl League {
         (present.number == round && present.fixture(index).is_some()).then_some(index)
     }
 
-    fn fixture_mut(&mut self, match_id: &MatchId) -> Option<&mut LeagueFixture> {
+    pub(crate) fn fixture_mut(&mut self, match_id: &MatchId) -> Option<&mut LeagueFixture> {
         let (number, index) = read_match_id(match_id)?;
         let mut rounds = self.round.iter_mut().chain(&mut self.past);
         rounds
@@ -328,37 +485,20 @@ impl League {
                 let agent = Agent::Player(player_id.clone());
                 let mut member = self.make_member(agent, meta, *dialect, *token, *at);
                 member.pledge = *pledge;
+                member.returns = pledge.is_some() || meta.proofs;
                 let player = PlayerEntry {
                     id: player_id.clone(),
                     member,
+                    signs: meta.proofs,
                     forfeits: 0,
                     shut_down: false,
                 };
                 self.index(&player.member, AgentIndex::Player(self.players.len()));
                 self.players.add(player_id, player);
             }
-            Event::RefereeRegistered {
-                referee_id,
-                meta,
-                dialect,
-                token,
-                pledge,
-                at,
-            } => {
-                let agent = Agent::Referee(referee_id.clone());
-                let mut member = self.make_member(agent, meta, *dialect, *token, *at);
-                member.pledge = *pledge;
-                let referee = RefereeEntry {
-                    id: referee_id.clone(),
-                    member,
-                    capacity: capacity(meta),
-                    running: 0,
-                    queue: VecDeque::new(),
-                    given: 0,
-                };
-                self.index(&referee.member, AgentIndex::Referee(self.referees.len()));
-                self.referees.add(referee_id, referee);
-                self.volatile.referee_came = true;
+            Event::RefereeRegistered { .. } => self.add_referee(event),
+            Event::RefereeInvited { endpoint, .. } => {
+                self.invited.insert(place(endpoint));
             }
             Event::AgentReturned {
                 agent,
@@ -375,6 +515,40 @@ impl League {
         }
     }
 
+    fn add_referee(&mut self, event: &Event) {
+        let Event::RefereeRegistered {
+            referee_id,
+            meta,
+            dialect,
+            token,
+            pledge,
+            at,
+            ..
+        } = event
+        else {
+            return;
+        };
+        let agent = Agent::Referee(referee_id.clone());
+        let mut member = self.make_member(agent, meta, *dialect, *token, *at);
+        member.pledge = *pledge;
+        member.returns = pledge.is_some();
+        self.invited.remove(&place(&member.peer.endpoint));
+        let referee = RefereeEntry {
+            id: referee_id.clone(),
+            member,
+            capacity: capacity(meta),
+            running: 0,
+            queue: VecDeque::new(),
+            given: 0,
+            denied_by: BTreeSet::new(),
+        };
+        let number = self.referees.len();
+        self.index(&referee.member, AgentIndex::Referee(number));
+        self.referees.add(referee_id, referee);
+        self.ask_referee(number);
+        self.volatile.referee_came = true;
+    }
+
     fn make_member(
         &self,
         agent: Agent,
@@ -383,8 +557,11 @@ impl League {
         token: TokenHash,
         at: Timestamp,
     ) -> Member {
-        let manager_token = (dialect != Dialect::V1)
-            .then(|| self.secret.manager_token(&self.rules.league_id, &agent));
+        let manager_token = (dialect != Dialect::V1).then(|| {
+            self.secrets
+                .tokens
+                .manager_token(&self.rules.league_id, &agent)
+        });
         Member {
             manager_token,
             ..Member::new(agent, meta, dialect, token, at)
@@ -394,6 +571,7 @@ impl League {
     /// Lets a new agent be found by its name and its token.
     fn index(&mut self, member: &Member, index: AgentIndex) {
         self.names.insert(folded(&member.name), index);
+        self.endpoints.insert(place(&member.peer.endpoint), index);
         self.tokens.insert(member.token, index);
     }
 
@@ -407,7 +585,8 @@ impl League {
             }
             AgentIndex::Referee(_) => who,
         };
-        for who in self.names.values_mut().chain(self.tokens.values_mut()) {
+        let names = self.names.values_mut().chain(self.endpoints.values_mut());
+        for who in names.chain(self.tokens.values_mut()) {
             *who = renumber(*who);
         }
         let suspended = self.volatile.suspended.iter().copied();
@@ -430,8 +609,10 @@ impl League {
         fresh.health.succeed(at);
         fresh.unproved = proof.is_none();
         let token = fresh.token;
+        let moved_to = place(&fresh.peer.endpoint);
         if let Some(member) = self.member_mut(who) {
             fresh.pledge = member.pledge;
+            fresh.returns = member.returns || meta.proofs;
             let displaced = member.unproved && proof.is_some_and(|proof| proof != member.token);
             fresh.replaced = if displaced {
                 std::mem::take(&mut member.replaced)
@@ -440,11 +621,19 @@ impl League {
             };
             let old = std::mem::replace(member, fresh);
             self.tokens.remove(&old.token);
+            self.endpoints.remove(&place(&old.peer.endpoint));
         }
         self.tokens.insert(token, who);
+        self.endpoints.insert(moved_to, who);
         self.volatile.suspended.remove(&who);
+        if let AgentIndex::Player(number) = who
+            && let Some(player) = self.players.get_mut(number)
+        {
+            player.signs = meta.proofs;
+        }
         if let AgentIndex::Referee(number) = who {
             self.volatile.referee_came = true;
+            self.ask_referee(number);
             if let Some(referee) = self.referees.get_mut(number) {
                 referee.capacity = capacity(meta);
             }
@@ -452,26 +641,42 @@ impl League {
         }
     }
 
-    /// Assigns a match of a new round; a match of a shut-down player is unplayable.
+    /// Assigns a match, unless the manager rules on it: a player is out of it, or its result is
+    /// fixed.
     pub(crate) fn place(&mut self, index: u32, referee: Option<u32>, attempt: u32, at: Timestamp) {
-        let Some(round) = &mut self.round else { return };
-        let Some(fixture) = round.fixture_mut(index) else {
-            return;
-        };
+        let fixture = self.round.as_ref().and_then(|round| round.fixture(index));
+        let Some(fixture) = fixture else { return };
         let out = |seat: u32| {
             let player = self.players.get(seat);
-            player.is_some_and(|player| player.shut_down)
+            self.is_gone(seat) || player.is_some_and(|player| fixture.is_unproven(&player.id))
         };
-        if fixture.pairing.seats.into_iter().any(out) {
+        let to_rule = fixture.is_fixed() || fixture.pairing.seats.into_iter().any(out);
+        if !to_rule {
+            self.attach(index, referee, attempt, at);
+        } else if let Some(round) = &mut self.round
+            && let Some(fixture) = round.fixture_mut(index)
+        {
             fixture.stage = FixtureStage::Unplayable;
             round.unplayable.insert(index);
-        } else {
-            self.attach(index, referee, attempt, at);
         }
+    }
+
+    /// What the referee of an attempt shows; a player that does not sign keeps its token.
+    pub(crate) fn match_tokens(&self, fixture: &LeagueFixture, attempt: u32) -> [AuthToken; 2] {
+        let (league, secret) = (&self.rules.league_id, self.secrets.tokens.keyed());
+        let renewed = |seat: usize| {
+            let player = self.players.get(fixture.pairing.seats[seat])?;
+            let token = secret.match_token(league, &fixture.match_id, &player.id, Some(attempt));
+            fixture.signs[seat].then_some(token)
+        };
+        [0, 1].map(|seat| renewed(seat).unwrap_or_else(|| fixture.tokens[seat].clone()))
     }
 
     /// Gives a match to a referee: starts it within its capacity, else queues it.
     pub(crate) fn attach(&mut self, index: u32, referee: Option<u32>, attempt: u32, at: Timestamp) {
+        let fixture = self.round.as_ref().and_then(|round| round.fixture(index));
+        let fixture = fixture.filter(|fixture| fixture.announced_attempt() < attempt);
+        let tokens = fixture.map(|fixture| self.match_tokens(fixture, attempt));
         let Some(round) = &mut self.round else { return };
         let Some(fixture) = round.fixtures.get_mut(index as usize) else {
             return;
@@ -484,6 +689,16 @@ impl League {
             return;
         };
         (fixture.referee, fixture.attempt) = (Some(number), attempt);
+        if let Some(tokens) = tokens {
+            fixture.tokens = tokens;
+            // Players that sign have to be told what the new referee will show.
+            fixture.informed = [0, 1].map(|seat| fixture.informed[seat] && !fixture.signs[seat]);
+        }
+        if fixture.informed != [true; 2] {
+            let until = at + self.rules.timeouts.other;
+            let held = (until, fixture.match_id.clone(), attempt);
+            self.volatile.held.push_back(held);
+        }
         fixture.stage = FixtureStage::Queued;
         referee.queue.push_back(index);
         self.queued += 1;
@@ -512,7 +727,7 @@ impl League {
         };
         self.detach(index);
         let number = moved.to.as_ref().and_then(|id| self.referees.find(id));
-        self.attach(index, number, moved.attempt, at);
+        self.place(index, number, moved.attempt, at);
     }
 
     /// Takes a match from its referee, or out of the waiting matches.
@@ -523,6 +738,7 @@ impl League {
         let Some(fixture) = round.fixtures.get_mut(index as usize) else {
             return;
         };
+        fixture.claim = None;
         let Some(number) = fixture.referee.take() else {
             return;
         };

@@ -5,16 +5,16 @@
 //! the commitment of its round, but not how its seed was chosen.
 
 use league_protocol::id::{MatchId, PlayerId, RefereeId};
-use league_protocol::message::MatchResult;
+use league_protocol::message::{MatchResult, SignedMove};
+use league_protocol::secret::Commitment;
 use league_protocol::sender::Agent;
-use league_protocol::time::Timestamp;
 use thiserror::Error;
 
-use super::event::{Event, Reassignment};
-use super::report::ReportProblem;
-use super::round::{LeagueFixture, LeagueRound, read_match_id};
+use super::event::{Admission, Event, Reassignment};
+use super::roster::place;
+use super::round::{FixtureStage, LeagueFixture, LeagueRound, read_match_id};
+use super::verify::ReportProblem;
 use super::{League, Phase};
-use crate::draw;
 
 /// Why a fact cannot follow those before it.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -80,11 +80,36 @@ pub enum Inconsistency {
     /// The manager rules only where a player is out of the league, and then in one way.
     #[error("match `{0}` cannot be ruled by the manager in this way")]
     Ruling(MatchId),
+    /// Nothing that the journal tells speaks for the referee.
+    #[error("referee `{0}` is let in without a word for it")]
+    Stranger(RefereeId),
+    /// The moves that were handed over decide the match, so that no other referee may play it.
+    #[error(
+        "match `{0}` is decided by the moves that were handed over, and goes to no other referee"
+    )]
+    Fixed(MatchId),
+    /// A loss is doubted twice, or of someone who does not play.
+    #[error("no loss can be doubted in match `{0}`")]
+    Doubt(MatchId),
+    /// The moves cannot be handed over.
+    #[error("the moves of match `{match_id}` are invalid: {problem}")]
+    Moves {
+        match_id: MatchId,
+        problem: ReportProblem,
+    },
     /// The result does not follow from the rules.
     #[error("the result of match `{match_id}` is invalid: {problem}")]
     Result {
         match_id: MatchId,
         problem: ReportProblem,
+    },
+    #[error("match `{0}` is said to be from before a loss, and no loss was accepted")]
+    NoLoss(MatchId),
+    #[error("this is accepted loss `{found}`, expected `{expected}`")]
+    Loss {
+        expected: u32,
+        /// The number in the event.
+        found: u32,
     },
     /// A player is put out of the league too early, or once more.
     #[error(
@@ -112,9 +137,16 @@ impl Auditor<'_> {
                 self.must_be(Phase::Registering)?;
                 self.must_be_new(Agent::Player(player_id.clone()))
             }
-            Event::RefereeRegistered { referee_id, .. } => {
-                self.must_be_new(Agent::Referee(referee_id.clone()))
+            Event::RefereeRegistered {
+                referee_id,
+                meta,
+                admitted,
+                ..
+            } => {
+                self.must_be_new(Agent::Referee(referee_id.clone()))?;
+                self.check_admission(referee_id, &meta.contact_endpoint, *admitted)
             }
+            Event::RefereeInvited { .. } => Ok(()),
             Event::AgentReturned { agent, .. } => self.must_be_known(agent.clone()),
             Event::LeagueStarted { .. } => {
                 self.must_be(Phase::Registering)?;
@@ -131,17 +163,83 @@ impl Auditor<'_> {
                 self.check_opening(*round, referees)?;
                 self.must_be_one_each(commitments.len())
             }
+            Event::PlayerShutDown { player_id, .. } => self.check_shut_down(player_id),
+            Event::RoundClosed { round, .. } => self.check_closing(*round),
+            Event::LeagueCompleted { .. } => {
+                let last = self.must_be_closed()?;
+                must_be_round(self.league.schedule.rounds(), last)
+            }
+            Event::LossAccepted {
+                epoch, commitments, ..
+            } => self.check_loss(*epoch, commitments),
+            Event::MatchesMoved { .. }
+            | Event::MovesReceived { .. }
+            | Event::LossDoubted { .. }
+            | Event::DeclinedAfterCall { .. }
+            | Event::ResultRecorded { .. }
+            | Event::ReportConflicted { .. }
+            | Event::ReportRefused { .. } => self.check_match_event(event),
+            Event::RefereeHeard { .. }
+            | Event::MatchAccepted { .. }
+            | Event::OrderDeclined { .. }
+            | Event::PlayerInformed { .. }
+            | Event::OrdersReleased { .. }
+            | Event::LossQuestioned { .. }
+            | Event::CallConfirmed { .. }
+            | Event::AgentFailed { .. }
+            | Event::AgentAnswered { .. }
+            | Event::RefereeSuspended { .. }
+            | Event::ProbesSent { .. }
+            | Event::ProbeUnsent { .. }
+            | Event::Stopped => Ok(()),
+        }
+    }
+
+    /// The facts of one match.
+    fn check_match_event(&self, event: &Event) -> Result<(), Inconsistency> {
+        match event {
             Event::MatchesMoved { moves, .. } => {
                 moves.iter().try_for_each(|moved| self.check_move(moved))
+            }
+            Event::MovesReceived {
+                match_id,
+                referee,
+                attempt,
+                moves,
+                ..
+            } => self.check_hand_over(match_id, referee, *attempt, moves),
+            Event::LossDoubted {
+                match_id,
+                attempt,
+                referee,
+                player_id,
+                ..
+            } => self.check_doubt(match_id, *attempt, referee, player_id),
+            Event::DeclinedAfterCall {
+                match_id,
+                referee,
+                player_id,
+                ..
+            } => {
+                self.must_be_known(Agent::Referee(referee.clone()))?;
+                self.must_be_known(Agent::Player(player_id.clone()))?;
+                self.must_be_scheduled(match_id)
             }
             Event::ResultRecorded {
                 match_id,
                 referee,
                 attempt,
                 result,
-                at,
+                restored: false,
                 ..
-            } => self.check_result(match_id, referee.as_ref(), *attempt, result, *at),
+            } => self.check_result(match_id, referee.as_ref(), *attempt, result),
+            Event::ResultRecorded {
+                match_id,
+                attempt,
+                result,
+                restored: true,
+                ..
+            } => self.check_restored(match_id, *attempt, result),
             Event::ReportConflicted {
                 match_id, referee, ..
             }
@@ -151,18 +249,72 @@ impl Auditor<'_> {
                 self.must_be_known(Agent::Referee(referee.clone()))?;
                 self.must_be_scheduled(match_id)
             }
-            Event::PlayerShutDown { player_id, .. } => self.check_shut_down(player_id),
-            Event::RoundClosed { round, .. } => self.check_closing(*round),
-            Event::LeagueCompleted { .. } => {
-                let last = self.must_be_closed()?;
-                must_be_round(self.league.schedule.rounds(), last)
-            }
-            Event::MatchAccepted { .. }
-            | Event::AgentFailed { .. }
-            | Event::AgentAnswered { .. }
-            | Event::RefereeSuspended { .. }
-            | Event::ProbesSent { .. }
-            | Event::Stopped => Ok(()),
+            _ => Ok(()),
+        }
+    }
+
+    /// A referee is let in by what spoke for it; journals of version 0.1 do not say what.
+    fn check_admission(
+        &self,
+        referee: &RefereeId,
+        endpoint: &str,
+        admitted: Admission,
+    ) -> Result<(), Inconsistency> {
+        let league = self.league;
+        let (rules, registering) = (&league.rules, league.phase == Phase::Registering);
+        let allowed = match admitted {
+            Admission::Organiser => league.invited.contains(&place(endpoint)),
+            Admission::Key | Admission::Listed => registering,
+            Admission::Open => rules.draws.is_none() || registering && rules.open_referees,
+        };
+        if allowed {
+            Ok(())
+        } else {
+            Err(Inconsistency::Stranger(referee.clone()))
+        }
+    }
+
+    /// Moves are handed over by the referee of the match, up to a roll, and go on from those before.
+    ///
+    /// Dice between them show only with the result, and so do the keys of the proofs.
+    fn check_hand_over(
+        &self,
+        match_id: &MatchId,
+        referee: &RefereeId,
+        attempt: u32,
+        moves: &[SignedMove],
+    ) -> Result<(), Inconsistency> {
+        let fixture = self.must_be_in_hands(match_id, Some(referee), attempt)?;
+        let before = fixture.handed_moves();
+        let problem = |problem| Inconsistency::Moves {
+            match_id: match_id.clone(),
+            problem,
+        };
+        if fixture.handed.is_none() {
+            self.league.check_moves(fixture, moves).map_err(problem)?;
+        }
+        let goes_on = moves.starts_with(before) && moves.len() > before.len();
+        if fixture.is_fixed() || fixture.handed.is_some() && !goes_on {
+            return Err(problem(ReportProblem::HandedOver));
+        }
+        Ok(())
+    }
+
+    /// A loss is doubted once in a match, while its referee has it.
+    fn check_doubt(
+        &self,
+        match_id: &MatchId,
+        attempt: u32,
+        referee: &RefereeId,
+        player: &PlayerId,
+    ) -> Result<(), Inconsistency> {
+        let fixture = self.must_be_in_hands(match_id, Some(referee), attempt)?;
+        let seats = self.league.seats_of(fixture).into_iter().flatten();
+        let plays = seats.into_iter().any(|seated| seated == player);
+        if plays && !fixture.doubted && !fixture.is_fixed() {
+            Ok(())
+        } else {
+            Err(Inconsistency::Doubt(match_id.clone()))
         }
     }
 
@@ -183,10 +335,13 @@ impl Auditor<'_> {
             self.must_be_known(Agent::Referee(referee.clone()))?;
         }
         let (now, next) = (fixture.attempt, fixture.attempt.saturating_add(1));
+        let match_id = moved.match_id.clone();
+        if fixture.is_fixed() && (moved.to.is_some() || moved.attempt != now) {
+            return Err(Inconsistency::Fixed(match_id));
+        }
         if moved.attempt == now || moved.attempt == next {
             return Ok(());
         }
-        let match_id = moved.match_id.clone();
         Err(Inconsistency::Attempt {
             match_id,
             expected: next,
@@ -200,8 +355,27 @@ impl Auditor<'_> {
         referee: Option<&RefereeId>,
         attempt: u32,
         result: &MatchResult,
-        at: Timestamp,
     ) -> Result<(), Inconsistency> {
+        let fixture = self.must_be_in_hands(match_id, referee, attempt)?;
+        if referee.is_none() {
+            self.check_ruling(fixture, result)?;
+        }
+        let checked = self.league.check_result(fixture, result);
+        checked
+            .map(|_| ())
+            .map_err(|problem| Inconsistency::Result {
+                match_id: match_id.clone(),
+                problem,
+            })
+    }
+
+    /// A match that is played by this referee in this attempt; by none if the manager rules on it.
+    fn must_be_in_hands(
+        &self,
+        match_id: &MatchId,
+        referee: Option<&RefereeId>,
+        attempt: u32,
+    ) -> Result<&LeagueFixture, Inconsistency> {
         self.must_be(Phase::Running)?;
         let fixture = self.must_be_open(match_id)?;
         let expected = fixture.attempt;
@@ -212,20 +386,54 @@ impl Auditor<'_> {
                 found: attempt,
             });
         }
-        match referee {
-            Some(referee) => self.check_hands(fixture, referee)?,
-            None => self.check_ruling(fixture, result, at)?,
+        if let Some(referee) = referee {
+            self.check_hands(fixture, referee)?;
         }
-        let league = &self.league.rules.league_id;
-        let checked = self.league.check_result(fixture, result, |opened| {
-            opened.commitment == fixture.commitment && draw::keeps_promise(league, match_id, opened)
-        });
+        Ok(fixture)
+    }
+
+    /// A result from before an accepted loss: its own promise may have been lost with the journal's
+    /// lines, so its draw is held against the promise that it opens.
+    fn check_restored(
+        &self,
+        match_id: &MatchId,
+        attempt: u32,
+        result: &MatchResult,
+    ) -> Result<(), Inconsistency> {
+        self.must_be(Phase::Running)?;
+        if self.league.epoch == 0 {
+            return Err(Inconsistency::NoLoss(match_id.clone()));
+        }
+        let fixture = self.must_be_open(match_id)?;
+        let checked = self.league.check_restored(fixture, attempt, result);
         checked
             .map(|_| ())
             .map_err(|problem| Inconsistency::Result {
                 match_id: match_id.clone(),
                 problem,
             })
+    }
+
+    /// Losses are counted, and each match without a result or a hand-over gets a new promise.
+    fn check_loss(
+        &self,
+        found: u32,
+        commitments: &[(MatchId, Commitment)],
+    ) -> Result<(), Inconsistency> {
+        let expected = self.league.epoch.saturating_add(1);
+        if found != expected {
+            return Err(Inconsistency::Loss { expected, found });
+        }
+        let expected = self.league.undrawn_fixtures().count();
+        if commitments.len() != expected {
+            let found = commitments.len();
+            return Err(Inconsistency::Length { expected, found });
+        }
+        let mut pairs = self.league.undrawn_fixtures().zip(commitments);
+        match pairs.find(|(fixture, (match_id, _))| fixture.match_id != *match_id) {
+            Some((_, (match_id, _))) => Err(Inconsistency::NoSuchMatch(match_id.clone())),
+            None => Ok(()),
+        }
     }
 
     fn check_hands(
@@ -249,22 +457,24 @@ impl Auditor<'_> {
         }
     }
 
-    /// The manager's ruling follows from who is out of the league, but for the draw.
+    /// The manager's ruling follows from the moves that are handed over, or from who is out; the seed
+    /// and the keys that it opens are its own.
     fn check_ruling(
         &self,
         fixture: &LeagueFixture,
         result: &MatchResult,
-        at: Timestamp,
     ) -> Result<(), Inconsistency> {
-        let without_draw = |result: &MatchResult| MatchResult {
-            draw: None,
-            ..result.clone()
-        };
-        match self.league.ruled(at, fixture.pairing.index) {
-            Some(Event::ResultRecorded {
-                result: expected, ..
-            }) if without_draw(&expected) == without_draw(result) => Ok(()),
-            _ => Err(Inconsistency::Ruling(fixture.match_id.clone())),
+        let seed = result.draw.as_ref().and_then(|draw| draw.seed);
+        let ruling = seed.and_then(|seed| self.league.ruling(fixture, &seed));
+        let follows = ruling.is_some_and(|(mut ruling, _)| {
+            ruling.draw.clone_from(&result.draw);
+            ruling.evidence.players.clone_from(&result.evidence.players);
+            ruling == *result && fixture.stage == FixtureStage::Unplayable
+        });
+        if follows {
+            Ok(())
+        } else {
+            Err(Inconsistency::Ruling(fixture.match_id.clone()))
         }
     }
 

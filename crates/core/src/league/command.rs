@@ -5,15 +5,15 @@ use std::sync::Arc;
 use league_protocol::fault::Code;
 use league_protocol::id::{GameType, MatchId, PlayerId, RefereeId};
 use league_protocol::message::{
-    LeagueError, LeagueQuery, LeagueQueryResponse, MatchResultReport, Message, RegisterRequest,
-    RegisterResponse, RoundListing,
+    DrawRequest, DrawResponse, LeagueError, LeagueQuery, LeagueQueryResponse, MatchResultAck,
+    MatchResultReport, Message, RegisterRequest, RegisterResponse, RoundListing,
 };
 use league_protocol::sender::{Agent, CallStyle, Dialect};
 use league_protocol::token::TokenHash;
 use league_protocol::{CURRENT_VERSION, MINIMUM_VERSION};
 use thiserror::Error;
 
-use super::report::ReportProblem;
+use super::verify::ReportProblem;
 use crate::letter::CallOutcome;
 
 /// What the world may bring.
@@ -33,12 +33,36 @@ pub enum Command {
         /// Whether the caller is the league's administrator.
         admin: bool,
     },
+    /// The organiser lets the referee at an address register, also after the start.
+    InviteReferee {
+        /// Whether the caller is the league's administrator.
+        admin: bool,
+        endpoint: String,
+    },
+    /// A referee hands over the moves of a match and requests the draw that is due.
+    RequestDraw {
+        /// The hash of the token that came with it.
+        token: Option<TokenHash>,
+        /// Who claims to request it.
+        sender: Option<Agent>,
+        request: Arc<DrawRequest>,
+    },
     /// A referee tells how a match ended.
     Report {
         /// The hash of the token that came with it.
         token: Option<TokenHash>,
         /// Who claims to say so.
         sender: Option<Agent>,
+        report: Arc<MatchResultReport>,
+    },
+    /// The organiser goes on with a journal that lost lines.
+    AcceptLoss {
+        /// The last line that other files know of.
+        known_version: u64,
+    },
+    /// A referee's journal on this machine has a result that was acknowledged before a loss.
+    Restore {
+        referee: RefereeId,
         report: Arc<MatchResultReport>,
     },
     Query {
@@ -69,6 +93,19 @@ pub struct Applicant {
     pub endpoint: Result<(), String>,
     /// The chance that its token is made of.
     pub chance: [u8; 32],
+    /// What speaks for a referee.
+    pub vouched: Vouch,
+}
+
+/// What speaks for a referee that registers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Vouch {
+    #[default]
+    None,
+    /// The configuration lists its address.
+    Listed,
+    /// It showed the key by which the manager admits referees.
+    Key,
 }
 
 /// Names a letter whose outcome matters.
@@ -80,9 +117,37 @@ pub enum CorrelationId {
         attempt: u32,
         referee: RefereeId,
     },
+    /// The announcement of a player's own match; the order waits for it.
+    Announcement {
+        match_id: MatchId,
+        attempt: u32,
+        player_id: PlayerId,
+    },
+    /// A question to a player whether a referee has called it.
+    CallQuery {
+        match_id: MatchId,
+        attempt: u32,
+        referee: RefereeId,
+        player_id: PlayerId,
+        cause: QueryCause,
+    },
     /// A question whether an agent is there.
     Probe(Agent),
     Notice(Agent),
+    /// A question for results of a round from before an accepted loss.
+    Question {
+        referee: RefereeId,
+        round: u32,
+    },
+}
+
+/// Why a player is asked whether a referee has called it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum QueryCause {
+    /// The referee reports that the player did not play.
+    Loss,
+    /// The referee turned the match down.
+    Decline,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -97,8 +162,14 @@ pub enum Reply {
         rounds: Arc<[RoundListing]>,
     },
     Started,
-    /// The result is recorded as reported.
+    /// The organiser's word is noted.
+    Invited,
+    /// The moves are written down; the seed of the draw that is due.
+    Draw(DrawResponse),
+    /// The result is recorded as reported, by a referee of version 0.1.
     Acknowledged,
+    /// The result is recorded as reported; what was hidden until then.
+    Opened(Box<MatchResultAck>),
     /// The answer to a question.
     Query(Box<LeagueQueryResponse>),
     /// No caller waits for an answer.
@@ -106,15 +177,17 @@ pub enum Reply {
 }
 
 impl Reply {
-    /// The message that carries this reply; `None` for the two that have none in the protocol,
-    /// the schedule and the start.
+    /// The message that carries this reply; `None` for those that have none in the protocol: the
+    /// schedule, the start and an invitation.
     pub fn to_message(&self) -> Option<Message> {
         Some(match self {
             Self::Referee(response) => Message::RefereeRegisterResponse(response.clone()),
             Self::Player(response) => Message::PlayerRegisterResponse(response.clone()),
             Self::Query(response) => Message::LeagueQueryResponse(response.clone()),
+            Self::Draw(response) => Message::from(response.clone()),
+            Self::Opened(ack) => Message::MatchResultAck(ack.clone()),
             Self::Acknowledged | Self::Noted => Message::Acknowledged,
-            Self::Schedule { .. } | Self::Started => return None,
+            Self::Schedule { .. } | Self::Started | Self::Invited => return None,
         })
     }
 }
@@ -176,8 +249,17 @@ pub enum Refusal {
     TokenInvalid,
     #[error("the token has expired: register again for a fresh one")]
     TokenExpired,
-    #[error("only a referee reports results")]
+    #[error("only a referee requests draws and reports results")]
     NotAReferee,
+    #[error("the address has more than `{0}` characters: give a shorter one")]
+    LongEndpoint(usize),
+    #[error("send the `order_token` of the order to run match `{0}`")]
+    OrderTokenMissing(MatchId),
+    #[error("the order token is not the one of match `{0}`, this referee and this attempt")]
+    OrderTokenInvalid(MatchId),
+    /// A question to the absent player is open.
+    #[error("match `{0}` waits for the word of an absent player: report again in a while")]
+    AskingPlayer(MatchId),
     #[error("match `{0}` does not exist, or not yet")]
     UnknownMatch(MatchId),
     #[error("match `{0}` was never given to this referee")]
@@ -195,6 +277,8 @@ pub enum Refusal {
     NotStarted(MatchId),
     #[error("match `{0}` has a different result already, and that one stands")]
     Conflict(MatchId),
+    #[error("match `{0}` has other moves already, and those stand")]
+    OtherMoves(MatchId),
     #[error("match `{0}` plays by itself: start the manager with `--manual` to step matches")]
     PlaysByItself(MatchId),
     #[error("match `{0}` is over")]
@@ -207,6 +291,11 @@ pub enum Refusal {
         match_id: MatchId,
         problem: ReportProblem,
     },
+    #[error("the moves of match `{match_id}` are refused: {problem}")]
+    BadMoves {
+        match_id: MatchId,
+        problem: ReportProblem,
+    },
 }
 
 impl Refusal {
@@ -214,10 +303,15 @@ impl Refusal {
         match self {
             Self::UnknownPlayer(_) => Code::PlayerNotRegistered,
             Self::UnknownReferee(_) => Code::RefereeNotRegistered,
-            Self::TokenMissing | Self::AdminTokenMissing => Code::TokenMissing,
-            Self::NotAdmin | Self::TokenInvalid | Self::TokenExpired | Self::NotAReferee => {
-                Code::TokenInvalid
+            Self::TokenMissing | Self::AdminTokenMissing | Self::OrderTokenMissing(_) => {
+                Code::TokenMissing
             }
+            Self::NotAdmin
+            | Self::TokenInvalid
+            | Self::TokenExpired
+            | Self::OrderTokenInvalid(_)
+            | Self::NotAReferee => Code::TokenInvalid,
+            Self::AskingPlayer(_) => Code::RateLimited,
             Self::UnknownMatch(_) | Self::NotYours(_) => Code::MatchNotFound,
             // A later call may reach the manager again.
             Self::Stopping => Code::Connection,
@@ -227,11 +321,15 @@ impl Refusal {
             | Self::OldAttempt { .. }
             | Self::NotStarted(_)
             | Self::Conflict(_)
+            | Self::OtherMoves(_)
             | Self::PlaysByItself(_)
             | Self::Over(_)
             | Self::LongDecided(_) => Code::OutOfTurn,
             Self::Version { .. } | Self::RefereeWithoutToken => Code::VersionMismatch,
-            Self::Name(_) | Self::BadReport { .. } => Code::InvalidMessage,
+            Self::Name(_)
+            | Self::LongEndpoint(_)
+            | Self::BadReport { .. }
+            | Self::BadMoves { .. } => Code::InvalidMessage,
         }
     }
 
@@ -263,6 +361,9 @@ impl Refusal {
             | Self::PlaysByItself(_)
             | Self::Over(_)
             | Self::LongDecided(_) => Some("match_id"),
+            Self::OrderTokenMissing(_) | Self::OrderTokenInvalid(_) => Some("order_token"),
+            Self::LongEndpoint(_) => Some("contact_endpoint"),
+            Self::OtherMoves(_) | Self::BadMoves { .. } => Some("moves"),
             Self::OldAttempt { .. } => Some("attempt"),
             Self::BadReport { problem, .. } => Some(problem.path()),
             Self::AlreadyStarted
@@ -270,6 +371,7 @@ impl Refusal {
             | Self::Stopping
             | Self::RefereeWithoutToken
             | Self::NotAReferee
+            | Self::AskingPlayer(_)
             | Self::Conflict(_) => None,
         }
     }
@@ -282,6 +384,11 @@ pub(crate) enum Rejection {
     Game(GameType),
     #[error("Invalid endpoint: {0}")]
     Endpoint(String),
+    #[error(
+        "Invalid endpoint: {0} answers there already; listen on another port, or register under \
+         its name"
+    )]
+    Shared(String),
     #[error("Invalid endpoint: it is not the registered one; show the return token to move")]
     Moved,
     /// The name is another's, or nothing proves that it is the candidate's own.
@@ -292,6 +399,23 @@ pub(crate) enum Rejection {
     Name { name: String, holder: String },
     #[error("Registration closed")]
     Closed,
+    #[error(
+        "Registration closed: nothing speaks for this referee; start it with `league referee \
+         --referee-key KEY`, list its address in the configuration of the manager, have the \
+         organiser run `league admin admit-referee {endpoint}`, or start the manager with \
+         `--open-referees`"
+    )]
+    Stranger { endpoint: String },
+    #[error(
+        "Registration closed: the referee key is not the league's; start the referee with the \
+         right `--referee-key`, or have the organiser run `league admin admit-referee {endpoint}`"
+    )]
+    WrongKey { endpoint: String },
+    #[error(
+        "Registration closed: the league has begun; only the organiser admits another referee, \
+         with `league admin admit-referee {endpoint}`"
+    )]
+    Late { endpoint: String },
 }
 
 impl Rejection {

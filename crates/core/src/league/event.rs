@@ -1,19 +1,19 @@
 //! The facts of a league.
 //!
-//! A fact in the journal never holds a secret: a token stands there as its hash, and a seed or a
-//! choice only inside a result.
+//! A fact in the journal never holds a secret: a token stands there as its hash, a seed only inside
+//! a result, and a choice only once its referee has handed it over.
 
 use std::sync::Arc;
 
 use league_protocol::id::{MatchId, PlayerId, RefereeId};
-use league_protocol::message::{AgentMeta, MatchResult};
+use league_protocol::message::{AgentMeta, MatchResult, SignedMove};
 use league_protocol::secret::Commitment;
 use league_protocol::sender::{Agent, Dialect};
 use league_protocol::time::Timestamp;
 use league_protocol::token::TokenHash;
 use serde::{Deserialize, Serialize};
 
-use super::report::ReportProblem;
+use super::verify::ReportProblem;
 use crate::machine::Persistence;
 
 /// A fact.
@@ -44,6 +44,14 @@ pub enum Event {
         /// The hash of the pledge that it showed, if it showed one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         pledge: Option<TokenHash>,
+        /// What spoke for it.
+        #[serde(default)]
+        admitted: Admission,
+        at: Timestamp,
+    },
+    /// The organiser lets the referee at this address register.
+    RefereeInvited {
+        endpoint: String,
         at: Timestamp,
     },
     /// An agent registered again; its old token is void.
@@ -80,10 +88,42 @@ pub enum Event {
         next: Option<MatchId>,
         at: Timestamp,
     },
+    /// A referee handed over the moves of a match, before it is given the seed of the draw that is
+    /// due.
+    MovesReceived {
+        match_id: MatchId,
+        referee: RefereeId,
+        attempt: u32,
+        /// All moves so far, in the order of play.
+        moves: Vec<SignedMove>,
+        /// Whether the draw ends the game, so that the result is fixed.
+        last: bool,
+        at: Timestamp,
+    },
+    /// A technical loss that a referee reported does not count.
+    LossDoubted {
+        match_id: MatchId,
+        attempt: u32,
+        referee: RefereeId,
+        /// The player that is said to have failed.
+        player_id: PlayerId,
+        doubt: Doubt,
+        at: Timestamp,
+    },
+    /// A referee turned a match down after it had called a player of it.
+    DeclinedAfterCall {
+        match_id: MatchId,
+        attempt: u32,
+        referee: RefereeId,
+        /// The player that says so.
+        player_id: PlayerId,
+        at: Timestamp,
+    },
     /// A match has its result.
     ResultRecorded {
         match_id: MatchId,
-        /// Who reported it; `None` if the manager ruled because a player is out of the league.
+        /// Who reported it; `None` if the manager ruled, because a player is out of the league or
+        /// because the referee failed after the moves were handed over.
         referee: Option<RefereeId>,
         /// Which attempt at the match it was.
         attempt: u32,
@@ -91,9 +131,14 @@ pub enum Event {
         /// The match that the referee takes up next.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         next: Option<MatchId>,
+        /// Whether it is from before an accepted loss, so that its attempt and its promise need not
+        /// be in the journal.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        restored: bool,
         at: Timestamp,
     },
-    /// A referee reported a different result of a match that has one.
+    /// A referee reported a different result of a match that has one, or other moves than were
+    /// handed over.
     ReportConflicted {
         match_id: MatchId,
         referee: RefereeId,
@@ -101,7 +146,7 @@ pub enum Event {
         digest: String,
         at: Timestamp,
     },
-    /// A referee reported a result that the rules do not allow.
+    /// A referee reported a result, or handed over moves, that the rules do not allow.
     ReportRefused {
         match_id: MatchId,
         referee: RefereeId,
@@ -123,12 +168,63 @@ pub enum Event {
     LeagueCompleted {
         at: Timestamp,
     },
+    /// The organiser went on although the journal had lost lines.
+    LossAccepted {
+        /// How many losses were accepted so far, this one included.
+        epoch: u32,
+        /// The last line that other files know of.
+        known_version: u64,
+        /// The new promises on the draws of the matches without a result, in order.
+        commitments: Vec<(MatchId, Commitment)>,
+        at: Timestamp,
+    },
+    /// A referee was asked for results from before an accepted loss.
+    #[serde(skip)]
+    RefereeHeard {
+        referee: RefereeId,
+        /// Whether nothing more is to come, or the referee was given up.
+        is_done: bool,
+        at: Timestamp,
+    },
     /// A referee took a match.
     #[serde(skip)]
     MatchAccepted {
         match_id: MatchId,
         referee: RefereeId,
         at: Timestamp,
+    },
+    /// A referee turned a match down.
+    #[serde(skip)]
+    OrderDeclined {
+        match_id: MatchId,
+        attempt: u32,
+        referee: RefereeId,
+    },
+    /// A player knows its match of this attempt, or did not answer when it was told.
+    #[serde(skip)]
+    PlayerInformed {
+        match_id: MatchId,
+        attempt: u32,
+        player_id: PlayerId,
+    },
+    /// Players had their time to acknowledge these attempts of matches; the orders wait no longer.
+    #[serde(skip)]
+    OrdersReleased {
+        matches: Vec<(MatchId, u32)>,
+    },
+    /// Players that are said to have failed are asked whether they were called.
+    #[serde(skip)]
+    LossQuestioned {
+        match_id: MatchId,
+        /// The result that stands unless one of them denies it.
+        result: Arc<MatchResult>,
+        players: Vec<PlayerId>,
+    },
+    /// A player was called, or does not say otherwise.
+    #[serde(skip)]
+    CallConfirmed {
+        match_id: MatchId,
+        player_id: PlayerId,
     },
     /// An agent failed to answer, or answered with a refusal.
     #[serde(skip)]
@@ -157,8 +253,38 @@ pub enum Event {
         agents: Vec<Agent>,
         at: Timestamp,
     },
+    /// A probe could not leave this machine, so that its silence says nothing.
+    #[serde(skip)]
+    ProbeUnsent {
+        agent: Agent,
+    },
     #[serde(skip)]
     Stopped,
+}
+
+/// What spoke for a referee when it was admitted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Admission {
+    /// Nothing: the league takes any referee, as in version 0.1.
+    #[default]
+    Open,
+    /// The key by which the manager admits referees.
+    Key,
+    /// Its address in the configuration.
+    Listed,
+    /// The organiser's word.
+    Organiser,
+}
+
+/// Why a technical loss does not count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Doubt {
+    /// The referee could not reach the player; another one may.
+    Unreached,
+    /// The player says that it was not called.
+    Denied,
 }
 
 /// A match that changes hands.
@@ -177,21 +303,33 @@ impl Event {
         match self {
             Self::PlayerRegistered { .. }
             | Self::RefereeRegistered { .. }
+            | Self::RefereeInvited { .. }
             | Self::AgentReturned { .. }
             | Self::LeagueStarted { .. }
             | Self::RoundOpened { .. }
             | Self::MatchesMoved { .. }
+            | Self::MovesReceived { .. }
+            | Self::LossDoubted { .. }
+            | Self::DeclinedAfterCall { .. }
             | Self::ResultRecorded { .. }
             | Self::ReportConflicted { .. }
             | Self::ReportRefused { .. }
             | Self::PlayerShutDown { .. }
             | Self::RoundClosed { .. }
-            | Self::LeagueCompleted { .. } => Persistence::Journal,
-            Self::MatchAccepted { .. }
+            | Self::LeagueCompleted { .. }
+            | Self::LossAccepted { .. } => Persistence::Journal,
+            Self::RefereeHeard { .. }
+            | Self::MatchAccepted { .. }
+            | Self::OrderDeclined { .. }
+            | Self::PlayerInformed { .. }
+            | Self::OrdersReleased { .. }
+            | Self::LossQuestioned { .. }
+            | Self::CallConfirmed { .. }
             | Self::AgentFailed { .. }
             | Self::AgentAnswered { .. }
             | Self::RefereeSuspended { .. }
             | Self::ProbesSent { .. }
+            | Self::ProbeUnsent { .. }
             | Self::Stopped => Persistence::Memory,
         }
     }

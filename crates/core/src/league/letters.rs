@@ -2,16 +2,17 @@
 
 use std::sync::Arc;
 
+use league_protocol::id::{MatchId, PlayerId, RefereeId};
 use league_protocol::message::{
-    AnnouncedMatch, Champion, LeagueCompleted, LeagueStart, Message, RoundAnnouncement,
-    RoundCompleted, StandingRow, StandingsUpdate, StartMatch, StartMatchPlayer,
+    AnnouncedMatch, CallQuery, Champion, GameOver, LeagueCompleted, LeagueStart, Message, OwnMatch,
+    RoundAnnouncement, RoundCompleted, StandingRow, StandingsUpdate, StartMatch, StartMatchPlayer,
 };
 use league_protocol::sender::{Agent, Dialect};
 
-use super::command::CorrelationId;
-use super::event::Event;
-use super::roster::{AgentIndex, AgentState, Member, PlayerEntry};
-use super::round::{LeagueFixture, LeagueRound};
+use super::command::{CorrelationId, QueryCause};
+use super::event::{Event, Reassignment};
+use super::roster::{AgentIndex, AgentState, Member, PlayerEntry, RefereeEntry};
+use super::round::{FixtureStage, LeagueFixture, LeagueRound};
 use super::standings::Ranking;
 use super::{ClosedRound, League, Phase};
 use crate::letter::{Credential, Letter, RetryRule};
@@ -34,15 +35,27 @@ impl<'a> LetterWriter<'a> {
                 self.announce_round();
                 self.order_all(|_| true);
             }
-            Event::MatchesMoved { moves, next, .. } => {
-                let moved = moves.iter().map(|moved| &moved.match_id);
-                for match_id in moved.chain(next) {
-                    self.order(self.league.fixture(match_id));
+            Event::RefereeHeard { is_done: true, .. } => self.order_all(|_| true),
+            Event::MatchesMoved { moves, next, .. } => self.order_moved(moves, next.as_ref()),
+            Event::ResultRecorded {
+                match_id,
+                referee,
+                next,
+                restored,
+                ..
+            } => {
+                self.tell_ruling(self.league.fixture(match_id));
+                self.order(next.as_ref().and_then(|next| self.league.fixture(next)));
+                // The referee may have nothing more to report now.
+                self.ask(|asked| *restored && Some(&asked.id) == referee.as_ref());
+            }
+            Event::PlayerInformed { match_id, .. } => self.order_waiting(match_id),
+            Event::OrdersReleased { matches } => {
+                for (match_id, _) in matches {
+                    self.order_waiting(match_id);
                 }
             }
-            Event::ResultRecorded { next, .. } => {
-                self.order(next.as_ref().and_then(|next| self.league.fixture(next)));
-            }
+            Event::LossQuestioned { .. } | Event::OrderDeclined { .. } => self.ask_players(event),
             Event::RoundClosed { .. } => self.broadcast_standings(),
             Event::LeagueCompleted { .. } => self.tell_end(),
             Event::AgentReturned { agent, .. } => {
@@ -54,16 +67,18 @@ impl<'a> LetterWriter<'a> {
                 recovered: true,
                 ..
             } => self.welcome_back(agent),
-            Event::ProbesSent { agents, .. } => {
-                let members = agents
-                    .iter()
-                    .filter_map(|agent| self.league.find_agent(agent));
-                for member in members.filter_map(|who| self.league.member(who)) {
-                    self.out.push(self.probe(member));
-                }
+            Event::ProbesSent { agents, .. } => self.probe_all(agents),
+            Event::RefereeRegistered { referee_id, .. } => {
+                self.ask(|asked| asked.id == *referee_id);
             }
             Event::PlayerRegistered { .. }
-            | Event::RefereeRegistered { .. }
+            | Event::RefereeInvited { .. }
+            | Event::MovesReceived { .. }
+            | Event::LossDoubted { .. }
+            | Event::DeclinedAfterCall { .. }
+            | Event::CallConfirmed { .. }
+            | Event::LossAccepted { .. }
+            | Event::RefereeHeard { .. }
             | Event::ReportConflicted { .. }
             | Event::ReportRefused { .. }
             | Event::PlayerShutDown { .. }
@@ -71,8 +86,36 @@ impl<'a> LetterWriter<'a> {
             | Event::AgentFailed { .. }
             | Event::AgentAnswered { .. }
             | Event::RefereeSuspended { .. }
+            | Event::ProbeUnsent { .. }
             | Event::Stopped => {}
         }
+    }
+
+    /// Orders a match whose announcement was acknowledged or had its time; one that runs was
+    /// ordered before.
+    fn order_waiting(&mut self, match_id: &MatchId) {
+        let fixture = self.league.fixture(match_id);
+        self.order(fixture.filter(|fixture| fixture.stage == FixtureStage::Ordered));
+    }
+
+    fn order_moved(&mut self, moves: &[Reassignment], next: Option<&MatchId>) {
+        for moved in moves {
+            self.announce_attempt(&moved.match_id);
+        }
+        let moved = moves.iter().map(|moved| &moved.match_id);
+        for match_id in moved.chain(next) {
+            self.order(self.league.fixture(match_id));
+        }
+    }
+
+    fn probe_all(&mut self, agents: &[Agent]) {
+        let members = agents
+            .iter()
+            .filter_map(|agent| self.league.find_agent(agent));
+        for member in members.filter_map(|who| self.league.member(who)) {
+            self.out.push(self.probe(member));
+        }
+        self.ask(|_| true);
     }
 
     /// Resends what a restart may have lost: the last standings, the current round.
@@ -80,6 +123,7 @@ impl<'a> LetterWriter<'a> {
         match self.league.phase {
             Phase::Registering => {}
             Phase::Running => {
+                self.tell_rulings();
                 if self.league.closed.is_some() {
                     self.broadcast_standings();
                 } else {
@@ -96,6 +140,7 @@ impl<'a> LetterWriter<'a> {
                 }
             }
             Phase::Completed => {
+                self.tell_rulings();
                 self.broadcast_standings();
                 self.tell_end();
             }
@@ -123,7 +168,7 @@ impl<'a> LetterWriter<'a> {
                 if let Some(player) = league
                     .players
                     .get(number)
-                    .filter(|player| is_reached(league, player))
+                    .filter(|player| league.is_reached(player))
                 {
                     self.out.push(self.announcement(
                         number,
@@ -134,6 +179,7 @@ impl<'a> LetterWriter<'a> {
                 }
             }
             Some(AgentIndex::Referee(number)) => {
+                self.ask(|asked| Agent::Referee(asked.id.clone()) == *agent);
                 self.order_all(|fixture| fixture.referee == Some(number));
             }
             None => {}
@@ -155,7 +201,7 @@ impl<'a> LetterWriter<'a> {
     fn announce_start(&mut self) {
         let league = self.league;
         let first_protocol = |player: &&PlayerEntry| {
-            player.member.peer.dialect == Dialect::V1 && is_reached(league, player)
+            player.member.peer.dialect == Dialect::V1 && league.is_reached(player)
         };
         let mut listeners = league
             .players
@@ -190,6 +236,33 @@ impl<'a> LetterWriter<'a> {
             self.out
                 .push(self.announcement(number, player, round, &all));
         }
+        self.ask(|_| true);
+    }
+
+    /// Asks referees for results of the round from before an accepted loss, by announcing it to
+    /// them: each reports again what it has.
+    fn ask(&mut self, which: impl Fn(&RefereeEntry) -> bool) {
+        let Some(round) = &self.league.round else {
+            return;
+        };
+        // In a large league the list would be too long: then they report all that they have.
+        let open = self.league.open_fixtures().filter(|_| !self.is_large());
+        let open: Arc<[_]> = open.filter_map(|fixture| self.announced(fixture)).collect();
+        for referee in self.league.unheard().filter(|referee| which(referee)) {
+            let message = Message::from(RoundAnnouncement {
+                league_id: self.league.rules.league_id.clone(),
+                round_id: round.number,
+                matches: open.clone(),
+                own: None,
+            });
+            let correlation = CorrelationId::Question {
+                referee: referee.id.clone(),
+                round: round.number,
+            };
+            let retry = self.usual_retry();
+            self.out
+                .push(letter(&referee.member, message, retry, correlation));
+        }
     }
 
     fn announcement(
@@ -213,7 +286,16 @@ impl<'a> LetterWriter<'a> {
         };
         let own = own.map(|own| {
             let seat = usize::from(own.pairing.seats[1] == number);
-            (own.match_id.clone(), own.tokens[seat].clone())
+            OwnMatch {
+                match_id: own.match_id.clone(),
+                token: own.tokens[seat].clone(),
+                attempt: own.announced_attempt(),
+            }
+        });
+        let correlation = own.as_ref().map(|own| CorrelationId::Announcement {
+            match_id: own.match_id.clone(),
+            attempt: own.attempt,
+            player_id: player.id.clone(),
         });
         let message = Message::from(RoundAnnouncement {
             league_id: self.league.rules.league_id.clone(),
@@ -221,7 +303,34 @@ impl<'a> LetterWriter<'a> {
             matches,
             own,
         });
-        self.notice(&player.member, message)
+        let notice = self.notice(&player.member, message);
+        Letter {
+            correlation: correlation.or(notice.correlation),
+            ..notice
+        }
+    }
+
+    /// Tells the players of a match that changes hands what its new referee will show; a player
+    /// that does not sign was told before, and that stays good.
+    fn announce_attempt(&mut self, match_id: &MatchId) {
+        let league = self.league;
+        let (Some(round), Some(fixture)) = (&league.round, league.fixture(match_id)) else {
+            return;
+        };
+        if fixture.referee.is_none() {
+            return;
+        }
+        for (seat, &number) in fixture.pairing.seats.iter().enumerate() {
+            let player = league.players.get(number);
+            let Some(player) = player.filter(|player| league.is_reached(player)) else {
+                continue;
+            };
+            if fixture.signs[seat] && !fixture.informed[seat] {
+                let all = self.all_matches(round);
+                self.out
+                    .push(self.announcement(number, player, round, &all));
+            }
+        }
     }
 
     /// The matches of a round, unless the league is so large that each player gets only its own.
@@ -260,11 +369,16 @@ impl<'a> LetterWriter<'a> {
         }
     }
 
-    /// Orders a match that is to be run now.
+    /// Orders a match that is to be run now, once its players know what its referee will show.
     fn order(&mut self, fixture: Option<&LeagueFixture>) {
-        let Some(fixture) = fixture.filter(|fixture| fixture.is_started()) else {
+        let due =
+            |fixture: &&LeagueFixture| fixture.is_started() && self.league.is_announced(fixture);
+        let Some(fixture) = fixture.filter(due) else {
             return;
         };
+        if !self.league.may_order() {
+            return;
+        }
         let (Some(referee), Some(players)) =
             (self.league.referee_of(fixture), self.seated(fixture))
         else {
@@ -284,7 +398,10 @@ impl<'a> LetterWriter<'a> {
                 .map(|token| token.hash()),
             strict: self.league.rules.strict,
             score: self.league.rules.score,
-            seed: fixture.seed,
+            commitment: fixture.commitment,
+            draw_mode: self.league.rules.draws,
+            order_token: self.league.order_token(fixture, referee),
+            handed_over: self.league.handed_over(fixture),
             players,
         }));
         let correlation = CorrelationId::Order {
@@ -317,6 +434,121 @@ impl<'a> LetterWriter<'a> {
         Some([seat(0)?, seat(1)?])
     }
 
+    /// The players of a match that sign and are reached.
+    fn signing(&self, fixture: Option<&LeagueFixture>) -> Vec<PlayerId> {
+        let seats = fixture.into_iter().flat_map(|fixture| {
+            let seats = fixture.pairing.seats.into_iter().zip(fixture.signs);
+            seats.filter(|(_, signs)| *signs)
+        });
+        seats
+            .filter_map(|(number, _)| self.league.players.get(number))
+            .filter(|player| self.league.is_reached(player))
+            .map(|player| player.id.clone())
+            .collect()
+    }
+
+    /// Asks players whether a referee called them, because of what it says of a match.
+    fn ask_players(&mut self, event: &Event) {
+        match event {
+            Event::LossQuestioned {
+                match_id, players, ..
+            } => {
+                let fixture = self.league.fixture(match_id);
+                let referee = fixture.and_then(|fixture| self.league.referee_of(fixture));
+                let attempt = fixture.map_or(0, LeagueFixture::attempt);
+                if let Some(referee) = referee {
+                    self.ask_about_call(match_id, attempt, &referee.id, players, QueryCause::Loss);
+                }
+            }
+            Event::OrderDeclined {
+                match_id,
+                attempt,
+                referee,
+            } => {
+                let players = self.signing(self.league.fixture(match_id));
+                self.ask_about_call(match_id, *attempt, referee, &players, QueryCause::Decline);
+            }
+            _ => {}
+        }
+    }
+
+    /// Asks players whether a referee has called them in an attempt.
+    fn ask_about_call(
+        &mut self,
+        match_id: &MatchId,
+        attempt: u32,
+        referee: &RefereeId,
+        players: &[PlayerId],
+        cause: QueryCause,
+    ) {
+        for player in players.iter().filter_map(|id| self.league.player(id)) {
+            let message = Message::from(CallQuery {
+                league_id: self.league.rules.league_id.clone(),
+                match_id: match_id.clone(),
+                attempt,
+            });
+            let correlation = CorrelationId::CallQuery {
+                match_id: match_id.clone(),
+                attempt,
+                referee: referee.clone(),
+                player_id: player.id.clone(),
+                cause,
+            };
+            let timeouts = &self.league.rules.timeouts;
+            let retry = timeouts.once(timeouts.query);
+            self.out
+                .push(letter(&player.member, message, retry, correlation));
+        }
+    }
+
+    /// Tells of the rulings of this round and the one before.
+    fn tell_rulings(&mut self) {
+        let rounds = self
+            .league
+            .past
+            .back()
+            .into_iter()
+            .chain(&self.league.round);
+        for fixture in rounds.flat_map(|round| &round.fixtures) {
+            self.tell_ruling(Some(fixture));
+        }
+    }
+
+    /// Tells the players of a match the ruling of the manager, if a referee had begun the match and
+    /// cannot tell them.
+    fn tell_ruling(&mut self, fixture: Option<&LeagueFixture>) {
+        let ruled = |fixture: &&LeagueFixture| fixture.referee.is_none() && fixture.attempt > 0;
+        let Some(fixture) = fixture.filter(ruled) else {
+            return;
+        };
+        let Some(result) = &fixture.result else {
+            return;
+        };
+        let timeouts = &self.league.rules.timeouts;
+        for (seat, &number) in fixture.pairing.seats.iter().enumerate() {
+            let player = self.league.players.get(number);
+            let Some(player) = player.filter(|player| self.league.is_reached(player)) else {
+                continue;
+            };
+            let message = Message::from(GameOver {
+                league_id: self.league.rules.league_id.clone(),
+                round_id: fixture.pairing.round,
+                match_id: fixture.match_id.clone(),
+                game_type: self.league.rules.game_type.clone(),
+                receiver: player.id.clone(),
+                result: Arc::clone(result),
+            });
+            self.out.push(Letter {
+                to: Arc::clone(&player.member.peer),
+                message,
+                credential: Credential::Match(fixture.tokens[seat].clone()),
+                retry: timeouts.retrying(timeouts.game_over),
+                proof: None,
+                correlation: None,
+            });
+        }
+    }
+
     fn is_large(&self) -> bool {
         self.league.players.members.len() > self.league.rules.broadcast_limit
     }
@@ -324,7 +556,7 @@ impl<'a> LetterWriter<'a> {
     fn listeners(&self) -> impl Iterator<Item = (u32, &'a PlayerEntry)> + use<'a> {
         let league = self.league;
         let players = (0..).zip(&league.players.members);
-        players.filter(|(_, player)| is_reached(league, player))
+        players.filter(|(_, player)| league.is_reached(player))
     }
 
     fn notice(&self, member: &Member, message: Message) -> Letter<CorrelationId> {
@@ -428,11 +660,21 @@ impl<'a> LetterWriter<'a> {
     }
 }
 
-/// Whether a player is sent news: not if it was shut down, and not while it is suspended.
-fn is_reached(league: &League, player: &PlayerEntry) -> bool {
-    !player.shut_down
-        && (league.phase == Phase::Completed
-            || league.player_state(player) != AgentState::Suspended)
+impl League {
+    /// Whether a player is sent news: not if it was shut down, and not while it is suspended.
+    pub(crate) fn is_reached(&self, player: &PlayerEntry) -> bool {
+        !player.shut_down
+            && (self.phase == Phase::Completed
+                || self.player_state(player) != AgentState::Suspended)
+    }
+
+    /// Whether both players of a match know of this attempt, or cannot be told.
+    fn is_announced(&self, fixture: &LeagueFixture) -> bool {
+        (0..2).all(|seat| {
+            let player = self.players.get(fixture.pairing.seats[seat]);
+            fixture.informed[seat] || player.is_none_or(|player| !self.is_reached(player))
+        })
+    }
 }
 
 fn letter(

@@ -4,13 +4,14 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use league_protocol::id::MatchId;
+use league_protocol::id::{MatchId, PlayerId};
 use league_protocol::message::Message;
 use league_protocol::secret::Commitment;
 use league_protocol::sender::Agent;
 use league_protocol::time::Timestamp;
 
 use super::Decision;
+use super::claims::AskedCall;
 use super::command::{CorrelationId, Refusal, Reply};
 use super::event::{Event, Reassignment};
 use super::roster::{AgentIndex, RefereeEntry};
@@ -18,7 +19,7 @@ use super::round::{FixtureStage, LeagueFixture, LeagueRound};
 use super::rules::Assignment;
 use super::{League, Phase};
 use crate::draw;
-use crate::letter::CallOutcome;
+use crate::letter::{CallFailure, CallOutcome};
 use crate::timeouts::FORCED_ATTEMPT;
 
 /// Probes in a row that a referee may leave unanswered.
@@ -68,7 +69,8 @@ impl League {
             (Phase::Registering, _) if self.is_complete() => at_once(),
             (Phase::Registering | Phase::Completed, _) => None,
             (Phase::Running, Some(round)) if !is_due(round) && !self.may_give(round) => {
-                Some(self.volatile.next_probes)
+                let held = self.volatile.held.front().map(|held| held.0);
+                held.into_iter().chain([self.volatile.next_probes]).min()
             }
             (Phase::Running, _) => at_once(),
         }
@@ -87,12 +89,13 @@ impl League {
             (Phase::Running, Some(round)) if !round.unplayable.is_empty() => {
                 let unplayable = round.unplayable.iter().take(MAX_RULINGS);
                 unplayable
-                    .filter_map(|&index| self.ruled(at, index))
+                    .flat_map(|&index| self.ruled(at, index))
                     .collect()
             }
             (Phase::Running, Some(round)) if self.may_give(round) => {
                 self.give_waiting(at, round).into_iter().collect()
             }
+            (Phase::Running, Some(_)) if self.is_held_until(at) => vec![self.release_orders(at)],
             (Phase::Running, Some(_)) if at < self.volatile.next_probes => Vec::new(),
             (Phase::Running, Some(round)) => self.look_for_silence(at, round),
         }
@@ -103,6 +106,23 @@ impl League {
         self.rules.start_when.is_some_and(|(players, referees)| {
             self.players.len() >= players && self.referees.len() >= referees
         }) && self.check_enough().is_ok()
+    }
+
+    fn is_held_until(&self, at: Timestamp) -> bool {
+        let first = self.volatile.held.front();
+        first.is_some_and(|held| held.0 <= at)
+    }
+
+    /// Ends the wait for announcements that had their time: a player that is slow to acknowledge
+    /// news holds up its own matches, and no longer than one timeout.
+    fn release_orders(&self, at: Timestamp) -> Event {
+        let due = self.volatile.held.iter();
+        let due = due.take_while(|held| held.0 <= at);
+        Event::OrdersReleased {
+            matches: due
+                .map(|(_, match_id, attempt)| (match_id.clone(), *attempt))
+                .collect(),
+        }
     }
 
     fn may_give(&self, round: &LeagueRound) -> bool {
@@ -218,8 +238,39 @@ impl League {
                     _ => Vec::new(),
                 }
             }
+            CorrelationId::Announcement {
+                match_id,
+                attempt,
+                player_id,
+            } => self.hear_of_announcement(at, match_id, *attempt, player_id, outcome.is_ok()),
+            CorrelationId::CallQuery {
+                match_id,
+                attempt,
+                referee,
+                player_id,
+                cause,
+            } => {
+                let (attempt, cause) = (*attempt, *cause);
+                let asked = AskedCall {
+                    match_id,
+                    attempt,
+                    referee,
+                    player_id,
+                    cause,
+                };
+                self.hear_of_call(at, &asked, outcome)
+            }
+            // The manager could not call: the agent is not to blame.
+            CorrelationId::Probe(agent) if is_unsent(outcome) => {
+                let agent = agent.clone();
+                vec![Event::ProbeUnsent { agent }]
+            }
+            CorrelationId::Notice(_) if is_unsent(outcome) => Vec::new(),
             CorrelationId::Probe(agent) => self.hear_of_probe(at, agent, outcome.is_ok()),
             CorrelationId::Notice(agent) => self.hear_of_notice(at, agent, outcome.is_ok()),
+            CorrelationId::Question { referee, round } => {
+                self.hear_of_question(at, referee, *round, outcome)
+            }
         }
     }
 
@@ -231,13 +282,26 @@ impl League {
         outcome: &CallOutcome,
     ) -> Vec<Event> {
         if is_turned_down(fixture, outcome) {
-            return vec![self.pass_on(at, fixture, number)];
+            let referee = self.referees.get(number);
+            let declined = referee.map(|referee| Event::OrderDeclined {
+                match_id: fixture.match_id.clone(),
+                attempt: fixture.attempt,
+                referee: referee.id.clone(),
+            });
+            // Only players that sign can tell whether it called them first.
+            let declined = declined.filter(|_| fixture.signs.contains(&true));
+            let passed_on = self.pass_on(at, fixture, number);
+            return declined.into_iter().chain([passed_on]).collect();
         }
         let taken = outcome.as_ref().is_ok_and(|answer| match &answer.message {
             Message::StartMatchAck(ack) => ack.accepted && ack.match_id == fixture.match_id,
             Message::Acknowledged => true,
             _ => false,
         });
+        // The manager could not call, so the match waits until the next probes.
+        if is_unsent(outcome) && fixture.stage == FixtureStage::Ordered {
+            return vec![self.move_one(at, fixture, number, |_| false)];
+        }
         // Silence after the match was taken is an old letter's; probes will tell.
         let old_silence = outcome.is_err() && fixture.stage == FixtureStage::Running;
         if !taken && !old_silence {
@@ -266,7 +330,33 @@ impl League {
         }
     }
 
-    fn hear_of_notice(&self, at: Timestamp, agent: &Agent, answered: bool) -> Vec<Event> {
+    /// A player was told of its match, or cannot be told.
+    fn hear_of_announcement(
+        &self,
+        at: Timestamp,
+        match_id: &MatchId,
+        attempt: u32,
+        player_id: &PlayerId,
+        answered: bool,
+    ) -> Vec<Event> {
+        let mut events = self.hear_of_notice(at, &Agent::Player(player_id.clone()), answered);
+        let open = |fixture: &LeagueFixture| fixture.stage != FixtureStage::Finished;
+        if self.fixture(match_id).is_some_and(open) {
+            events.push(Event::PlayerInformed {
+                match_id: match_id.clone(),
+                attempt,
+                player_id: player_id.clone(),
+            });
+        }
+        events
+    }
+
+    pub(crate) fn hear_of_notice(
+        &self,
+        at: Timestamp,
+        agent: &Agent,
+        answered: bool,
+    ) -> Vec<Event> {
         let Some(who) = self.find_agent(agent) else {
             return Vec::new();
         };
@@ -302,13 +392,19 @@ impl League {
     }
 }
 
-/// Whether a referee says that it does not run a match, which it may for a while.
+/// Whether a letter could not leave this machine.
+fn is_unsent(outcome: &CallOutcome) -> bool {
+    outcome.as_ref().is_err_and(CallFailure::is_local)
+}
+
+/// Whether a referee says that it does not run a match, which it may for a while. A referee that
+/// took a match may also give it back.
 fn is_turned_down(fixture: &LeagueFixture, outcome: &CallOutcome) -> bool {
     let turned_down = outcome.as_ref().is_ok_and(|answer| match &answer.message {
         Message::StartMatchAck(ack) => !ack.accepted && ack.match_id == fixture.match_id,
         _ => false,
     });
-    turned_down && fixture.stage == FixtureStage::Ordered && fixture.attempt < FORCED_ATTEMPT
+    turned_down && fixture.attempt < FORCED_ATTEMPT
 }
 
 /// A moment that is always past.
@@ -336,10 +432,11 @@ impl League {
 
     /// The promises on the draws of a round, which anyone may hold against its results.
     fn promises(&self, round: u32) -> Vec<Commitment> {
-        let (league, secret) = (&self.rules.league_id, self.secret.keyed());
+        let (league, secret) = (&self.rules.league_id, self.secrets.draws.keyed());
         let promise = |number| {
             let match_id = MatchId::numbered(round, number);
-            draw::commitment(league, &match_id, &secret.seed(league, &match_id))
+            let seed = secret.seed(league, &match_id, self.epoch);
+            draw::commitment(league, &match_id, self.rules.draws, &seed)
         };
         (1..=self.schedule.matches_a_round()).map(promise).collect()
     }
@@ -390,12 +487,17 @@ impl League {
     ///
     /// No referee was ordered to run it, so the attempt stays the same.
     pub(crate) fn relieve_longest(&self, at: Timestamp, idle: &RefereeEntry) -> Option<Event> {
-        if self.queued == 0 || idle.running > idle.capacity {
+        if self.queued == 0 || idle.running > idle.capacity || self.is_set_aside(idle) {
             return None;
         }
         let referees = self.referees.members.iter();
         let longest = referees.max_by_key(|referee| referee.queue.len())?;
         let fixture = self.round.as_ref()?.fixture(*longest.queue.back()?)?;
+        // A referee that lost a match does not get it back by being idle.
+        let number = self.referees.find(&idle.id)?;
+        if fixture.former.contains(&number) {
+            return None;
+        }
         let moved = Reassignment {
             match_id: fixture.match_id.clone(),
             to: Some(idle.id.clone()),
@@ -423,11 +525,17 @@ impl League {
         })
     }
 
+    /// A match whose result is fixed goes to no other referee: the manager rules on it.
     fn moves(&self, fixtures: &[&LeagueFixture], to: impl Fn(u32) -> bool) -> Vec<Reassignment> {
         let plan = self.plan(fixtures.len(), to);
         let mut takers = plan.iter();
         let to_move = |fixture: &&LeagueFixture| {
-            let to = takers.next().map(|referee| referee.id.clone());
+            let taker = if fixture.is_fixed() {
+                None
+            } else {
+                takers.next()
+            };
+            let to = taker.map(|referee| referee.id.clone());
             Reassignment {
                 match_id: fixture.match_id.clone(),
                 attempt: fixture.attempt + u32::from(to.is_some() && !is_unheard_of(fixture)),
@@ -445,6 +553,13 @@ impl League {
             .filter(|(number, referee)| may(*number) && is_available(referee))
             .map(|(_, referee)| referee)
             .collect();
+        let trusted = referees.iter().filter(|referee| referee.is_trusted());
+        let trusted: Vec<&RefereeEntry> = trusted.copied().collect();
+        let referees = if trusted.is_empty() {
+            referees
+        } else {
+            trusted
+        };
         if referees.is_empty() {
             return Vec::new();
         }
@@ -462,6 +577,17 @@ impl League {
     /// Whether there is anyone to give a match to.
     pub(crate) fn has_referee(&self) -> bool {
         self.referees.members.iter().any(is_available)
+    }
+
+    /// Whether there is another referee to give a match to.
+    pub(crate) fn has_other(&self, number: u32) -> bool {
+        !self.plan(1, |other| other != number).is_empty()
+    }
+
+    /// Whether a referee gets no matches because players deny its calls; never the last one.
+    pub(crate) fn is_set_aside(&self, referee: &RefereeEntry) -> bool {
+        let mut referees = self.referees.members.iter();
+        !referee.is_trusted() && referees.any(|other| other.is_trusted() && is_available(other))
     }
 
     pub(crate) fn is_suspended(&self, who: AgentIndex) -> bool {

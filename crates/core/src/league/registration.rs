@@ -8,9 +8,9 @@ use league_protocol::sender::{Agent, Dialect};
 use league_protocol::time::Timestamp;
 use league_protocol::token::{AuthToken, TokenHash};
 
-use super::command::{Applicant, MemberKind, Refusal, Rejection, Reply};
-use super::event::Event;
-use super::roster::{AgentIndex, folded};
+use super::command::{Applicant, MemberKind, Refusal, Rejection, Reply, Vouch};
+use super::event::{Admission, Event};
+use super::roster::{AgentIndex, Member, capacity, folded, is_reserved, place};
 use super::{Decision, League, Phase};
 
 /// The longest display name, in characters.
@@ -56,6 +56,33 @@ pub(crate) fn register(
     })
 }
 
+/// Takes the organiser's word for a referee.
+pub(crate) fn invite(
+    league: &League,
+    at: Timestamp,
+    admin: bool,
+    endpoint: &str,
+) -> Result<Decision, Refusal> {
+    if !admin {
+        return Err(Refusal::NotAdmin);
+    }
+    if league.volatile.stopped {
+        return Err(Refusal::Stopping);
+    }
+    if endpoint.len() > MAX_ENDPOINT {
+        return Err(Refusal::LongEndpoint(MAX_ENDPOINT));
+    }
+    let is_known = league.invited.contains(&place(endpoint));
+    let event = (!is_known).then(|| Event::RefereeInvited {
+        endpoint: endpoint.to_owned(),
+        at,
+    });
+    Ok(Decision::accept(
+        event.into_iter().collect(),
+        Reply::Invited,
+    ))
+}
+
 struct Registration<'a> {
     league: &'a League,
     at: Timestamp,
@@ -66,6 +93,28 @@ struct Registration<'a> {
 enum AdmittedId {
     Player(PlayerId),
     Referee(RefereeId),
+}
+
+/// Which lasting tokens an agent is given.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum LastingTokens {
+    None,
+    /// What the manager shows.
+    Manager,
+    /// That, and what the agent comes back with: it must then always show it.
+    Both,
+}
+
+impl LastingTokens {
+    /// What a new agent is given; an agent that knows nothing of return tokens could not restart
+    /// if it had one.
+    const fn for_new(knows_return_tokens: bool) -> Self {
+        if knows_return_tokens {
+            Self::Both
+        } else {
+            Self::Manager
+        }
+    }
 }
 
 impl Registration<'_> {
@@ -107,6 +156,13 @@ impl Registration<'_> {
             let problem = format!("it has more than {MAX_ENDPOINT} characters");
             return Err(Rejection::Endpoint(problem));
         }
+        let holder = league.endpoints.get(&place(&meta.contact_endpoint));
+        if let Some(holder) = holder.filter(|&holder| known != Some(holder))
+            && let Some(member) = league.member(*holder)
+        {
+            let holder = member.peer.agent.to_string();
+            return Err(Rejection::Shared(holder));
+        }
         let Some(&index) = known else {
             return Ok((self.new_id()?, None));
         };
@@ -117,6 +173,8 @@ impl Registration<'_> {
     fn new_id(&self) -> Result<AdmittedId, Rejection> {
         let league = self.league;
         let wanted = self.applicant.request.wanted_id.as_ref();
+        let wanted =
+            wanted.filter(|wanted| !is_reserved(wanted, self.kind) && self.is_free(wanted));
         let full = match self.kind {
             MemberKind::Player => {
                 league.phase != Phase::Registering
@@ -133,10 +191,46 @@ impl Registration<'_> {
                 AdmittedId::Player(league.players.choose_id(wanted))
             }
             MemberKind::Referee => {
+                self.admitted_by()?;
                 let wanted = wanted.and_then(|wanted| RefereeId::new(wanted).ok());
                 AdmittedId::Referee(league.referees.choose_id(wanted))
             }
         })
+    }
+
+    /// What speaks for a new referee; after the start only the organiser's word does.
+    fn admitted_by(&self) -> Result<Admission, Rejection> {
+        let (league, request) = (self.league, &self.applicant.request);
+        let endpoint = request.meta.contact_endpoint.clone();
+        if league.invited.contains(&place(&endpoint)) {
+            return Ok(Admission::Organiser);
+        }
+        if league.phase != Phase::Registering {
+            return Err(Rejection::Late { endpoint });
+        }
+        match self.applicant.vouched {
+            Vouch::Key => Ok(Admission::Key),
+            Vouch::Listed => Ok(Admission::Listed),
+            Vouch::None if league.rules.open_referees => Ok(Admission::Open),
+            Vouch::None if request.referee_key.is_some() => Err(Rejection::WrongKey { endpoint }),
+            Vouch::None => Err(Rejection::Stranger { endpoint }),
+        }
+    }
+
+    /// Whether no agent of the other kind has this id: people and log files do not tell them apart.
+    fn is_free(&self, wanted: &str) -> bool {
+        let league = self.league;
+        let taken = match self.kind {
+            MemberKind::Player => {
+                let id = RefereeId::new(wanted).ok();
+                id.and_then(|id| league.referees.find(&id))
+            }
+            MemberKind::Referee => {
+                let id = PlayerId::new(wanted).ok();
+                id.and_then(|id| league.players.find(&id))
+            }
+        };
+        taken.is_none()
     }
 
     /// The id of an agent that is in the league already; a player that was shut down stays out.
@@ -184,10 +278,11 @@ impl Registration<'_> {
                 };
             }
         }
+        // An agent that made a pledge or was given a return token can always prove itself.
         let excused = self.league.phase == Phase::Registering
             || member.health.suspended_since.is_some()
             || self.applicant.dialect == Dialect::V1;
-        if same_peer && excused {
+        if same_peer && excused && !member.returns {
             Ok(None)
         } else {
             Err(taken())
@@ -199,7 +294,8 @@ impl Registration<'_> {
     fn is_return_token(&self, agent: &Agent, proof: Proof) -> bool {
         let league = self.league;
         let token = || {
-            let token = league.secret.return_token(&league.rules.league_id, agent);
+            let secret = &league.secrets.tokens;
+            let token = secret.return_token(&league.rules.league_id, agent);
             token.hash()
         };
         let member = league
@@ -215,13 +311,88 @@ impl Registration<'_> {
             AdmittedId::Referee(id) => (id.as_str(), Agent::Referee(id.clone())),
         };
         let token = AuthToken::mint(text, &self.applicant.chance);
-        let knows = returning.is_none_or(|proof| self.is_return_token(&agent, proof));
-        let event = self.admitted(&id, &agent, returning, token.hash());
-        let reply = match id {
-            AdmittedId::Player(id) => Reply::Player(self.enrol(id, &agent, token, knows)),
-            AdmittedId::Referee(id) => Reply::Referee(self.enrol(id, &agent, token, knows)),
+        let lasting = match returning {
+            None => LastingTokens::for_new(self.pledge().is_some() || self.signs()),
+            Some(proof) if self.is_return_token(&agent, proof) => LastingTokens::Both,
+            Some(_) => LastingTokens::None,
         };
-        Decision::accept(vec![event], reply)
+        if let Some(token) = returning.and_then(|_| self.unchanged_token(&agent)) {
+            let seen = Event::AgentAnswered {
+                agent: agent.clone(),
+                recovered: true,
+                at: self.at,
+            };
+            return Decision::accept(vec![seen], self.enrolled(id, &agent, token, lasting));
+        }
+        let event = self.admitted(&id, &agent, returning, token.hash());
+        Decision::accept(vec![event], self.enrolled(id, &agent, token, lasting))
+    }
+
+    /// Whether the applicant is a player that signs its moves.
+    fn signs(&self) -> bool {
+        self.kind == MemberKind::Player
+            && self.applicant.dialect != Dialect::V1
+            && self.applicant.request.meta.proofs
+    }
+
+    /// Whether a returning player signs from now on: referees see auth tokens, so that only the
+    /// return token changes it.
+    fn signs_again(&self, agent: &Agent, proof: Proof) -> bool {
+        if self.is_return_token(agent, proof) {
+            return self.signs();
+        }
+        match self.league.find_agent(agent) {
+            Some(AgentIndex::Player(number)) => {
+                let player = self.league.players.get(number);
+                player.is_some_and(|player| player.signs)
+            }
+            _ => false,
+        }
+    }
+
+    /// The token with which a returning agent goes on if its return changes nothing, so that a
+    /// repeated return fills no journal: the token that it shows, or any token if its dialect has
+    /// none.
+    fn unchanged_token(&self, agent: &Agent) -> Option<AuthToken> {
+        let index = self.league.find_agent(agent)?;
+        let member = self.league.member(index)?;
+        let is_same = self.describes(member, index) && member.health.suspended_since.is_none();
+        if self.applicant.dialect == Dialect::V1 {
+            return is_same.then(|| AuthToken::mint("v1", &self.applicant.chance));
+        }
+        let token = self.applicant.request.token.as_ref()?;
+        let is_young = self.at < member.token_given + self.league.rules.token_ttl / 2;
+        let is_same = is_same && is_young && !member.unproved && token.hash() == member.token;
+        is_same.then(|| token.clone())
+    }
+
+    /// Whether the applicant describes itself as the member that is known.
+    fn describes(&self, member: &Member, index: AgentIndex) -> bool {
+        let meta = self.kept_meta();
+        let capacity_of = |number| Some(self.league.referees.get(number)?.capacity);
+        let same_capacity = match index {
+            AgentIndex::Player(_) => true,
+            AgentIndex::Referee(number) => capacity_of(number) == Some(capacity(&meta)),
+        };
+        *member.peer.endpoint == *meta.contact_endpoint
+            && member.peer.dialect == self.applicant.dialect
+            && member.peer.speech == meta.speech
+            && *member.name == *meta.display_name
+            && *member.version == *meta.version
+            && same_capacity
+    }
+
+    fn enrolled(
+        &self,
+        id: AdmittedId,
+        agent: &Agent,
+        token: AuthToken,
+        lasting: LastingTokens,
+    ) -> Reply {
+        match id {
+            AdmittedId::Player(id) => Reply::Player(self.enrol(id, agent, token, lasting)),
+            AdmittedId::Referee(id) => Reply::Referee(self.enrol(id, agent, token, lasting)),
+        }
     }
 
     fn admitted(
@@ -231,8 +402,12 @@ impl Registration<'_> {
         returning: Option<Proof>,
         token: TokenHash,
     ) -> Event {
-        let (meta, dialect) = (Box::new(self.kept_meta()), self.applicant.dialect);
-        let (pledge, at) = (self.pledge(), self.at);
+        let mut meta = Box::new(self.kept_meta());
+        meta.proofs = match returning {
+            Some(proof) => self.signs_again(agent, proof),
+            None => self.signs(),
+        };
+        let (dialect, pledge, at) = (self.applicant.dialect, self.pledge(), self.at);
         match (returning, id) {
             (Some(proof), _) => Event::AgentReturned {
                 agent: agent.clone(),
@@ -256,6 +431,7 @@ impl Registration<'_> {
                 dialect,
                 token,
                 pledge,
+                admitted: self.admitted_by().unwrap_or_default(),
                 at,
             },
         }
@@ -265,22 +441,24 @@ impl Registration<'_> {
     ///
     /// A stranger might return in the agent's name with its auth token (referees see the tokens of
     /// players) or without one. So the lasting tokens go out the first time only, and to an agent
-    /// that `knows` them already.
+    /// that knows them already.
     fn enrol<Id>(
         &self,
         id: Id,
         agent: &Agent,
         token: AuthToken,
-        knows: bool,
+        lasting: LastingTokens,
     ) -> RegisterResponse<Id> {
-        let lasting = knows && self.applicant.dialect != Dialect::V1;
-        let (secret, league_id) = (&self.league.secret, &self.league.rules.league_id);
+        let speaks_of_tokens = self.applicant.dialect != Dialect::V1;
+        let manager = speaks_of_tokens && lasting != LastingTokens::None;
+        let returning = speaks_of_tokens && lasting == LastingTokens::Both;
+        let (secret, league_id) = (&self.league.secrets.tokens, &self.league.rules.league_id);
         RegisterResponse::from(Enrolment {
             id,
             token,
             league_id: league_id.clone(),
-            manager_token: lasting.then(|| secret.manager_token(league_id, agent)),
-            return_token: lasting.then(|| secret.return_token(league_id, agent)),
+            manager_token: manager.then(|| secret.manager_token(league_id, agent)),
+            return_token: returning.then(|| secret.return_token(league_id, agent)),
         })
     }
 
@@ -307,7 +485,7 @@ impl Registration<'_> {
 
 fn is_showable(name: &str) -> bool {
     let length = name.chars().take(MAX_NAME + 1).count();
-    (1..=MAX_NAME).contains(&length) && name.chars().all(is_harmless)
+    (1..=MAX_NAME).contains(&length) && name.chars().all(is_harmless) && !folded(name).is_empty()
 }
 
 /// Neither a control character, nor a direction mark, nor an invisible character.
@@ -382,6 +560,7 @@ mod tests {
             "a\u{202E}b",
             "a\u{2066}b",
             "\u{200B}",
+            "\u{3164}",
             "a\u{7}",
             &"x".repeat(65),
         ] {

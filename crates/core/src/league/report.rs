@@ -1,18 +1,18 @@
-//! Verification of match results (ruling 26): a report counts if it is from the right referee, about
-//! the right attempt, and if the rules lead from its choices and its draw to its result.
+//! Reports of results (ruling 26): who may report, what is recorded, and the rulings of the manager
+//! itself. `verify.rs` checks the result.
 
 use std::sync::Arc;
 
-use league_games::{Outcome, Seat, Turn};
 use league_protocol::fault::Code;
-use league_protocol::id::{GameType, LeagueId, MatchId, PlayerId};
-use league_protocol::message::{ByPlayer, MatchResult, MatchResultReport, MatchStatus, OpenedDraw};
+use league_protocol::id::{MatchId, PlayerId};
+use league_protocol::message::{
+    Evidence, MatchResult, MatchResultAck, MatchResultReport, MatchStatus, OpenedDraw,
+};
+use league_protocol::secret::Seed;
 use league_protocol::time::Timestamp;
 use league_protocol::token::hex;
-use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde::Serialize;
 use sha2::{Digest, Sha256};
-use thiserror::Error;
 
 use super::Decision;
 use super::command::{Refusal, Reply};
@@ -20,8 +20,8 @@ use super::event::Event;
 use super::roster::RefereeEntry;
 use super::round::{self, FixtureStage, LeagueFixture};
 use super::standings::MatchEnding;
+use super::verify::ReportProblem;
 use super::{AuthenticatedAgent, League, Phase};
-use crate::draw::{self, MAX_NONCE_LENGTH};
 
 impl League {
     pub(crate) fn weigh_report(
@@ -32,34 +32,65 @@ impl League {
     ) -> Result<Decision, Refusal> {
         let (number, referee) = self.calling_referee(caller)?;
         let fixture = self.reported(&report.match_id)?;
-        check_right(fixture, number, report)?;
+        if self.is_from_before_loss(fixture, report) {
+            return self.restore(at, &referee.id, fixture, report);
+        }
+        check_right(fixture, number, report.attempt)?;
         let seated = self.in_their_seats(fixture, report);
         let report = seated.as_ref().unwrap_or(report);
-        if let Some(standing) = &fixture.result {
-            return Ok(self.weigh_again(at, fixture, referee, report, standing));
+        // A referee that restarted has lost its order token, and a result is not a secret.
+        if let Some(standing) = fixture.result.as_ref().filter(|standing| {
+            self.is_of_match(fixture, report) && is_same(standing, &report.result)
+        }) {
+            return Ok(Decision::reply(
+                self.acknowledged(fixture, report, standing),
+            ));
         }
-        match self.verify(fixture, report) {
-            Ok(ending) => Ok(Decision::accept(
-                self.recorded(at, fixture, referee, report, ending),
-                Reply::Acknowledged,
-            )),
+        if report.order_token.is_some() || self.rules.draws.is_some() {
+            self.check_order_token(fixture, referee, report.order_token.as_ref())?;
+        }
+        let match_id = fixture.match_id.clone();
+        let digest = self.digest(&(
+            (&report.league_id, report.round_id, &report.match_id),
+            (report.attempt, &report.game_type, &report.result),
+        ));
+        if fixture.result.is_some() {
+            let event = Event::ReportConflicted {
+                match_id: match_id.clone(),
+                referee: referee.id.clone(),
+                digest: digest.clone(),
+                at,
+            };
+            let refusal = Refusal::Conflict(match_id);
+            return Ok(refused(fixture, &digest, event, refusal));
+        }
+        let whole = self.opened(fixture, &report.result);
+        match self.verify(fixture, report, &whole) {
+            Ok(ending) => Ok(self.take_result(at, fixture, number, report, whole, ending)),
             Err(problem) => {
-                let digest = self.digest(report);
-                let event = Event::ReportRefused {
-                    match_id: fixture.match_id.clone(),
-                    referee: referee.id.clone(),
-                    digest: digest.clone(),
-                    problem: problem.clone(),
-                    at,
-                };
-                let match_id = fixture.match_id.clone();
+                let event = self.refusal_event(at, fixture, referee, &digest, &problem);
                 let refusal = Refusal::BadReport { match_id, problem };
-                let mut decision = refused(fixture, &digest, event, refusal);
-                // It will not tell another end, so that waiting for one would be in vain.
-                decision.events.extend(self.lose(at, fixture, number));
-                Ok(decision)
+                Ok(self.refuse(at, fixture, number, &digest, event, refusal))
             }
         }
+    }
+
+    /// Records a result that follows from the rules, unless it is a technical loss in doubt.
+    fn take_result(
+        &self,
+        at: Timestamp,
+        fixture: &LeagueFixture,
+        number: u32,
+        report: &MatchResultReport,
+        result: MatchResult,
+        ending: MatchEnding,
+    ) -> Decision {
+        if let Some(decision) = self.doubt(at, fixture, number, &result) {
+            return decision;
+        }
+        let result = Arc::new(result);
+        let reply = self.acknowledged(fixture, report, &result);
+        Decision::accept(self.recorded(at, fixture, &result, ending), reply)
     }
 
     /// The report with its players at their seats, if it names them the other way round: the
@@ -81,8 +112,8 @@ impl League {
         Some(seated)
     }
 
-    /// The match that a report is about.
-    fn reported(&self, match_id: &MatchId) -> Result<&LeagueFixture, Refusal> {
+    /// The match that a report or a request is about.
+    pub(crate) fn reported(&self, match_id: &MatchId) -> Result<&LeagueFixture, Refusal> {
         if let Some(fixture) = self.fixture(match_id) {
             return Ok(fixture);
         }
@@ -97,55 +128,77 @@ impl League {
         }
     }
 
-    /// A report of a match that has its result: the same again, or another.
-    fn weigh_again(
-        &self,
-        at: Timestamp,
-        fixture: &LeagueFixture,
-        referee: &RefereeEntry,
-        report: &MatchResultReport,
-        standing: &Arc<MatchResult>,
-    ) -> Decision {
-        let same_match = report.league_id == self.rules.league_id
+    fn is_of_match(&self, fixture: &LeagueFixture, report: &MatchResultReport) -> bool {
+        report.league_id == self.rules.league_id
             && report.round_id == fixture.pairing.round
-            && report.game_type == self.rules.game_type;
-        if same_match && report.result == *standing {
-            return Decision::reply(Reply::Acknowledged);
-        }
-        let digest = self.digest(report);
-        let event = Event::ReportConflicted {
-            match_id: fixture.match_id.clone(),
-            referee: referee.id.clone(),
-            digest: digest.clone(),
-            at,
-        };
-        let refusal = Refusal::Conflict(fixture.match_id.clone());
-        refused(fixture, &digest, event, refusal)
+            && report.game_type == self.rules.game_type
     }
 
-    /// The result, what the referee takes up next, and who is out of the league by it.
-    fn recorded(
+    /// The answer to a report that counts; a referee of version 0.1 knows all of it already.
+    pub(crate) fn acknowledged(
+        &self,
+        fixture: &LeagueFixture,
+        report: &MatchResultReport,
+        result: &MatchResult,
+    ) -> Reply {
+        if report.order_token.is_none() && self.rules.draws.is_none() {
+            return Reply::Acknowledged;
+        }
+        // A result from before an accepted loss has the seed of its time.
+        let opened = result.draw.as_ref().and_then(|draw| draw.seed);
+        Reply::Opened(Box::new(MatchResultAck {
+            match_id: fixture.match_id.clone(),
+            seed: opened.unwrap_or(fixture.seed),
+            players: result.evidence.players.clone(),
+        }))
+    }
+
+    /// A reported result with all that was hidden from the referee: the seed and the keys.
+    pub(crate) fn opened(&self, fixture: &LeagueFixture, result: &MatchResult) -> MatchResult {
+        let mut whole = result.clone();
+        if let Some(draw) = &mut whole.draw {
+            draw.seed.get_or_insert(fixture.seed);
+        }
+        whole.evidence.players = self.opened_keys(fixture, &result.evidence);
+        whole
+    }
+
+    /// The result, what its referee takes up next, and who is out of the league by it.
+    pub(crate) fn recorded(
         &self,
         at: Timestamp,
         fixture: &LeagueFixture,
-        referee: &RefereeEntry,
-        report: &MatchResultReport,
+        result: &Arc<MatchResult>,
         ending: MatchEnding,
     ) -> Vec<Event> {
-        let next = self.next_for(referee);
-        let relief = match next {
-            Some(_) => None,
-            None => self.relieve_longest(at, referee),
+        let referee = self.referee_of(fixture);
+        let next = referee.and_then(|referee| self.next_for(referee));
+        let relief = match (&next, referee) {
+            (None, Some(referee)) => self.relieve_longest(at, referee),
+            _ => None,
         };
         let mut events = vec![Event::ResultRecorded {
             match_id: fixture.match_id.clone(),
-            referee: Some(referee.id.clone()),
+            referee: referee.map(|referee| referee.id.clone()),
             attempt: fixture.attempt,
-            result: Arc::clone(&report.result),
+            result: Arc::clone(result),
             next,
+            restored: false,
             at,
         }];
         events.extend(relief);
+        events.extend(self.put_out(at, fixture, ending));
+        events
+    }
+
+    /// The players that are out of the league after this end.
+    pub(crate) fn put_out(
+        &self,
+        at: Timestamp,
+        fixture: &LeagueFixture,
+        ending: MatchEnding,
+    ) -> Vec<Event> {
+        let mut events = Vec::new();
         for (seat, &number) in fixture.pairing.seats.iter().enumerate() {
             let Some(player) = self.players.get(number) else {
                 continue;
@@ -169,74 +222,106 @@ impl League {
         Some(fixture.match_id.clone())
     }
 
-    /// The manager's own ruling on a match whose player is out of the league.
-    pub(crate) fn ruled(&self, at: Timestamp, index: u32) -> Option<Event> {
-        let fixture = self.round.as_ref()?.fixture(index)?;
+    /// The manager's own ruling on a match.
+    pub(crate) fn ruled(&self, at: Timestamp, index: u32) -> Vec<Event> {
+        let fixture = self.round.as_ref().and_then(|round| round.fixture(index));
+        let ruling =
+            fixture.and_then(|fixture| Some((fixture, self.ruling(fixture, &fixture.seed)?)));
+        let Some((fixture, (result, ending))) = ruling else {
+            return Vec::new();
+        };
+        self.recorded(at, fixture, &Arc::new(result), ending)
+    }
+
+    /// How the manager rules on a match: by the moves that decide it, or against the players that
+    /// are out of it.
+    pub(crate) fn ruling(
+        &self,
+        fixture: &LeagueFixture,
+        seed: &Seed,
+    ) -> Option<(MatchResult, MatchEnding)> {
+        if let Some(result) = self.settled(fixture, seed) {
+            let ending = MatchEnding::of(&result)?;
+            return Some((result, ending));
+        }
         let players = self.seats_of(fixture)?.map(Clone::clone);
-        let out = fixture.pairing.seats.map(|seat| {
-            let player = self.players.get(seat);
-            player.is_some_and(|player| player.shut_down)
-        });
-        let ending = match out {
+        let gone = fixture.pairing.seats.map(|seat| self.is_gone(seat));
+        let unproven = players.each_ref().map(|player| fixture.is_unproven(player));
+        let ending = match [0, 1].map(|seat| gone[seat] || unproven[seat]) {
             [true, true] => MatchEnding::BothForfeit,
             [true, false] => MatchEnding::Forfeit(0),
             [false, true] => MatchEnding::Forfeit(1),
             [false, false] => return None,
         };
-        let absent: Vec<&str> = (0..2)
-            .filter(|&seat| out[seat])
-            .map(|seat| players[seat].as_str())
-            .collect();
-        let failed = players.iter().zip(out).filter(|(_, out)| *out);
+        let cause = |seat: usize| match gone[seat] {
+            true => Code::Connection,
+            false => Code::InvalidMove,
+        };
+        let failed = (0..2).filter(|&seat| ending.forfeited(seat));
         let result = MatchResult {
             status: MatchStatus::TechnicalLoss,
             winner: ending.winner().map(|seat| players[seat].clone()),
             points: [0, 1].map(|seat| ending.points(seat, &self.rules.score)),
             failed: failed
-                .map(|(id, _)| (id.clone(), Code::Connection))
+                .map(|seat| (players[seat].clone(), cause(seat)))
                 .collect(),
-            choices: ByPlayer::new(),
+            choices: self.choices_of(fixture, fixture.handed_moves()),
             details: serde_json::Map::new(),
-            reason: match absent[..] {
-                [one] => format!("{one} no longer takes part"),
-                _ => format!("{} no longer take part", absent.join(" and ")),
-            },
+            reason: reason_of_ruling(&players, gone, unproven),
             draw: Some(OpenedDraw {
                 commitment: fixture.commitment,
-                seed: fixture.seed,
-                attempt: fixture.attempt,
+                seed: Some(*seed),
+                mode: self.rules.draws,
+                attempt: fixture.draw_attempt(),
                 nonces: [String::new(), String::new()],
             }),
+            evidence: Evidence {
+                players: self.opened_keys(fixture, &Evidence::default()),
+                moves: fixture.handed_moves().to_vec(),
+            },
             players,
         };
-        Some(Event::ResultRecorded {
+        Some((result, ending))
+    }
+
+    /// Whether a player is out of the league.
+    pub(crate) fn is_gone(&self, player: u32) -> bool {
+        let player = self.players.get(player);
+        player.is_some_and(|player| player.shut_down)
+    }
+
+    pub(crate) fn refusal_event(
+        &self,
+        at: Timestamp,
+        fixture: &LeagueFixture,
+        referee: &RefereeEntry,
+        digest: &str,
+        problem: &ReportProblem,
+    ) -> Event {
+        Event::ReportRefused {
             match_id: fixture.match_id.clone(),
-            referee: None,
-            attempt: fixture.attempt,
-            result: Arc::new(result),
-            next: None,
+            referee: referee.id.clone(),
+            digest: digest.to_owned(),
+            problem: problem.clone(),
             at,
-        })
+        }
     }
 
     /// Identifies a report. The secret goes in first, so that a hidden choice cannot be found by
     /// trying.
-    fn digest(&self, report: &MatchResultReport) -> String {
-        let told = (
-            (&report.league_id, report.round_id, &report.match_id),
-            (report.attempt, &report.game_type, &report.result),
-        );
-        let text = serde_json::to_vec(&told).unwrap_or_default();
-        let digest = Sha256::new().chain_update(self.secret.0).chain_update(text);
+    pub(crate) fn digest(&self, told: &impl Serialize) -> String {
+        let text = serde_json::to_vec(told).unwrap_or_default();
+        let secret = self.secrets.tokens.0;
+        let digest = Sha256::new().chain_update(secret).chain_update(text);
         hex(&digest.finalize().into())
     }
 }
 
-/// Whether this referee may report this match now.
-fn check_right(
+/// Whether this referee may tell of this match now.
+pub(crate) fn check_right(
     fixture: &LeagueFixture,
     referee: u32,
-    report: &MatchResultReport,
+    attempt: u32,
 ) -> Result<(), Refusal> {
     let match_id = || fixture.match_id.clone();
     if fixture.referee != Some(referee) {
@@ -246,11 +331,11 @@ fn check_right(
             Refusal::NotYours(match_id())
         });
     }
-    if report.attempt != fixture.attempt {
+    if attempt != fixture.attempt {
         return Err(Refusal::OldAttempt {
             match_id: match_id(),
             current: fixture.attempt,
-            found: report.attempt,
+            found: attempt,
         });
     }
     match fixture.stage {
@@ -262,7 +347,12 @@ fn check_right(
 }
 
 /// A refusal that is noted once.
-fn refused(fixture: &LeagueFixture, digest: &str, event: Event, refusal: Refusal) -> Decision {
+pub(crate) fn refused(
+    fixture: &LeagueFixture,
+    digest: &str,
+    event: Event,
+    refusal: Refusal,
+) -> Decision {
     let mut events = Vec::new();
     if fixture.may_note(digest) {
         events.push(event);
@@ -273,300 +363,36 @@ fn refused(fixture: &LeagueFixture, digest: &str, event: Event, refusal: Refusal
     }
 }
 
-/// The longest sentence on how a match ended, in bytes.
-const MAX_REASON: usize = 1_000;
-/// The most moves that one seat may make in a match.
-const MAX_MOVES: usize = 1_000;
-/// The longest move of a technical loss, in bytes of JSON.
-const MAX_CHOICE: usize = 4_096;
-
-impl League {
-    /// Checks a report against everything known of the match; returns how it ended.
-    ///
-    /// The manager knows the seed, so it compares the opened one. Only a referee of the match knows
-    /// it; otherwise a stolen token could report a match that was never played.
-    pub(crate) fn verify(
-        &self,
-        fixture: &LeagueFixture,
-        report: &MatchResultReport,
-    ) -> Result<MatchEnding, ReportProblem> {
-        self.check_match(fixture, report)?;
-        self.check_result(fixture, &report.result, |opened| {
-            opened.seed == fixture.seed && opened.commitment == fixture.commitment
-        })
-    }
-
-    /// Checks that a result follows from the rules, with a draw that was `promised`.
-    pub(crate) fn check_result(
-        &self,
-        fixture: &LeagueFixture,
-        result: &MatchResult,
-        promised: impl FnOnce(&OpenedDraw) -> bool,
-    ) -> Result<MatchEnding, ReportProblem> {
-        self.check_players(fixture, result)?;
-        let ending = self.check_ending(result)?;
-        check_draw(fixture, result, promised)?;
-        check_length(result)?;
-        match ending {
-            MatchEnding::Win(_) | MatchEnding::Draw => self.play_again(fixture, result, ending)?,
-            MatchEnding::Forfeit(_) | MatchEnding::BothForfeit if result.details.is_empty() => {}
-            MatchEnding::Forfeit(_) | MatchEnding::BothForfeit => {
-                return Err(ReportProblem::Unplayed);
-            }
+/// Whether a reported result is the one that stands, but for what the manager opened in it.
+fn is_same(standing: &MatchResult, reported: &MatchResult) -> bool {
+    let closed = |result: &MatchResult| {
+        let mut closed = result.clone();
+        closed.evidence.players.clear();
+        if let Some(draw) = &mut closed.draw {
+            draw.seed = None;
         }
-        Ok(ending)
-    }
-
-    fn check_match(
-        &self,
-        fixture: &LeagueFixture,
-        report: &MatchResultReport,
-    ) -> Result<(), ReportProblem> {
-        if report.league_id != self.rules.league_id {
-            return Err(ReportProblem::League(self.rules.league_id.clone()));
-        }
-        let (expected, found) = (fixture.pairing.round, report.round_id);
-        if expected != found {
-            return Err(ReportProblem::Round { expected, found });
-        }
-        if report.game_type != self.rules.game_type {
-            return Err(ReportProblem::Game(report.game_type.clone()));
-        }
-        Ok(())
-    }
-
-    fn check_players(
-        &self,
-        fixture: &LeagueFixture,
-        result: &MatchResult,
-    ) -> Result<(), ReportProblem> {
-        let told = &result.players;
-        match self.seats_of(fixture) {
-            Some([a, b]) if *a == told[0] && *b == told[1] => Ok(()),
-            Some([a, b]) => Err(ReportProblem::Players([a.clone(), b.clone()])),
-            None => Err(ReportProblem::Players(told.clone())),
-        }
-    }
-
-    fn check_ending(&self, result: &MatchResult) -> Result<MatchEnding, ReportProblem> {
-        let lost_without_play = result.status == MatchStatus::TechnicalLoss;
-        let ending =
-            MatchEnding::of(result).ok_or(if lost_without_play || !result.failed.is_empty() {
-                ReportProblem::Failed
-            } else {
-                ReportProblem::Winner
-            })?;
-        let winner = ending.winner().map(|seat| &result.players[seat]);
-        if winner != result.winner.as_ref() {
-            return Err(ReportProblem::Winner);
-        }
-        let points = [0, 1].map(|seat| ending.points(seat, &self.rules.score));
-        if points != result.points {
-            return Err(ReportProblem::Points(points));
-        }
-        let mut choosers = result.choices.keys();
-        if choosers.all(|chooser| result.players.contains(chooser)) {
-            Ok(ending)
-        } else {
-            Err(ReportProblem::Choosers)
-        }
-    }
-
-    /// Plays the game again from the choices and the draw.
-    fn play_again(
-        &self,
-        fixture: &LeagueFixture,
-        result: &MatchResult,
-        ending: MatchEnding,
-    ) -> Result<(), ReportProblem> {
-        let mut table = self.opening.0.boxed_clone();
-        let mut moves = [0, 1].map(|seat| moves_of(result, seat));
-        let mut dice = result
-            .draw
-            .as_ref()
-            .map(|opened| draw::dice(&self.rules.league_id, &fixture.match_id, opened));
-        for _ in 0..2 * MAX_MOVES {
-            match table.turn() {
-                Turn::Over(outcome) => {
-                    let whole = moves.iter().all(|moves| moves.is_empty());
-                    return agree(outcome, ending, whole, table.details() == result.details);
-                }
-                Turn::Dice => table.roll(dice.as_mut().ok_or(ReportProblem::DrawMissing)?),
-                Turn::Seats(seats) => {
-                    for seat in seats {
-                        let left = moves.get_mut(seat.index()).ok_or(ReportProblem::Choices)?;
-                        let (mv, rest) = left.split_first().ok_or(ReportProblem::Choices)?;
-                        table.play(seat, mv).map_err(|_| ReportProblem::Choices)?;
-                        *left = rest;
-                    }
-                }
-            }
-        }
-        Err(ReportProblem::Choices)
-    }
-}
-
-/// The moves of a seat: a list in the order of play, or the one move of a game that has one.
-fn moves_of(result: &MatchResult, seat: usize) -> &[Value] {
-    match result.choices.get(&result.players[seat]) {
-        Some(Value::Array(moves)) => moves,
-        Some(mv) => std::slice::from_ref(mv),
-        None => &[],
-    }
-}
-
-fn agree(
-    outcome: Outcome,
-    ending: MatchEnding,
-    whole: bool,
-    same_details: bool,
-) -> Result<(), ReportProblem> {
-    let told = match ending {
-        MatchEnding::Win(0) => Some(Outcome::Win(Seat::A)),
-        MatchEnding::Win(_) => Some(Outcome::Win(Seat::B)),
-        MatchEnding::Draw => Some(Outcome::Draw),
-        MatchEnding::Forfeit(_) | MatchEnding::BothForfeit => None,
+        closed
     };
-    if told != Some(outcome) {
-        Err(ReportProblem::End)
-    } else if !whole {
-        Err(ReportProblem::Choices)
-    } else if !same_details {
-        Err(ReportProblem::Details)
-    } else {
-        Ok(())
-    }
+    closed(standing) == closed(reported)
 }
 
-fn check_draw(
-    fixture: &LeagueFixture,
-    result: &MatchResult,
-    promised: impl FnOnce(&OpenedDraw) -> bool,
-) -> Result<(), ReportProblem> {
-    let Some(opened) = &result.draw else {
-        return Err(ReportProblem::DrawMissing);
+/// Why players lose by a ruling, in a sentence.
+fn reason_of_ruling(players: &[PlayerId; 2], gone: [bool; 2], unproven: [bool; 2]) -> String {
+    let named = |which: [bool; 2]| {
+        let named: Vec<&str> = (0..2)
+            .filter(|&seat| which[seat])
+            .map(|seat| players[seat].as_str())
+            .collect();
+        named.join(" and ")
     };
-    if opened.attempt != fixture.attempt || !promised(opened) {
-        return Err(ReportProblem::Draw);
-    }
-    let mut nonces = opened.nonces.iter();
-    if nonces.all(|nonce| nonce.len() <= MAX_NONCE_LENGTH) {
-        Ok(())
-    } else {
-        Err(ReportProblem::TooLong(ReportPart::Nonces))
-    }
-}
-
-fn check_length(result: &MatchResult) -> Result<(), ReportProblem> {
-    if result.reason.len() > MAX_REASON {
-        return Err(ReportProblem::TooLong(ReportPart::Reason));
-    }
-    let too_long = |choice: &Value| match choice {
-        Value::Null | Value::Bool(_) | Value::Number(_) => false,
-        Value::String(text) => text.len() > MAX_CHOICE,
-        Value::Array(moves) if moves.len() > MAX_MOVES => true,
-        long => long.to_string().len() > MAX_CHOICE,
+    let only_unproven = [0, 1].map(|seat| unproven[seat] && !gone[seat]);
+    let absence = match gone {
+        [false, false] => None,
+        [true, true] => Some(format!("{} no longer take part", named(gone))),
+        _ => Some(format!("{} no longer takes part", named(gone))),
     };
-    if result.choices.values().any(too_long) {
-        return Err(ReportProblem::TooLong(ReportPart::Choices));
-    }
-    Ok(())
-}
-
-/// Why a report is not believed.
-///
-/// It is written into the journal while the match may still be running, so it never repeats a
-/// choice, a number or a seed.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Error)]
-#[serde(rename_all = "snake_case")]
-pub enum ReportProblem {
-    #[error("this is not league `{0}`")]
-    League(LeagueId),
-    #[error("the match belongs to round `{expected}`, not `{found}`")]
-    Round {
-        expected: u32,
-        /// The round in the report.
-        found: u32,
-    },
-    #[error("the league does not play `{0}`")]
-    Game(GameType),
-    /// Other players, or at other seats.
-    #[error("the players are `{}` at A and `{}` at B", .0[0], .0[1])]
-    Players([PlayerId; 2]),
-    /// `failed` does not fit the status.
-    #[error("`failed` must name the one or two players of a technical loss, and nothing otherwise")]
-    Failed,
-    /// A winner that does not go with the status.
-    #[error("the winner does not fit the status")]
-    Winner,
-    /// Points that do not follow.
-    #[error("the points of this end are `{}` and `{}`", .0[0], .0[1])]
-    Points([u32; 2]),
-    /// A choice of someone who does not sit there.
-    #[error("`choices` names the players of the match only")]
-    Choosers,
-    /// A part that is longer than it can honestly be.
-    #[error("`{0}` is too long")]
-    TooLong(ReportPart),
-    /// The game never came to an end, and yet there are details of one.
-    #[error("a technical loss has no details of the game")]
-    Unplayed,
-    /// The draw is not opened.
-    #[error("the draw must be opened: commitment, seed, attempt, nonces")]
-    DrawMissing,
-    /// The draw does not keep the promise.
-    #[error("the opened draw is not the one that was promised for this match and attempt")]
-    Draw,
-    /// The choices are no whole game.
-    #[error("the choices do not complete a game")]
-    Choices,
-    /// The choices and the draw lead to another end.
-    #[error("the choices and the draw lead to another result")]
-    End,
-    /// The choices and the draw lead to other details.
-    #[error("the choices and the draw lead to other details")]
-    Details,
-}
-
-/// A part of a report that has a bound.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ReportPart {
-    Reason,
-    Choices,
-    /// What a player put into the draw.
-    Nonces,
-}
-
-impl std::fmt::Display for ReportPart {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(match self {
-            Self::Reason => "reason",
-            Self::Choices => "choices",
-            Self::Nonces => "nonces",
-        })
-    }
-}
-
-impl ReportProblem {
-    /// Where in the report the problem is.
-    pub const fn path(&self) -> &'static str {
-        match self {
-            Self::League(_) => "league_id",
-            Self::Round { .. } => "round_id",
-            Self::Game(_) => "game_type",
-            Self::Players(_) => "result.players",
-            Self::Failed => "result.failed",
-            Self::Winner => "result.winner",
-            Self::Points(_) => "result.score",
-            Self::Choosers | Self::Choices | Self::TooLong(ReportPart::Choices) => {
-                "result.details.choices"
-            }
-            Self::TooLong(ReportPart::Reason) => "result.reason",
-            Self::TooLong(ReportPart::Nonces) => "result.draw.nonces",
-            Self::DrawMissing | Self::Draw => "result.draw",
-            Self::End => "result.status",
-            Self::Unplayed | Self::Details => "result.details",
-        }
-    }
+    let proofs = only_unproven.contains(&true);
+    let proofs = proofs.then(|| format!("{} proved no move", named(only_unproven)));
+    let causes: Vec<String> = absence.into_iter().chain(proofs).collect();
+    causes.join("; ")
 }

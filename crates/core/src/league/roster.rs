@@ -1,8 +1,13 @@
 //! The agents of a league: who they are, where they answer, how they fare.
 
+use core::net::{IpAddr, Ipv4Addr};
 use std::borrow::Cow;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
+
+use icu_normalizer::ComposingNormalizerBorrowed;
+use icu_properties::CodePointSetData;
+use icu_properties::props::DefaultIgnorableCodePoint;
 
 use league_protocol::id::{PlayerId, RefereeId};
 use league_protocol::message::AgentMeta;
@@ -10,6 +15,7 @@ use league_protocol::sender::{Agent, Dialect};
 use league_protocol::time::Timestamp;
 use league_protocol::token::{AuthToken, TokenHash};
 
+use super::command::MemberKind;
 use crate::breaker::{Breaker, BreakerRule};
 use crate::letter::Peer;
 
@@ -58,6 +64,8 @@ pub struct Member {
     pub(crate) token_given: Timestamp,
     /// What it made for itself and showed when it came first.
     pub(crate) pledge: Option<TokenHash>,
+    /// Whether it was given a return token, so that it can always prove itself.
+    pub(crate) returns: bool,
     /// The tokens before this one, oldest first; at most [`MAX_REPLACED`].
     pub(crate) replaced: Vec<TokenHash>,
     /// Whether it was given its token without showing an older one.
@@ -86,6 +94,7 @@ impl Member {
             token,
             token_given: at,
             pledge: None,
+            returns: false,
             replaced: Vec::new(),
             unproved: false,
             health: AgentHealth::default(),
@@ -171,6 +180,8 @@ impl AgentHealth {
 pub struct PlayerEntry {
     pub(crate) id: PlayerId,
     pub(crate) member: Member,
+    /// Whether it signs its joins and moves.
+    pub(crate) signs: bool,
     /// Technical losses in a row.
     pub(crate) forfeits: u32,
     pub(crate) shut_down: bool,
@@ -197,7 +208,12 @@ pub struct RefereeEntry {
     pub(crate) queue: VecDeque<u32>,
     /// Matches it was given in all.
     pub(crate) given: u64,
+    /// Players that deny having been called where it reported that they failed.
+    pub(crate) denied_by: BTreeSet<PlayerId>,
 }
+
+/// So many players that deny a call cost a referee its matches, as long as there is another.
+const MAX_DENIALS: usize = 2;
 
 impl RefereeEntry {
     pub fn id(&self) -> &RefereeId {
@@ -229,6 +245,17 @@ impl RefereeEntry {
         let before = self.queue.len();
         self.queue.retain(|&queued| queued != index);
         self.queue.len() < before
+    }
+
+    /// Whether fewer players deny its calls than cost it its matches.
+    pub(crate) fn is_trusted(&self) -> bool {
+        self.denied_by.len() < MAX_DENIALS
+    }
+
+    /// Whether it is still trusted if this player denies a call.
+    pub(crate) fn outlives_denial(&self, by: &PlayerId) -> bool {
+        let more = usize::from(!self.denied_by.contains(by));
+        self.denied_by.len() + more < MAX_DENIALS
     }
 
     pub(crate) fn load(&self) -> u64 {
@@ -358,7 +385,124 @@ impl Roster<PlayerId, PlayerEntry> {
     }
 }
 
-/// The form in which names are compared.
+/// The form in which names are compared: names that look alike by case, width, spaces or invisible
+/// characters are the same name.
 pub(crate) fn folded(name: &str) -> String {
-    name.trim().to_lowercase()
+    let ignorable = CodePointSetData::new::<DefaultIgnorableCodePoint>();
+    let visible = |text: &str| {
+        text.chars()
+            .filter(|&c| !ignorable.contains(c))
+            .collect::<String>()
+    };
+    let composed = ComposingNormalizerBorrowed::new_nfkc()
+        .normalize(&visible(name))
+        .to_lowercase();
+    let words: Vec<&str> = composed.split_whitespace().collect();
+    visible(&words.join(" "))
+}
+
+/// Whether two addresses are the same, however they are written.
+pub fn is_same_place(one: &str, other: &str) -> bool {
+    place(one) == place(other)
+}
+
+/// The form in which addresses are compared: host, port and path.
+pub(crate) fn place(endpoint: &str) -> String {
+    let (scheme, rest) = endpoint.split_once("://").unwrap_or(("http", endpoint));
+    let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+    let usual_port = if scheme == "https" { "443" } else { "80" };
+    let (host, port) = match authority.rsplit_once(':') {
+        Some((host, port)) if !port.ends_with(']') => (host, port),
+        _ => (authority, usual_port),
+    };
+    let host = host.trim_matches(['[', ']']).to_ascii_lowercase();
+    let host = match host.parse::<IpAddr>() {
+        Ok(address) => address.to_canonical().to_string(),
+        Err(_) if host == "localhost" => Ipv4Addr::LOCALHOST.to_string(),
+        Err(_) => host,
+    };
+    let path = match path.trim_end_matches('/') {
+        "" => "/mcp",
+        path => path,
+    };
+    format!("{host} {port} {path}")
+}
+
+/// Whether an id names a role, so that an agent of this kind must not wish for it: another agent
+/// could be taken for the one that has the role.
+pub(crate) fn is_reserved(id: &str, kind: MemberKind) -> bool {
+    let letters = id.bytes().filter(u8::is_ascii_alphanumeric);
+    let plain: String = letters
+        .map(|letter| char::from(letter.to_ascii_lowercase()))
+        .collect();
+    let numbered = |stem: &str| {
+        let number = plain.strip_prefix(stem);
+        number.is_some_and(|number| number.bytes().all(|digit| digit.is_ascii_digit()))
+    };
+    let other_kind = match kind {
+        MemberKind::Player => numbered("ref") || plain.starts_with("referee"),
+        MemberKind::Referee => numbered("p") || plain.starts_with("player"),
+    };
+    let management = ["manager", "leaguemanager", "unknown"];
+    other_kind || management.iter().any(|role| plain.starts_with(role))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_that_look_alike_are_one_name() {
+        for alike in [
+            "agent alpha",
+            " AGENT  Alpha ",
+            "Agent\u{a0}Alpha",
+            "Ａｇｅｎｔ Ａｌｐｈａ",
+            "Agent Al\u{ad}pha",
+            "Agent\u{3164} Alpha\u{fe0f}",
+        ] {
+            assert_eq!(folded(alike), "agent alpha", "{alike:?}");
+        }
+        assert_eq!(folded("e\u{301}"), folded("É"));
+        assert_eq!(folded("ﬁn"), "fin");
+        assert_ne!(folded("Agent Alpha 2"), "agent alpha");
+        assert_eq!(folded("\u{3164}\u{115f}"), "");
+    }
+
+    #[test]
+    fn spellings_of_an_address_are_one_place() {
+        for same in [
+            "http://localhost:8101/mcp",
+            "http://127.0.0.1:8101/mcp/",
+            "http://LOCALHOST:8101",
+            "mcp://127.0.0.1:8101",
+            "http://[::ffff:127.0.0.1]:8101/mcp",
+        ] {
+            assert_eq!(place(same), "127.0.0.1 8101 /mcp", "{same}");
+        }
+        assert_eq!(place("mcp://host"), "host 80 /mcp");
+        assert_eq!(place("http://[::1]/mcp"), "::1 80 /mcp");
+        for other in ["http://localhost:8102/mcp", "http://localhost:8101/P02/mcp"] {
+            assert_ne!(place(other), "127.0.0.1 8101 /mcp", "{other}");
+        }
+    }
+
+    #[test]
+    fn ids_of_roles_are_reserved() {
+        for (id, for_player, for_referee) in [
+            ("REF01", true, false),
+            ("ref_7", true, false),
+            ("Referee-north", true, false),
+            ("league_manager", true, true),
+            ("Manager", true, true),
+            ("P01", false, true),
+            ("player_x", false, true),
+            ("refill", false, false),
+            ("alice", false, false),
+            ("Pat", false, false),
+        ] {
+            assert_eq!(is_reserved(id, MemberKind::Player), for_player, "{id}");
+            assert_eq!(is_reserved(id, MemberKind::Referee), for_referee, "{id}");
+        }
+    }
 }

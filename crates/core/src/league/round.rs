@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use league_protocol::id::MatchId;
-use league_protocol::message::{MatchResult, MatchStatus, RoundSummary};
+use league_protocol::id::{MatchId, PlayerId, RefereeId};
+use league_protocol::message::{MatchResult, MatchStatus, RoundSummary, SignedMove};
 use league_protocol::secret::{Commitment, Seed};
 use league_protocol::time::Timestamp;
 use league_protocol::token::AuthToken;
@@ -21,7 +21,8 @@ pub enum FixtureStage {
     /// The referee has its order.
     Ordered,
     Running,
-    /// A player is out of the league, so that the manager rules.
+    /// The manager rules: a player is out of the league or proves no move, or the moves that decide
+    /// are handed over and the referee failed.
     Unplayable,
     Finished,
 }
@@ -40,11 +41,50 @@ pub struct LeagueFixture {
     pub(crate) since: Timestamp,
     pub(crate) seed: Seed,
     pub(crate) commitment: Commitment,
+    /// What its referee shows to seat A and seat B in this attempt.
     pub(crate) tokens: [AuthToken; 2],
+    /// Which seats sign their moves.
+    pub(crate) signs: [bool; 2],
+    /// What referees have handed over.
+    pub(crate) handed: Option<HandOver>,
+    /// Whether a technical loss in it was doubted, which happens once.
+    pub(crate) doubted: bool,
+    /// Players whose proofs were wrong, and who told so, once for each refused hand-over or report.
+    pub(crate) unproven: Vec<(PlayerId, RefereeId)>,
+    /// Which seats were told of this attempt; a restart tells them again.
+    pub(crate) informed: [bool; 2],
+    /// A technical loss that waits for the word of its players; a restart asks for the report again.
+    pub(crate) claim: Option<LossClaim>,
     pub(crate) result: Option<Arc<MatchResult>>,
     /// Digests of reports that were turned down and noted.
     pub(crate) noted: Vec<String>,
 }
+
+/// The moves that the manager holds of a match.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct HandOver {
+    /// All moves, in the order of play.
+    pub(crate) moves: Vec<SignedMove>,
+    /// The attempt in which each roll was requested, and how many moves came before it; at least
+    /// one roll.
+    pub(crate) rolls: Vec<(u32, usize)>,
+    /// Whether the last roll ends the game.
+    pub(crate) last: bool,
+}
+
+/// A technical loss that waits for the word of its players.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct LossClaim {
+    pub(crate) result: Arc<MatchResult>,
+    /// The players whose word is missing.
+    pub(crate) open: Vec<PlayerId>,
+}
+
+/// So many wrong proofs cost a player the match if they come by two referees: those of one may be
+/// its own fault.
+const MAX_UNPROVEN: usize = 2;
+/// So many do if the match has but one referee.
+const MAX_UNPROVEN_BY_ONE: usize = 4;
 
 /// How many bad or contradicting reports of one match are noted in the journal.
 pub(crate) const MAX_NOTED_REPORTS: usize = 8;
@@ -69,6 +109,11 @@ impl LeagueFixture {
         self.stage
     }
 
+    /// Whether the players at seat A and seat B sign their moves in it.
+    pub fn signs(&self) -> [bool; 2] {
+        self.signs
+    }
+
     /// The promise on its draw.
     pub fn commitment(&self) -> Commitment {
         self.commitment
@@ -81,6 +126,53 @@ impl LeagueFixture {
     /// Whether its referee has the order and no result is recorded.
     pub fn is_started(&self) -> bool {
         matches!(self.stage, FixtureStage::Ordered | FixtureStage::Running)
+    }
+
+    /// The attempt that players are told of; before the first referee it is the first.
+    pub(crate) fn announced_attempt(&self) -> u32 {
+        self.attempt.max(1)
+    }
+
+    /// Whether the moves that are handed over decide it.
+    pub(crate) fn is_fixed(&self) -> bool {
+        self.handed.as_ref().is_some_and(|handed| handed.last)
+    }
+
+    /// The moves that are handed over.
+    pub(crate) fn handed_moves(&self) -> &[SignedMove] {
+        self.handed.as_ref().map_or(&[], |handed| &handed.moves)
+    }
+
+    /// The rolls whose seeds were given.
+    pub(crate) fn rolls(&self) -> &[(u32, usize)] {
+        self.handed.as_ref().map_or(&[], |handed| &handed.rolls)
+    }
+
+    /// The attempt that its draw is made for: the first that requested one.
+    pub(crate) fn draw_attempt(&self) -> u32 {
+        self.rolls().first().map_or(self.attempt, |first| first.0)
+    }
+
+    /// The attempts whose keys prove its moves, in order; the present one is the last.
+    pub(crate) fn signed_attempts(&self) -> Vec<u32> {
+        let mut attempts: Vec<u32> = self.rolls().iter().map(|roll| roll.0).collect();
+        attempts.push(self.attempt);
+        attempts.dedup();
+        attempts
+    }
+
+    /// The attempt in which the move at this place was made.
+    pub(crate) fn attempt_of(&self, place: usize) -> u32 {
+        let mut rolls = self.rolls().iter();
+        let roll = rolls.find(|(_, moves)| place < *moves);
+        roll.map_or(self.attempt, |roll| roll.0)
+    }
+
+    /// Whether a player has lost it because its proofs are wrong.
+    pub(crate) fn is_unproven(&self, player: &PlayerId) -> bool {
+        let wrong = self.unproven.iter().filter(|(wrong, _)| wrong == player);
+        let referees: BTreeSet<&RefereeId> = wrong.clone().map(|(_, referee)| referee).collect();
+        referees.len() >= MAX_UNPROVEN || wrong.count() >= MAX_UNPROVEN_BY_ONE
     }
 
     pub(crate) fn may_note(&self, digest: &str) -> bool {

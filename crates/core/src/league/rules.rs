@@ -5,15 +5,19 @@ use std::time::Duration;
 use league_games::BadSettings;
 use league_protocol::id::{GameType, LeagueId};
 use league_protocol::message::{Mode, Score};
+use league_protocol::secret::DrawMode;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use thiserror::Error;
 
 use crate::breaker::BreakerRule;
-use crate::timeouts::Timeouts;
+use crate::referee::{MANUAL_LIMIT, MAX_ATTEMPTS};
+use crate::timeouts::{CALL_STYLE_TIMEOUT, Timeouts};
 
 /// The least time between two looks for silent agents.
 pub const MIN_PROBE_INTERVAL: Duration = Duration::from_millis(100);
+/// What a match may take beyond the deadlines of its game.
+const MATCH_GRACE: Duration = Duration::from_secs(2 * 60);
 
 /// The rules of one league.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -55,13 +59,23 @@ pub struct LeagueRules {
     pub probe_every: Duration,
     /// How long a match may run before it is taken from its referee.
     pub match_limit: Duration,
+    /// Where the chance of the draws comes from; `None` in a league of version 0.1.
+    #[serde(default)]
+    pub draws: Option<DrawMode>,
+    /// Whether any referee is let in before the start, as in version 0.1.
+    #[serde(default = "yes")]
+    pub open_referees: bool,
+}
+
+const fn yes() -> bool {
+    true
 }
 
 impl LeagueRules {
     /// The usual rules for a league that plays this game.
     pub fn new(league_id: LeagueId, game_type: GameType) -> Self {
         let listing = league_games::find(game_type.as_str());
-        Self {
+        let mut rules = Self {
             league_id,
             sides_matter: listing.is_some_and(|listing| listing.rules.sides_matter),
             game_type,
@@ -80,8 +94,29 @@ impl LeagueRules {
             top_rows: 20,
             token_ttl: Duration::from_secs(24 * 60 * 60),
             probe_every: Duration::from_secs(5),
-            match_limit: Duration::from_secs(30 * 60),
+            match_limit: Duration::ZERO,
+            draws: Some(DrawMode::Chance),
+            open_referees: false,
+        };
+        rules.match_limit = rules.longest_match();
+        rules
+    }
+
+    /// The time of a match whose players use all tries for each answer, and two minutes; twice
+    /// what people have for the steps of a match in manual mode.
+    pub fn longest_match(&self) -> Duration {
+        if self.mode == Mode::Manual {
+            return MANUAL_LIMIT * 2;
         }
+        let timeouts = &self.timeouts;
+        let attempts = timeouts.attempts.clamp(1, MAX_ATTEMPTS);
+        let waits: Duration = (1..attempts)
+            .map(|failed| timeouts.backoff.longest_wait(failed))
+            .sum();
+        let asked = |timeout: Duration| (timeout + CALL_STYLE_TIMEOUT) * attempts + waits;
+        let moves = league_games::find(self.game_type.as_str())
+            .map_or(0, |listing| listing.rules.max_moves);
+        asked(timeouts.join) + asked(timeouts.make_move) * moves + MATCH_GRACE
     }
 }
 

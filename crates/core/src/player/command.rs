@@ -5,9 +5,9 @@ use std::sync::Arc;
 use league_protocol::fault::Code;
 use league_protocol::id::{GameType, LeagueId, MatchId, PlayerId};
 use league_protocol::message::{
-    GameError, GameInvitation, GameJoinAck, GameOver, GameStart, LeagueCompleted, LeagueError,
-    LeagueStart, Message, MoveCall, MoveResponse, PlayValidation, RegisterResponse,
-    RoundAnnouncement, RoundCompleted, StandingRow, StandingsUpdate, WinLossDraw,
+    CallQuery, CallQueryResponse, GameError, GameInvitation, GameJoinAck, GameOver, GameStart,
+    LeagueCompleted, LeagueError, LeagueStart, Message, MoveCall, MoveResponse, PlayValidation,
+    RegisterResponse, RoundAnnouncement, RoundCompleted, StandingRow, StandingsUpdate, WinLossDraw,
 };
 use league_protocol::time::Timestamp;
 use league_protocol::token::{AuthToken, TokenHash};
@@ -22,7 +22,10 @@ use crate::letter::CallOutcome;
 #[derive(Debug, Clone, PartialEq)]
 pub enum Command {
     /// The process is up: get into the league, or come back to it.
-    Begin,
+    Begin {
+        /// The return token of an earlier registration, if one is kept.
+        return_token: Option<AuthToken>,
+    },
     /// The outcome of a letter.
     Outcome {
         correlation: CorrelationId,
@@ -60,6 +63,12 @@ pub enum Command {
         nonce: Option<String>,
         /// Why, in a sentence for people; cut to a bound.
         reasoning: Option<String>,
+    },
+    /// The manager asks whether a referee has called.
+    CallQueried {
+        query: Box<CallQuery>,
+        /// The hash of the token that came with it.
+        token: Option<TokenHash>,
     },
     /// A notice that only needs an acknowledgement.
     Told {
@@ -109,6 +118,7 @@ impl Command {
                 return Some(Self::Invited { invitation, token });
             }
             Message::MoveCall(call) => return Some(Self::MoveWanted { call, token }),
+            Message::CallQuery(query) => return Some(Self::CallQueried { query, token }),
             Message::LeagueStart(news) => PlayerNotice::LeagueStart(news),
             Message::RoundAnnouncement(news) => PlayerNotice::RoundAnnouncement(news),
             Message::StandingsUpdate(news) => PlayerNotice::StandingsUpdate(news),
@@ -126,6 +136,10 @@ impl Command {
             | Message::GameJoinAck(_)
             | Message::MoveResponse(_)
             | Message::MatchResultReport(_)
+            | Message::MatchResultAck(_)
+            | Message::DrawRequest(_)
+            | Message::DrawResponse(_)
+            | Message::CallQueryResponse(_)
             | Message::LeagueQuery(_)
             | Message::LeagueQueryResponse(_)
             | Message::LeagueError(_)
@@ -161,6 +175,8 @@ pub enum Reply {
         /// Why the chosen move was replaced, if it was.
         fallback: Option<Fallback>,
     },
+    /// Whether a referee has called.
+    Called(Box<CallQueryResponse>),
     State(Box<PlayerView>),
 }
 
@@ -172,6 +188,7 @@ impl Reply {
             Self::Acknowledged => Some(Message::Acknowledged),
             Self::Joined(ack) => Some(Message::GameJoinAck(ack)),
             Self::Move { response, .. } => Some(Message::MoveResponse(response)),
+            Self::Called(response) => Some(Message::CallQueryResponse(response)),
             Self::TokenGranted { .. } | Self::Rejected { .. } | Self::Think(_) | Self::State(_) => {
                 None
             }
@@ -182,6 +199,8 @@ impl Reply {
 /// All that a strategy may know for one choice.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Think {
+    /// Counts the referees that were told to run this match, from 1.
+    pub attempt: u32,
     pub match_id: MatchId,
     /// Which move of this player it is, from 1.
     pub turn: u32,
@@ -242,6 +261,19 @@ pub enum PlayerPhase {
     Rejected,
     Enrolled,
     Completed,
+}
+
+impl PlayerPhase {
+    /// The name on the health page and in `get_player_state`.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Idle => "IDLE",
+            Self::Registering => "REGISTERING",
+            Self::Rejected => "REJECTED",
+            Self::Enrolled => "ENROLLED",
+            Self::Completed => "COMPLETED",
+        }
+    }
 }
 
 /// Why a player turns a command down.

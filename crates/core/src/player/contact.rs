@@ -8,7 +8,7 @@ use league_protocol::id::{LeagueId, PlayerId};
 use league_protocol::message::{
     AgentMeta, LeagueError, Message, RegisterRequest, RegisterResponse,
 };
-use league_protocol::sender::CallStyle;
+use league_protocol::sender::{CallStyle, Dialect};
 use league_protocol::time::Timestamp;
 use league_protocol::token::{AuthToken, TokenHash};
 use sha2::{Digest, Sha256};
@@ -119,9 +119,19 @@ impl Player {
         }
     }
 
+    /// Starts with the return token of an earlier registration, if the shell keeps one.
+    pub(crate) fn begin(&self, at: Timestamp, return_token: Option<&AuthToken>) -> Decision {
+        let mut decision = self.register(at);
+        let kept = keep(return_token.filter(|token| self.return_token.as_ref() != Some(token)));
+        decision.events.extend(kept);
+        decision
+    }
+
     pub(crate) fn wake(&self, at: Timestamp) -> Decision {
         match self.contact.talk {
-            Talk::Asked { give_up_at, .. } if at >= give_up_at => self.ask_later(at, Code::Timeout),
+            Talk::Asked { give_up_at, .. } if at >= give_up_at => {
+                self.ask_later(at, Code::Timeout, Duration::ZERO)
+            }
             Talk::Waiting {
                 show_token,
                 retry_at,
@@ -145,11 +155,11 @@ impl Player {
             return Decision::reply(Reply::Acknowledged);
         }
         match outcome.as_ref().map(|answer| &answer.message) {
-            Err(failure) => self.ask_later(at, failure.code),
+            Err(failure) => self.ask_later(at, failure.code, Duration::ZERO),
             Ok(Message::LeagueError(error)) => self.refused(at, show_token, error),
             Ok(Message::PlayerRegisterResponse(response)) => self.answered(at, response),
             Ok(Message::Acknowledged) if !self.rules.strict => self.nodded(at),
-            Ok(_) => self.ask_later(at, Code::InvalidMessage),
+            Ok(_) => self.ask_later(at, Code::InvalidMessage, Duration::ZERO),
         }
     }
 
@@ -219,8 +229,8 @@ impl Player {
         Decision::accept(vec![Event::ManagerNodded { retry_at }], Reply::Acknowledged)
     }
 
-    fn ask_later(&self, at: Timestamp, code: Code) -> Decision {
-        let retry_at = at + self.wait();
+    fn ask_later(&self, at: Timestamp, code: Code, least: Duration) -> Decision {
+        let retry_at = at + self.wait().max(least);
         Decision::accept(
             vec![Event::ManagerSilent { code, retry_at }],
             Reply::Acknowledged,
@@ -229,19 +239,23 @@ impl Player {
 
     fn answered(&self, at: Timestamp, response: &RegisterResponse<PlayerId>) -> Decision {
         match response {
-            RegisterResponse::Accepted(enrolment) => Decision::accept(
-                vec![Event::Enrolled {
+            RegisterResponse::Accepted(enrolment) => {
+                let enrolled = Event::Enrolled {
                     player_id: enrolment.id.clone(),
                     league_id: enrolment.league_id.clone(),
                     endpoint: self.rules.endpoint.clone(),
                     manager: enrolment.manager_token.as_ref().map(AuthToken::hash),
                     at,
-                }],
-                Reply::TokenGranted {
-                    token: enrolment.token.clone(),
-                    return_token: enrolment.return_token.clone(),
-                },
-            ),
+                };
+                let kept = keep(enrolment.return_token.as_ref());
+                Decision::accept(
+                    [enrolled].into_iter().chain(kept).collect(),
+                    Reply::TokenGranted {
+                        token: enrolment.token.clone(),
+                        return_token: enrolment.return_token.clone(),
+                    },
+                )
+            }
             RegisterResponse::Rejected { reason } => rejected(at, reason),
         }
     }
@@ -250,7 +264,7 @@ impl Player {
     /// other refusal is final.
     fn refused(&self, at: Timestamp, show_token: bool, error: &LeagueError) -> Decision {
         if error.code.retryable() {
-            self.ask_later(at, error.code)
+            self.ask_later(at, error.code, error.retry_after())
         } else if show_token && error.code == Code::TokenInvalid {
             self.ask_now(at, false)
         } else {
@@ -297,11 +311,19 @@ impl Player {
                 contact_endpoint: self.rules.endpoint.clone(),
                 max_concurrent_matches: None,
                 speech: Some(CallStyle::Simple),
+                proofs: self.rules.manager.dialect != Dialect::V1,
             },
             wanted_id: self.rules.wanted_id.clone(),
             token: None,
+            join_code: self.rules.join_code.clone(),
+            referee_key: None,
         }
     }
+}
+
+fn keep(return_token: Option<&AuthToken>) -> Option<Event> {
+    let token = return_token?.clone();
+    Some(Event::ReturnTokenKept { token })
 }
 
 fn rejected(at: Timestamp, reason: &str) -> Decision {

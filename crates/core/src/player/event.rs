@@ -7,10 +7,10 @@ use std::sync::Arc;
 
 use league_protocol::fault::Code;
 use league_protocol::id::{GameType, LeagueId, MatchId, PlayerId};
-use league_protocol::message::{MoveResponse, StandingRow};
+use league_protocol::message::{MoveResponse, SignedMove, StandingRow};
 use league_protocol::secret::Commitment;
 use league_protocol::time::Timestamp;
-use league_protocol::token::TokenHash;
+use league_protocol::token::{AuthToken, TokenHash};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -46,13 +46,17 @@ pub enum Event {
     Announced {
         round_id: u32,
         match_id: MatchId,
+        /// Counts the referees that were told to run this match, from 1; a higher one takes the
+        /// place of all that belongs to a lower one.
+        #[serde(default = "first_attempt")]
+        attempt: u32,
         /// What the token must hash to.
         token: TokenHash,
         /// The promise on its draw, where one was made.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         commitment: Option<Commitment>,
     },
-    /// The draw of a match does not fit its commitment or this player's nonce.
+    /// The draw of a match does not fit its commitment, or not what this player sent.
     DrawDisputed {
         match_id: MatchId,
         problem: DrawProblem,
@@ -88,6 +92,12 @@ pub enum Event {
         /// When it is asked again, if no answer comes.
         retry_at: Timestamp,
     },
+    /// The player has the token that it comes back and signs with.
+    #[serde(skip)]
+    ReturnTokenKept { token: AuthToken },
+    /// An attempt was announced in this life, so that the player would know of each call in it.
+    #[serde(skip)]
+    AttemptWatched { match_id: MatchId },
     /// A referee found the player's token wrong.
     #[serde(skip)]
     TokenDoubted { match_id: MatchId },
@@ -137,6 +147,12 @@ pub struct MoveQuestion {
     pub view: Arc<Value>,
     /// What it may do; never empty.
     pub options: Arc<[Value]>,
+    /// The moves so far, which the proof of the move covers.
+    pub moves: Arc<[SignedMove]>,
+}
+
+const fn first_attempt() -> u32 {
+    1
 }
 
 impl Event {
@@ -152,6 +168,8 @@ impl Event {
             Self::ManagerAsked { .. }
             | Self::ManagerSilent { .. }
             | Self::ManagerNodded { .. }
+            | Self::ReturnTokenKept { .. }
+            | Self::AttemptWatched { .. }
             | Self::TokenDoubted { .. }
             | Self::Joined { .. }
             | Self::Asked { .. }

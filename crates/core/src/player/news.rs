@@ -6,10 +6,10 @@ use std::sync::Arc;
 use league_protocol::fault::Code;
 use league_protocol::id::{LeagueId, MatchId, PlayerId};
 use league_protocol::message::{
-    GameError, GameOver, LeagueCompleted, MatchResult, MatchStatus, PlayValidation,
-    RoundAnnouncement, StandingRow,
+    CallQuery, CallQueryResponse, GameError, GameOver, LeagueCompleted, MatchResult, MatchStatus,
+    PlayValidation, RoundAnnouncement, StandingRow,
 };
-use league_protocol::secret::Commitment;
+use league_protocol::secret::{Commitment, ProofKey};
 use league_protocol::time::Timestamp;
 use league_protocol::token::TokenHash;
 use serde::{Deserialize, Serialize};
@@ -20,6 +20,7 @@ use super::Player;
 use super::command::{PlayerNotice, Refusal, Reply};
 use super::event::Event;
 use super::memory::{MatchOutcome, MatchRecord};
+use super::play::CallWatch;
 use crate::draw::keeps_promise;
 
 type Facts = Result<Vec<Event>, Refusal>;
@@ -66,22 +67,52 @@ impl Player {
 
     fn announced(&self, announcement: &RoundAnnouncement) -> Facts {
         self.is_my_league(&announcement.league_id)?;
-        let Some((match_id, token)) = &announcement.own else {
+        let Some(own) = &announcement.own else {
             return Ok(Vec::new());
         };
-        let token = token.hash();
-        match self.announced.token(match_id) {
-            Some(before) if *before == token => Ok(Vec::new()),
-            Some(_) => Err(Refusal::AnnouncedOtherwise {
-                match_id: match_id.clone(),
-            }),
-            None => Ok(vec![Event::Announced {
-                round_id: announcement.round_id,
-                match_id: match_id.clone(),
-                token,
-                commitment: promise(announcement, match_id),
-            }]),
+        let (match_id, token) = (own.match_id.clone(), own.token.hash());
+        match self.announced.find(&match_id) {
+            Some(before) if before.attempt > own.attempt => Ok(Vec::new()),
+            Some(before) if before.attempt == own.attempt && before.token == token => {
+                Ok(Vec::new())
+            }
+            Some(before) if before.attempt == own.attempt => {
+                Err(Refusal::AnnouncedOtherwise { match_id })
+            }
+            // A new attempt: nothing that was said to another referee counts in it.
+            Some(_) | None => Ok(vec![
+                Event::Announced {
+                    round_id: announcement.round_id,
+                    match_id: match_id.clone(),
+                    attempt: own.attempt,
+                    token,
+                    commitment: promise(announcement, &match_id),
+                },
+                Event::AttemptWatched { match_id },
+            ]),
         }
+    }
+
+    /// Tells the manager whether a referee has called. A player that has not seen the whole attempt
+    /// cannot deny it.
+    pub(crate) fn call_queried(
+        &self,
+        query: &CallQuery,
+        token: Option<&TokenHash>,
+    ) -> Result<Decision, Refusal> {
+        self.prove_manager(token)?;
+        self.is_my_league(&query.league_id)?;
+        let announced = self.announced.find(&query.match_id);
+        let uncalled = announced.is_some_and(|known| {
+            known.attempt == query.attempt && known.watch == CallWatch::Uncalled
+        });
+        Ok(Decision::reply(Reply::Called(Box::new(
+            CallQueryResponse {
+                match_id: query.match_id.clone(),
+                attempt: query.attempt,
+                called: !uncalled,
+            },
+        ))))
     }
 
     fn ranked(&self, league_id: &LeagueId, standings: &Arc<[StandingRow]>) -> Facts {
@@ -290,6 +321,9 @@ fn verdict(result: &MatchResult, own: &PlayerId) -> Option<MatchOutcome> {
     }
 }
 
+/// How many attempts at a match have their keys checked.
+const MAX_KEYS: u32 = 1_000;
+
 /// How many disputed draws are shown; one more drops the oldest. The journal holds them all.
 pub const SHOWN_DISPUTES: usize = 16;
 
@@ -302,6 +336,10 @@ pub enum DrawProblem {
     PromiseBroken,
     /// The share of this player is none that it sent.
     NonceChanged,
+    /// A move of this player is another than it made, or is left out.
+    MoveChanged,
+    /// The key that is opened for this player is not its own.
+    KeyChanged,
 }
 
 /// The latest draws that this player does not believe.
@@ -328,27 +366,80 @@ impl Player {
         promised && self.draw_problem(over).is_none()
     }
 
-    /// Checks the draw of a finished match, as far as this player can tell.
+    /// Checks the draw of a finished match and what stands there as this player's own, as far as
+    /// this player can tell.
     ///
-    /// After a restart the player does not know its earlier nonces.
+    /// After a restart the player does not know its earlier moves.
     pub(crate) fn draw_problem(&self, over: &GameOver) -> Option<DrawProblem> {
-        let promised = self.announced.commitment(&over.match_id);
-        let Some(opened) = &over.result.draw else {
-            return promised.map(|_| DrawProblem::NotOpened);
+        self.promise_problem(over)
+            .or_else(|| self.share_problem(over))
+            .or_else(|| self.evidence_problem(over))
+    }
+
+    fn promise_problem(&self, over: &GameOver) -> Option<DrawProblem> {
+        self.announced.commitment(&over.match_id)?;
+        let opened = over.result.draw.as_ref();
+        let Some(opened) = opened.filter(|opened| opened.seed.is_some()) else {
+            return Some(DrawProblem::NotOpened);
         };
-        let kept = |promised| {
-            opened.commitment == promised && keeps_promise(&over.league_id, &over.match_id, opened)
-        };
-        if promised.is_some_and(|promised| !kept(promised)) {
-            return Some(DrawProblem::PromiseBroken);
-        }
+        let kept = self
+            .announced
+            .is_promised(&over.match_id, opened.commitment)
+            && keeps_promise(&over.league_id, &over.match_id, opened);
+        (!kept).then_some(DrawProblem::PromiseBroken)
+    }
+
+    fn share_problem(&self, over: &GameOver) -> Option<DrawProblem> {
         // Without a draw no share is used.
         if over.result.status == MatchStatus::TechnicalLoss {
             return None;
         }
+        let opened = over.result.draw.as_ref()?;
         let seat = usize::from(over.result.players[1] == over.receiver);
         let sent = self.tables.get(&over.match_id)?.nonces();
         let changed = !sent.is_empty() && !sent.contains(&opened.nonces[seat]);
         changed.then_some(DrawProblem::NonceChanged)
+    }
+
+    fn evidence_problem(&self, over: &GameOver) -> Option<DrawProblem> {
+        let evidence = &over.result.evidence;
+        let mut keys = evidence
+            .players
+            .iter()
+            .filter(|known| known.player_id == over.receiver)
+            .filter_map(|own| own.key);
+        if keys.any(|key| !self.is_own_key(over, &key)) {
+            return Some(DrawProblem::KeyChanged);
+        }
+        // A referee of version 0.1 shows no moves.
+        if evidence.moves.is_empty() {
+            return None;
+        }
+        let shown = evidence
+            .moves
+            .iter()
+            .filter(|made| made.player_id == over.receiver);
+        let shown: Vec<_> = shown.collect();
+        let mut answers = self.tables.get(&over.match_id)?.answers();
+        let changed = answers.any(|(turn, answer)| {
+            let place = (turn as usize).saturating_sub(1);
+            match shown.get(place) {
+                Some(made) => made.choice != answer.choice || made.nonce != answer.nonce,
+                None => over.result.status != MatchStatus::TechnicalLoss,
+            }
+        });
+        changed.then_some(DrawProblem::MoveChanged)
+    }
+
+    /// Whether a key is that of this player's proofs. A match that went on with another referee
+    /// shows the keys of earlier attempts too.
+    fn is_own_key(&self, over: &GameOver, key: &ProofKey) -> bool {
+        let announced = self.announced.find(&over.match_id);
+        // Without its return token or an attempt the player cannot tell.
+        let Some(announced) = announced.filter(|_| self.return_token.is_some()) else {
+            return true;
+        };
+        let mut attempts = 1..=announced.attempt.min(MAX_KEYS);
+        attempts.any(|attempt| self.proof_key(&over.match_id, attempt).as_ref() == Some(key))
     }
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use league_protocol::id::{GameType, LeagueId, MatchId, PlayerId};
 use league_protocol::message::{GameInvitation, GameJoinAck, MoveCall, MoveResponse};
-use league_protocol::secret::Commitment;
+use league_protocol::secret::{Commitment, Proof, ProofKey};
 use league_protocol::sender::Dialect;
 use league_protocol::time::Timestamp;
 use league_protocol::token::TokenHash;
@@ -18,7 +18,7 @@ use super::Decision;
 use super::Player;
 use super::command::{Fallback, Refusal, Reply, Think};
 use super::event::{Event, MoveQuestion};
-use crate::draw::MAX_NONCE_LENGTH;
+use crate::draw::{self, MAX_NONCE_LENGTH};
 
 /// The longest that a player thinks about one move, whatever the referee grants.
 pub const MAX_THINK_TIME: Duration = Duration::from_secs(600);
@@ -206,12 +206,25 @@ impl Player {
         self.tables.get(match_id)?.find(turn)
     }
 
+    /// The key of this player's proofs in one attempt at a match; `None` if it does not sign.
+    pub(crate) fn proof_key(&self, match_id: &MatchId, attempt: u32) -> Option<ProofKey> {
+        let token = self.return_token.as_ref()?;
+        Some(draw::proof_key(token, self.league_id()?, match_id, attempt))
+    }
+
+    /// The key for the attempt that was announced last.
+    fn present_key(&self, match_id: &MatchId) -> Option<ProofKey> {
+        self.proof_key(match_id, self.announced.find(match_id)?.attempt)
+    }
+
     fn join_ack(&self, match_id: &MatchId, accept: bool, at: Timestamp) -> Reply {
+        let key = self.present_key(match_id).filter(|_| accept);
         Reply::Joined(Box::new(GameJoinAck {
             match_id: match_id.clone(),
             player_id: self.player_id().cloned(),
             arrival: Some(at),
             accept,
+            proof: key.map(|key| draw::join_proof(&key)),
         }))
     }
 
@@ -222,6 +235,7 @@ impl Player {
             move_type: Arc::clone(&call.move_type),
             view: Arc::clone(&call.view),
             options: Arc::clone(&call.options),
+            moves: Arc::clone(&call.moves),
         };
         Decision::accept(
             vec![Event::Asked {
@@ -238,7 +252,9 @@ impl Player {
 
     fn think(&self, at: Timestamp, call: &MoveCall) -> Reply {
         let opponent_id = self.opponent_in(&call.match_id, &call.opponent_id);
+        let announced = self.announced.find(&call.match_id);
         Reply::Think(Box::new(Think {
+            attempt: announced.map_or(1, |announced| announced.attempt),
             match_id: call.match_id.clone(),
             turn: call.turn_number,
             game_type: self.game_of(call).clone(),
@@ -283,6 +299,9 @@ impl Player {
                 });
             }
         };
+        let nonce = brought
+            .nonce
+            .filter(|nonce| nonce.len() <= MAX_NONCE_LENGTH);
         let own_words = brought.reasoning.filter(|_| fallback.is_none());
         let response = MoveResponse {
             match_id: match_id.clone(),
@@ -290,13 +309,25 @@ impl Player {
             game_type: question.game_type.clone(),
             move_type: Some(Arc::clone(&question.move_type)),
             choice: choice.clone(),
-            nonce: brought
-                .nonce
-                .filter(|nonce| nonce.len() <= MAX_NONCE_LENGTH)
-                .map(str::to_owned),
+            nonce: nonce.map(str::to_owned),
             reasoning: own_words.map(|words| words.chars().take(MAX_REASONING).collect()),
+            proof: self.prove_move(match_id, question, choice, nonce),
         };
         Ok((Arc::new(response), fallback))
+    }
+
+    /// What proves a move to the manager: the referee cannot make it up.
+    fn prove_move(
+        &self,
+        match_id: &MatchId,
+        question: &MoveQuestion,
+        choice: &Value,
+        nonce: Option<&str>,
+    ) -> Option<Proof> {
+        let key = self.present_key(match_id)?;
+        let history = question.moves.iter();
+        let history = history.map(|made| (&made.player_id, &made.choice));
+        Some(draw::proof(&key, question.turn, history, choice, nonce))
     }
 
     /// Whether a call repeats a question; another referee may ask the same turn differently.
@@ -304,6 +335,7 @@ impl Player {
         question.game_type == *self.game_of(call)
             && question.options == call.options
             && question.view == call.view
+            && question.moves == call.moves
     }
 }
 
@@ -458,6 +490,14 @@ impl PlayerMatch {
         &self.nonces
     }
 
+    /// The answers that stand, with the numbers of their moves.
+    pub(crate) fn answers(&self) -> impl Iterator<Item = (u32, &MoveResponse)> {
+        self.moves.iter().filter_map(|open| {
+            let (response, _) = open.answer.as_ref()?;
+            Some((open.question.turn, &**response))
+        })
+    }
+
     /// Whether any move was asked for.
     pub(crate) fn has_moves(&self) -> bool {
         !self.moves.is_empty()
@@ -482,6 +522,22 @@ pub(crate) struct Announcements(VecDeque<(MatchId, MatchAnnouncement)>);
 pub(crate) struct MatchAnnouncement {
     pub(crate) token: TokenHash,
     pub(crate) commitment: Option<Commitment>,
+    /// Counts the referees that were told to run this match, from 1.
+    pub(crate) attempt: u32,
+    pub(crate) watch: CallWatch,
+    /// The commitment before it, if the manager lost lines of its journal and promised anew: the
+    /// match may have ended before the loss.
+    pub(crate) earlier: Option<Commitment>,
+}
+
+/// What a player knows of the calls in an attempt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum CallWatch {
+    /// It has not seen the whole attempt: the announcement came in an earlier life.
+    None,
+    /// No referee has called.
+    Uncalled,
+    Called,
 }
 
 impl Announcements {
@@ -494,19 +550,53 @@ impl Announcements {
         self.find(match_id)?.commitment
     }
 
-    pub(crate) fn add(&mut self, match_id: &MatchId, announced: MatchAnnouncement) {
-        let mut all = self.0.iter_mut();
-        if let Some((_, known)) = all.find(|(known, _)| known == match_id) {
-            *known = announced;
-            return;
+    /// Whether the draw was promised by this commitment, if it was promised at all.
+    pub(crate) fn is_promised(&self, match_id: &MatchId, commitment: Commitment) -> bool {
+        self.find(match_id).is_none_or(|announced| {
+            let promises = [announced.commitment, announced.earlier];
+            announced.commitment.is_none() || promises.contains(&Some(commitment))
+        })
+    }
+
+    /// Takes in an announcement; says whether it takes the place of another.
+    pub(crate) fn add(&mut self, match_id: &MatchId, announced: MatchAnnouncement) -> bool {
+        if let Some(known) = self.find_mut(match_id) {
+            let earlier = known
+                .commitment
+                .filter(|_| known.commitment != announced.commitment);
+            *known = MatchAnnouncement {
+                earlier: earlier.or(known.earlier),
+                ..announced
+            };
+            return true;
         }
         self.0.push_back((match_id.clone(), announced));
         if self.0.len() > ANNOUNCED_MATCHES {
             self.0.pop_front();
         }
+        false
     }
 
-    fn find(&self, match_id: &MatchId) -> Option<&MatchAnnouncement> {
+    /// Each call is noted from now on.
+    pub(crate) fn watch(&mut self, match_id: &MatchId) {
+        if let Some(known) = self.find_mut(match_id) {
+            known.watch = CallWatch::Uncalled;
+        }
+    }
+
+    pub(crate) fn called(&mut self, match_id: &MatchId) {
+        if let Some(known) = self.find_mut(match_id) {
+            known.watch = CallWatch::Called;
+        }
+    }
+
+    fn find_mut(&mut self, match_id: &MatchId) -> Option<&mut MatchAnnouncement> {
+        let mut latest = self.0.iter_mut().rev();
+        let found = latest.find(|(announced, _)| announced == match_id);
+        found.map(|(_, announced)| announced)
+    }
+
+    pub(crate) fn find(&self, match_id: &MatchId) -> Option<&MatchAnnouncement> {
         let mut latest = self.0.iter().rev();
         let found = latest.find(|(announced, _)| announced == match_id);
         found.map(|(_, announced)| announced)

@@ -12,10 +12,11 @@ use thiserror::Error;
 
 use super::Decision;
 use super::Referee;
-use super::command::{Command, CorrelationId, PlayerQuestion, Refusal, Reply};
-use super::event::{Event, MatchOrder, ReportAnswer, Secrets};
-use super::match_state::{Match, ReportState, SetupError};
-use super::match_step::USUAL_FACTS;
+use super::command::{Command, CorrelationId, PlayerQuestion, Refusal, Reply, RoundQuestion};
+use super::event::{Event, MatchOrder, OpenedSecrets, ReportAnswer, Secrets};
+use super::match_draw::DrawState;
+use super::match_state::{Match, ReportState, SetupError, TablePosition};
+use super::match_step::{USUAL_FACTS, longest};
 use crate::letter::CallOutcome;
 use crate::timeouts::FORCED_ATTEMPT;
 
@@ -41,7 +42,7 @@ impl Referee {
             }
             Command::DrawNumber { match_id, token } => {
                 self.prove_stepper(match_id, *token)?;
-                self.draw(match_id)
+                self.draw(at, match_id)
             }
             Command::FinalizeMatch { match_id, token } => {
                 self.prove_stepper(match_id, *token)?;
@@ -49,6 +50,10 @@ impl Referee {
             }
             Command::MatchState { match_id } => self.tell(match_id).map(Decision::reply),
             Command::Ping => Ok(noted(Vec::new())),
+            Command::RoundAnnounced { question, token } => {
+                self.prove_manager(*token)?;
+                Ok(self.weigh_question(at, question))
+            }
             Command::LeagueCompleted { league_id, token } => {
                 self.prove_manager(*token)?;
                 Ok(noted(self.end(at, league_id)))
@@ -64,6 +69,18 @@ impl Referee {
             (Some(known), Some(shown)) if known == shown => Ok(()),
             (Some(_), Some(_)) => Err(Refusal::WrongManagerToken),
             (Some(_), None) => Err(Refusal::NoManagerToken),
+        }
+    }
+
+    /// Lets a caller read the journal that shows the manager's token; none while none is known.
+    ///
+    /// # Errors
+    ///
+    /// The caller is not the manager, as far as it shows.
+    pub fn check_reader(&self, token: Option<TokenHash>) -> Result<(), Refusal> {
+        match self.enrolment.manager {
+            None => Err(Refusal::NoManagerToken),
+            Some(_) => self.prove_manager(token),
         }
     }
 
@@ -123,7 +140,8 @@ impl Referee {
                 attempt,
                 seat,
             } => {
-                let Some(game) = self.decided(match_id, *attempt) else {
+                let game = self.decided(match_id, *attempt);
+                let Some(game) = game.filter(|game| !game.is_closed()) else {
                     return Ok(noted(Vec::new()));
                 };
                 let told = Event::PlayerTold {
@@ -132,16 +150,31 @@ impl Referee {
                 };
                 Ok(noted(game.step_ending(at, &self.context(), told)))
             }
+            CorrelationId::Draw {
+                match_id,
+                attempt,
+                roll,
+                tried,
+            } => {
+                let game = self.running.get(match_id);
+                let game = game.filter(|game| {
+                    game.fixture.attempt == *attempt && game.awaits_draw(*roll, *tried)
+                });
+                Ok(match game {
+                    Some(game) => self.hear_draw(at, game, outcome),
+                    None => noted(Vec::new()),
+                })
+            }
             CorrelationId::Report {
                 match_id,
                 attempt,
                 tried,
-            } => {
-                let Some(game) = self.decided(match_id, *attempt) else {
-                    return Ok(noted(Vec::new()));
-                };
-                Ok(self.hear_manager(at, game, *tried, outcome))
-            }
+            } => match self.decided(match_id, *attempt) {
+                Some(game) => Ok(self.hear_manager(at, game, *tried, outcome)),
+                // It was told again, and may be ordered again once the referee is registered.
+                None if refused_token(outcome) => Err(Refusal::TokenRefused),
+                None => Ok(noted(Vec::new())),
+            },
         }
     }
 
@@ -154,15 +187,17 @@ impl Referee {
         let game = self.find(&question.match_id);
         let game = game.ok_or_else(|| Refusal::UnknownMatch(question.match_id.clone()))?;
         let context = self.context();
-        let first = game.hear(at, &context, question, outcome)?;
-        Ok(noted(match first {
-            Some(first) => {
-                let mut events = Vec::with_capacity(USUAL_FACTS);
-                events.push(first);
-                game.clone().step(at, &context, events, 0)
-            }
-            None => Vec::new(),
-        }))
+        let Some(first) = game.hear(at, &context, question, outcome)? else {
+            return Ok(noted(Vec::new()));
+        };
+        let answer = match &first {
+            Event::GivenBack { match_id, .. } => Err(Refusal::GivenBack(match_id.clone())),
+            _ => Ok(Reply::Noted),
+        };
+        let mut events = Vec::with_capacity(USUAL_FACTS);
+        events.push(first);
+        let events = game.clone().step(at, &context, events, 0);
+        Ok(Decision { events, answer })
     }
 
     /// The match whose result is being reported.
@@ -184,28 +219,54 @@ impl Referee {
         }) else {
             return noted(Vec::new());
         };
-        let settled = |report| {
-            let match_id = game.fixture.match_id.clone();
-            Event::ReportSettled {
-                match_id,
-                report,
-                at,
+        let settled = |report, opened| Event::ReportSettled {
+            match_id: game.fixture.match_id.clone(),
+            report,
+            opened,
+            at,
+        };
+        let first = match outcome.as_ref().map(|answer| &answer.message) {
+            Ok(Message::LeagueError(error)) if is_final(error.code) => {
+                settled(ReportAnswer::Refused(error.code), None)
             }
+            Ok(Message::LeagueError(_)) | Err(_) => ending.unanswered(game, at, &context),
+            Ok(Message::MatchResultAck(ack)) if ack.match_id == game.fixture.match_id => {
+                let opened = OpenedSecrets {
+                    seed: ack.seed,
+                    players: ack.players.clone(),
+                };
+                settled(ReportAnswer::Acknowledged, Some(Arc::new(opened)))
+            }
+            Ok(_) => settled(ReportAnswer::Acknowledged, None),
         };
-        let unanswered = || ending.unanswered(game, at, &context);
-        let (first, answer) = match outcome.as_ref().map(|answer| &answer.message) {
-            Ok(Message::LeagueError(error)) => match error.code {
-                Code::TokenMissing | Code::TokenInvalid | Code::RefereeNotRegistered => {
-                    (unanswered(), Err(Refusal::TokenRefused))
+        Decision {
+            events: game.step_ending(at, &context, first),
+            answer: answer_to(outcome),
+        }
+    }
+
+    fn hear_draw(&self, at: Timestamp, game: &Match, outcome: &CallOutcome) -> Decision {
+        let context = self.context();
+        let fixture = &game.fixture;
+        let first = match outcome.as_ref().map(|answer| &answer.message) {
+            Ok(Message::DrawResponse(drawn))
+                if drawn.match_id == fixture.match_id && drawn.attempt == fixture.attempt =>
+            {
+                Event::NumberDrawn {
+                    match_id: fixture.match_id.clone(),
+                    seed: Some(drawn.seed),
+                    position: game.rolled(&drawn.seed),
                 }
-                code if code.retryable() => (unanswered(), Ok(Reply::Noted)),
-                code => (settled(ReportAnswer::Refused(code)), Ok(Reply::Noted)),
-            },
-            Ok(_) => (settled(ReportAnswer::Acknowledged), Ok(Reply::Noted)),
-            Err(_) => (unanswered(), Ok(Reply::Noted)),
+            }
+            Ok(Message::LeagueError(error)) if is_final(error.code) => {
+                game.give_up(ReportAnswer::Refused(error.code), at)
+            }
+            Ok(_) | Err(_) => game.draw_unanswered(at, &context),
         };
-        let events = game.step_ending(at, &context, first);
-        Decision { events, answer }
+        Decision {
+            events: game.clone().step(at, &context, vec![first], 0),
+            answer: answer_to(outcome),
+        }
     }
 
     fn collect(&self, at: Timestamp, match_id: &MatchId) -> Result<Decision, Refusal> {
@@ -213,28 +274,28 @@ impl Referee {
             !game.started && game.secrets.is_some() && game.slots.iter().all(|slot| slot.joined)
         };
         let game = self.manual(match_id, "collect_choices", due)?;
-        let started = Event::Started {
-            match_id: match_id.clone(),
-            at,
-        };
-        Ok(noted(game.clone().step(
-            at,
-            &self.context(),
-            vec![started],
-            0,
-        )))
+        let started = vec![game.begin(at)];
+        Ok(noted(game.clone().step(at, &self.context(), started, 0)))
     }
 
-    fn draw(&self, match_id: &MatchId) -> Result<Decision, Refusal> {
+    /// Requests the draw; a request that is under way is enough.
+    fn draw(&self, at: Timestamp, match_id: &MatchId) -> Result<Decision, Refusal> {
         let due = |game: &Match| game.state() == MatchState::DrawingNumber && !game.is_ready();
         let game = self.manual(match_id, "draw_number", |game| {
-            due(game) && game.secrets.is_some()
+            due(game) && game.is_playing()
         })?;
-        let drawn = game.rolled().map(|position| Event::NumberDrawn {
-            match_id: match_id.clone(),
-            position,
-        });
-        Ok(noted(drawn.into_iter().collect()))
+        let event = match game.table.turn() {
+            Turn::Dice => game
+                .draw
+                .is_none()
+                .then(|| game.request_draw(at, &self.rules)),
+            _ => Some(Event::NumberDrawn {
+                match_id: match_id.clone(),
+                seed: None,
+                position: TablePosition(Arc::clone(&game.table)),
+            }),
+        };
+        Ok(noted(event.into_iter().collect()))
     }
 
     fn finalize(&self, at: Timestamp, match_id: &MatchId) -> Result<Decision, Refusal> {
@@ -277,6 +338,38 @@ impl Match {
     fn is_ready(&self) -> bool {
         self.drawn && matches!(self.table.turn(), Turn::Over(_))
     }
+
+    /// Whether this request for a draw is under way.
+    fn awaits_draw(&self, roll: u32, tried: u32) -> bool {
+        let sent = matches!(self.draw, Some(DrawState::Sent { tried: sent, .. }) if sent == tried);
+        self.is_playing() && self.roll_number() == roll && sent
+    }
+}
+
+/// Whether the manager refused the referee's own token.
+fn refused_token(outcome: &CallOutcome) -> bool {
+    let message = outcome.as_ref().map(|answer| &answer.message);
+    matches!(message, Ok(Message::LeagueError(error)) if is_about_token(error.code))
+}
+
+const fn is_about_token(code: Code) -> bool {
+    matches!(
+        code,
+        Code::TokenMissing | Code::TokenInvalid | Code::RefereeNotRegistered
+    )
+}
+
+/// Whether the manager will never say anything else.
+fn is_final(code: Code) -> bool {
+    !code.retryable() && !is_about_token(code)
+}
+
+fn answer_to(outcome: &CallOutcome) -> Result<Reply, Refusal> {
+    if refused_token(outcome) {
+        Err(Refusal::TokenRefused)
+    } else {
+        Ok(Reply::Noted)
+    }
 }
 
 fn noted(events: Vec<Event>) -> Decision {
@@ -312,6 +405,10 @@ enum OrderRefusal {
     OlderAttempt { match_id: MatchId, held: u32 },
     #[error("match `{0}` was ordered differently before")]
     Different(MatchId),
+    #[error("match `{0}` was closed here: the manager refused its draw")]
+    GivenUp(MatchId),
+    #[error("match `{0}` is given back: the machine of this referee cannot call its players")]
+    GivenBack(MatchId),
 }
 
 impl Referee {
@@ -343,6 +440,18 @@ impl Referee {
         let held = self.running.get(&order.match_id).map(|game| &**game);
         let known = held.or_else(|| self.recent.get(&order.match_id));
         match known {
+            // The manager has lost the result that it acknowledged.
+            Some(game) if game.is_acknowledged() && game.fixture.is_same_pairing(&fixture) => {
+                let is_same = game.fixture.attempt == order.attempt && !game.is_closed();
+                let events = match held.filter(|_| is_same) {
+                    Some(game) => self.resume(at, game, order, fixture),
+                    None => Vec::new(),
+                };
+                if events.is_empty() {
+                    return Ok(self.remind(at, game));
+                }
+                Ok(events)
+            }
             Some(game) if game.fixture.attempt > order.attempt => Err(OrderRefusal::OlderAttempt {
                 match_id: order.match_id.clone(),
                 held: game.fixture.attempt,
@@ -351,8 +460,14 @@ impl Referee {
                 if !game.fixture.is_same_match(&fixture) {
                     return Err(OrderRefusal::Different(order.match_id.clone()));
                 }
-                let Some(game) = held else {
-                    return Ok(vec![self.tell_again(at, order)]);
+                if game.given_up {
+                    return Err(OrderRefusal::GivenUp(order.match_id.clone()));
+                }
+                if game.given_back {
+                    return Err(OrderRefusal::GivenBack(order.match_id.clone()));
+                }
+                let Some(game) = held.filter(|game| !game.is_closed()) else {
+                    return Ok(self.remind(at, game));
                 };
                 // An old order may find a referee that restarted and has others to play by now.
                 if game.secrets.is_none() && game.ending.is_none() {
@@ -455,13 +570,53 @@ impl Referee {
     }
 
     /// The manager orders a finished match: the referee reports its result again.
-    fn tell_again(&self, at: Timestamp, order: &StartMatch) -> Event {
-        let match_id = order.match_id.clone();
-        Event::ReportTried {
-            match_id,
-            at,
-            until: at,
+    fn remind(&self, at: Timestamp, game: &Match) -> Vec<Event> {
+        if game.is_reporting() {
+            return Vec::new();
         }
+        vec![self.tell_again(at, &game.fixture.match_id)]
+    }
+
+    fn tell_again(&self, at: Timestamp, match_id: &MatchId) -> Event {
+        Event::ReportTried {
+            match_id: match_id.clone(),
+            at,
+            until: at + longest(self.rules.report_retry()),
+        }
+    }
+
+    /// The manager asks for what it acknowledged of a round: the referee reports it again, and
+    /// puts the answer off until all of it is settled.
+    fn weigh_question(&self, at: Timestamp, question: &RoundQuestion) -> Decision {
+        let round_id = question.round_id;
+        let put_off = |events| Decision {
+            events,
+            answer: Err(Refusal::StillReporting(round_id)),
+        };
+        let asked = |matches| Event::RoundAsked { round_id, matches };
+        if let Some(retelling) = self.retelling.as_ref().filter(|it| it.round_id == round_id) {
+            return if retelling.unsettled.is_empty() {
+                noted(vec![asked(Vec::new())])
+            } else {
+                put_off(Vec::new())
+            };
+        }
+        let held = self.running.values().map(|game| &**game);
+        let games = held.chain(self.recent.all());
+        let ended: Vec<&Match> = games
+            .filter(|game| question.asks_for(&game.fixture))
+            .filter(|game| game.is_acknowledged() || game.is_reporting())
+            .collect();
+        if ended.is_empty() {
+            return noted(Vec::new());
+        }
+        let id = |game: &&Match| game.fixture.match_id.clone();
+        let unsent = ended.iter().filter(|game| !game.is_reporting());
+        let mut events: Vec<Event> = unsent
+            .map(|game| self.tell_again(at, &game.fixture.match_id))
+            .collect();
+        events.push(asked(ended.iter().map(id).collect()));
+        put_off(events)
     }
 }
 

@@ -1,6 +1,7 @@
-//! Registration with the manager: tried until it is answered with a yes.
+//! Registration with the manager: tried until the manager admits the referee.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use league_protocol::CURRENT_VERSION;
 use league_protocol::id::{LeagueId, RefereeId};
@@ -26,6 +27,8 @@ pub(crate) struct ManagerContact {
     token: Option<AuthToken>,
     wait: RegistrationWait,
     refused: Option<Arc<str>>,
+    /// Whether the manager itself refused.
+    rejected: bool,
 }
 
 #[derive(Debug, Clone, Copy, Default)]
@@ -50,6 +53,12 @@ impl ManagerContact {
         self.refused.as_deref()
     }
 
+    /// Why the manager rejected the referee, if it was never a member.
+    pub(crate) fn rejection(&self) -> Option<&str> {
+        self.refused()
+            .filter(|_| self.rejected && self.held.is_none())
+    }
+
     pub(crate) fn begin(&self, at: Timestamp, token: Option<&AuthToken>) -> Event {
         Event::RegistrationTried {
             tried: self.tried.saturating_add(1),
@@ -64,7 +73,13 @@ impl ManagerContact {
         Some(match self.wait {
             RegistrationWait::Nothing => return None,
             RegistrationWait::Answer(_) => {
-                self.failure(at, rules, "the manager did not answer".to_owned())
+                let detail = "the manager did not answer".to_owned();
+                let (rejected, retry_at) = (false, self.retry_at(at, rules, Duration::ZERO));
+                Event::RegistrationFailed {
+                    detail,
+                    rejected,
+                    retry_at,
+                }
             }
             RegistrationWait::Retry(_) => self.begin(at, self.token.as_ref()),
         })
@@ -80,6 +95,8 @@ impl ManagerContact {
         if tried != self.tried || matches!(self.wait, RegistrationWait::Nothing) {
             return Decision::reply(Reply::Noted);
         }
+        let mut least = Duration::ZERO;
+        let mut rejected = false;
         let detail = match outcome.as_ref().map(|answer| &answer.message) {
             Ok(Message::RefereeRegisterResponse(RegisterResponse::Accepted(enrolment))) => {
                 let (referee_id, league_id) = (enrolment.id.clone(), enrolment.league_id.clone());
@@ -98,13 +115,23 @@ impl ManagerContact {
                 );
             }
             Ok(Message::RefereeRegisterResponse(RegisterResponse::Rejected { reason })) => {
+                // A referee that lost its token may be let in later, so it goes on asking.
+                rejected = true;
                 reason.clone()
             }
-            Ok(Message::LeagueError(error)) => format!("{}: {}", error.code, error.detail),
+            Ok(Message::LeagueError(error)) => {
+                least = error.retry_after();
+                format!("{}: {}", error.code, error.detail)
+            }
             Ok(_) => "the manager did not answer the registration".to_owned(),
             Err(failure) => format!("{}: {}", failure.code, failure.detail),
         };
-        Decision::accept(vec![self.failure(at, rules, detail)], Reply::Noted)
+        let failed = Event::RegistrationFailed {
+            detail,
+            rejected,
+            retry_at: self.retry_at(at, rules, least),
+        };
+        Decision::accept(vec![failed], Reply::Noted)
     }
 
     pub(crate) fn apply(&mut self, event: &Event) {
@@ -114,8 +141,13 @@ impl ManagerContact {
                 self.token.clone_from(token);
                 self.wait = RegistrationWait::Answer(*at);
             }
-            Event::RegistrationFailed { detail, retry_at } => {
+            Event::RegistrationFailed {
+                detail,
+                rejected,
+                retry_at,
+            } => {
                 self.wait = RegistrationWait::Retry(*retry_at);
+                self.rejected = *rejected;
                 self.refused = Some(detail.as_str().into());
             }
             Event::Enrolled {
@@ -154,9 +186,12 @@ impl ManagerContact {
                 contact_endpoint: rules.endpoint.clone(),
                 max_concurrent_matches: Some(rules.max_concurrent),
                 speech: Some(CallStyle::Simple),
+                proofs: false,
             },
             wanted_id: known.or_else(|| rules.wanted_id.clone()),
             token: self.token.clone(),
+            join_code: None,
+            referee_key: rules.key.clone(),
         };
         Some(Letter {
             to: rules.manager.clone(),
@@ -168,14 +203,12 @@ impl ManagerContact {
         })
     }
 
-    fn failure(&self, at: Timestamp, rules: &RefereeRules, detail: String) -> Event {
+    /// When a registration is tried again: after the backoff, and not before `least`.
+    fn retry_at(&self, at: Timestamp, rules: &RefereeRules, least: Duration) -> Timestamp {
         let chance = rules.display_name.bytes().fold(0, |sum: u64, byte| {
             sum.wrapping_mul(31).wrapping_add(u64::from(byte))
         });
         let wait = patient(rules.timeouts.backoff).wait(self.tried, chance);
-        Event::RegistrationFailed {
-            detail,
-            retry_at: at + wait,
-        }
+        at + wait.max(least)
     }
 }

@@ -7,8 +7,10 @@ use std::sync::Arc;
 use league_games::Seat;
 use league_protocol::fault::Code;
 use league_protocol::id::{GameType, LeagueId, MatchId, PlayerId, RefereeId};
-use league_protocol::message::{MatchResult, Mode, Score, StartMatch, WinLossDraw};
-use league_protocol::secret::{Commitment, Seed};
+use league_protocol::message::{
+    HandedOver, MatchResult, Mode, PlayerEvidence, Score, StartMatch, WinLossDraw,
+};
+use league_protocol::secret::{Commitment, DrawMode, Proof, Seed};
 use league_protocol::sender::{CallStyle, Dialect};
 use league_protocol::time::Timestamp;
 use league_protocol::token::{AuthToken, TokenHash};
@@ -16,7 +18,6 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::match_state::{TablePosition, TransientPosition};
-use crate::draw;
 use crate::machine::Persistence;
 
 /// A fact of a referee.
@@ -49,6 +50,9 @@ pub enum Event {
     /// Both players came and moves are asked for.
     Started {
         match_id: MatchId,
+        /// What proves that the players at seat A and seat B joined.
+        #[serde(default, skip_serializing_if = "are_unsigned")]
+        joins: [Option<Proof>; 2],
         at: Timestamp,
     },
     /// A player did not answer, or not with anything that counts.
@@ -85,6 +89,9 @@ pub enum Event {
         /// The player's own share in the draw.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         nonce: Option<String>,
+        /// What proves that the player made this move.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        proof: Option<Proof>,
         /// The table after the move; a replay plays the move again.
         #[serde(skip)]
         position: TransientPosition,
@@ -96,11 +103,20 @@ pub enum Event {
         result: Arc<MatchResult>,
         at: Timestamp,
     },
-    /// Both players and the manager were told, or the referee gave up.
+    /// Both players and the manager were told, or the referee gave up: also a match without a
+    /// result, whose draw the manager refuses for good.
     Closed {
         match_id: MatchId,
-        /// The manager's answer to the result.
+        /// The manager's answer to the result, or to the request for a draw.
         report: ReportAnswer,
+        /// What the manager opened with its answer.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        opened: Option<Arc<OpenedSecrets>>,
+        at: Timestamp,
+    },
+    /// This machine cannot call the players, so the manager has to find another referee.
+    GivenBack {
+        match_id: MatchId,
         at: Timestamp,
     },
     LeagueEnded {
@@ -119,6 +135,8 @@ pub enum Event {
     RegistrationFailed {
         /// Why, in a sentence for people.
         detail: String,
+        /// Whether the manager rejected the referee.
+        rejected: bool,
         /// When it is tried again.
         retry_at: Timestamp,
     },
@@ -137,10 +155,20 @@ pub enum Event {
         /// Until when the answer counts.
         deadline: Timestamp,
     },
+    /// A question could not leave this machine; it is put again, and no attempt is used.
+    #[serde(skip)]
+    QuestionPostponed {
+        match_id: MatchId,
+        seat: Seat,
+        /// When it is put again.
+        retry_at: Timestamp,
+    },
     #[serde(skip)]
     Joined {
         match_id: MatchId,
         seat: Seat,
+        /// What proves it.
+        proof: Option<Proof>,
     },
     /// A hidden move was made.
     #[serde(skip)]
@@ -152,10 +180,27 @@ pub enum Event {
         /// What it leaves on the table.
         position: TablePosition,
     },
-    /// The dice were rolled; what they show follows from the secrets and the moves.
+    /// The moves are handed over to the manager, and the draw is requested.
+    #[serde(skip)]
+    DrawRequested {
+        match_id: MatchId,
+        at: Timestamp,
+        /// When it counts as unanswered.
+        until: Timestamp,
+    },
+    /// The request for a draw was not answered.
+    #[serde(skip)]
+    DrawFailed {
+        match_id: MatchId,
+        /// When it is tried again.
+        retry_at: Timestamp,
+    },
+    /// The dice were rolled; what they show follows from the seed and the moves.
     #[serde(skip)]
     NumberDrawn {
         match_id: MatchId,
+        /// What the manager gave for this roll; `None` in a game without dice.
+        seed: Option<Seed>,
         /// What they leave on the table.
         position: TablePosition,
     },
@@ -180,11 +225,20 @@ pub enum Event {
         /// When it is tried again.
         retry_at: Timestamp,
     },
+    /// The manager asked for results of a round, and these are reported again.
+    #[serde(skip)]
+    RoundAsked {
+        round_id: u32,
+        /// The matches; none once all of them are settled and the manager knows it.
+        matches: Vec<MatchId>,
+    },
     /// The manager took the report, or will never take it.
     #[serde(skip)]
     ReportSettled {
         match_id: MatchId,
         report: ReportAnswer,
+        /// What the manager opened with its answer.
+        opened: Option<Arc<OpenedSecrets>>,
         at: Timestamp,
     },
 }
@@ -202,17 +256,22 @@ impl Event {
             | Self::MovePlayed { .. }
             | Self::Decided { .. }
             | Self::Closed { .. }
+            | Self::GivenBack { .. }
             | Self::LeagueEnded { .. } => Persistence::Journal,
             Self::RegistrationTried { .. }
             | Self::RegistrationFailed { .. }
             | Self::SecretsGiven { .. }
             | Self::Asked { .. }
+            | Self::QuestionPostponed { .. }
             | Self::Joined { .. }
             | Self::ChoiceSealed { .. }
+            | Self::DrawRequested { .. }
+            | Self::DrawFailed { .. }
             | Self::NumberDrawn { .. }
             | Self::PlayerTold { .. }
             | Self::ReportTried { .. }
             | Self::ReportFailed { .. }
+            | Self::RoundAsked { .. }
             | Self::ReportSettled { .. } => Persistence::Memory,
         }
     }
@@ -226,6 +285,7 @@ impl Event {
                 | Self::AttemptFailed { .. }
                 | Self::ChoiceSealed { .. }
                 | Self::MovePlayed { .. }
+                | Self::DrawRequested { .. }
                 | Self::Decided { .. }
                 | Self::ReportTried { .. }
                 | Self::ReportSettled { .. }
@@ -245,8 +305,12 @@ impl Event {
             | Self::Closed { match_id, .. }
             | Self::SecretsGiven { match_id, .. }
             | Self::Asked { match_id, .. }
+            | Self::QuestionPostponed { match_id, .. }
+            | Self::GivenBack { match_id, .. }
             | Self::Joined { match_id, .. }
             | Self::ChoiceSealed { match_id, .. }
+            | Self::DrawRequested { match_id, .. }
+            | Self::DrawFailed { match_id, .. }
             | Self::NumberDrawn { match_id, .. }
             | Self::PlayerTold { match_id, .. }
             | Self::ReportTried { match_id, .. }
@@ -254,13 +318,40 @@ impl Event {
             | Self::ReportSettled { match_id, .. } => Some(match_id),
             Self::Enrolled { .. }
             | Self::LeagueEnded { .. }
+            | Self::RoundAsked { .. }
             | Self::RegistrationTried { .. }
             | Self::RegistrationFailed { .. } => None,
         }
     }
 }
 
-/// What the manager said to a result.
+/// Whether no join is proved.
+fn are_unsigned(joins: &[Option<Proof>; 2]) -> bool {
+    joins.iter().all(Option::is_none)
+}
+
+/// What the manager opens when it takes a result.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OpenedSecrets {
+    /// The secret behind the commitment.
+    pub seed: Seed,
+    /// The keys of the players' proofs, and what proves that they joined.
+    pub players: Vec<PlayerEvidence>,
+}
+
+impl OpenedSecrets {
+    /// A result with all that is open now.
+    pub fn open(&self, result: &MatchResult) -> MatchResult {
+        let mut result = result.clone();
+        if let Some(draw) = &mut result.draw {
+            draw.seed = Some(self.seed);
+        }
+        result.evidence.players.clone_from(&self.players);
+        result
+    }
+}
+
+/// What the manager said to a result, or to a request for a draw.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ReportAnswer {
@@ -269,6 +360,10 @@ pub enum ReportAnswer {
     Refused(Code),
     /// No answer before the league ended.
     Unanswered,
+}
+
+fn is_zero(count: &usize) -> bool {
+    *count == 0
 }
 
 /// A match as it was ordered, without its secrets.
@@ -291,6 +386,13 @@ pub struct MatchOrder {
     pub score: Score,
     /// The promise on the draw.
     pub commitment: Commitment,
+    /// Where the chance of the league comes from; `None` in a league of version 0.1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub draw_mode: Option<DrawMode>,
+    /// How many moves the manager held when the match was ordered; they come with each order, and
+    /// the moves that are written here follow them.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub handed_over: usize,
     /// Seat A and seat B.
     pub players: [SeatedPlayer; 2],
 }
@@ -309,7 +411,12 @@ impl MatchOrder {
             step_token: order.step_token,
             strict: order.strict,
             score: order.score,
-            commitment: draw::commitment(&order.league_id, &order.match_id, &order.seed),
+            commitment: order.commitment,
+            draw_mode: order.draw_mode,
+            handed_over: order
+                .handed_over
+                .as_ref()
+                .map_or(0, |held| held.moves.len()),
             players: [0, 1].map(|seat| {
                 let player = &order.players[seat];
                 SeatedPlayer {
@@ -324,6 +431,20 @@ impl MatchOrder {
         }
     }
 
+    /// Whether both are of the same players in the same round of a league, in any attempt.
+    pub(crate) fn is_same_pairing(&self, other: &Self) -> bool {
+        let players = |order: &Self| {
+            order
+                .players
+                .each_ref()
+                .map(|seated| seated.player_id.clone())
+        };
+        self.match_id == other.match_id
+            && self.league_id == other.league_id
+            && self.game_type == other.game_type
+            && players(self) == players(other)
+    }
+
     /// Whether both say the same of the match, wherever its players are reached.
     pub fn is_same_match(&self, other: &Self) -> bool {
         let seated = |fixture: &Self| [0, 1].map(|seat| fixture.players[seat].player_id.clone());
@@ -333,6 +454,7 @@ impl MatchOrder {
                 fixture.attempt,
                 fixture.mode,
                 fixture.strict,
+                fixture.draw_mode,
             )
         };
         self.match_id == other.match_id
@@ -361,21 +483,31 @@ pub struct SeatedPlayer {
 }
 
 /// The secrets of a match.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq)]
 pub struct Secrets {
-    /// What the draw is made of.
-    pub seed: Seed,
+    /// What proves the order to the manager.
+    pub order_token: AuthToken,
     /// What proves the referee to the player at seat A and at seat B.
     pub match_tokens: [AuthToken; 2],
+    /// The moves that the manager holds already, and the seeds it gave for them.
+    pub handed_over: Option<HandedOver>,
 }
 
 impl Secrets {
     /// Takes the part of an order that may not be written down.
     pub fn of(order: &StartMatch) -> Self {
         Self {
-            seed: order.seed,
+            order_token: order.order_token.clone(),
             match_tokens: [0, 1].map(|seat| order.players[seat].match_token.clone()),
+            handed_over: order.handed_over.clone(),
         }
+    }
+}
+
+/// Shows no move that is still hidden.
+impl fmt::Debug for Secrets {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Secrets(…)")
     }
 }
 
@@ -385,6 +517,8 @@ pub struct SealedChoice {
     pub choice: Value,
     /// The player's own share in the draw.
     pub nonce: Option<String>,
+    /// What proves that the player made this move.
+    pub proof: Option<Proof>,
 }
 
 impl fmt::Debug for SealedChoice {

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use league_games::{Seat, Turn};
 use league_protocol::message::{
-    EVEN_ODD, GameError, GameInvitation, GameOver, GameStart, MatchResult, MatchResultReport,
-    MatchState, Message, MoveCall, PlayValidation, Role,
+    DrawRequest, EVEN_ODD, GameError, GameInvitation, GameOver, GameStart, MatchResult,
+    MatchResultReport, MatchState, Message, MoveCall, PlayValidation, Role, SignedMove,
 };
 use league_protocol::sender::Dialect;
 use league_protocol::token::TokenHash;
@@ -14,7 +14,8 @@ use serde_json::Value;
 
 use super::RefereeRules;
 use super::command::CorrelationId;
-use super::event::Event;
+use super::event::{Event, SealedChoice};
+use super::match_draw::DrawState;
 use super::match_state::{Match, ReportState, SEATS};
 use super::match_step::MAX_ATTEMPTS;
 use crate::letter::{Credential, Letter, RetryRule};
@@ -35,6 +36,7 @@ impl Match {
                 self.validations(rules, *seat, &sealed.choice, out);
             }
             Event::MovePlayed { seat, choice, .. } => self.validations(rules, *seat, choice, out),
+            Event::DrawRequested { .. } => out.extend(self.draw_letter(rules)),
             Event::Decided { result, .. } => out.push(self.report_letter(rules, result, 1)),
             Event::ReportSettled { .. } => self.over_letters(rules, out),
             Event::ReportTried { .. } => out.extend(self.report_again(rules)),
@@ -45,6 +47,7 @@ impl Match {
     /// Adds the letters that are still owed.
     pub(crate) fn pending(&self, rules: &RefereeRules, out: &mut Letters) {
         let Some(ending) = &self.ending else {
+            out.extend(self.draw_letter(rules));
             out.extend(
                 SEATS
                     .into_iter()
@@ -61,23 +64,23 @@ impl Match {
     /// Tells the result to players that have not received it, once the manager has accepted it: the
     /// result opens the seed, and a match that moves to another referee draws from the same one.
     fn over_letters(&self, rules: &RefereeRules, out: &mut Letters) {
-        let shown = self
-            .ending
-            .as_ref()
-            .filter(|ending| ending.shown_at.is_some());
-        let Some(ending) = shown else { return };
+        let Some(ending) = &self.ending else { return };
+        let Some(shown) = &ending.shown else { return };
         for seat in SEATS
             .into_iter()
             .filter(|seat| !ending.told[seat.index() & 1])
         {
-            out.push(self.over_letter(rules, seat, &ending.result));
+            out.push(self.over_letter(rules, seat, &shown.result));
         }
     }
 
     /// The report under the number of its present try.
     pub(crate) fn report_again(&self, rules: &RefereeRules) -> Option<Letter<CorrelationId>> {
         let ending = self.ending.as_ref()?;
-        Some(self.report_letter(rules, &ending.result, ending.report.tried()))
+        // The opened seed proves that the manager had the result, if it has lost it.
+        let shown = ending.shown.as_ref().map(|shown| &shown.result);
+        let result = shown.unwrap_or(&ending.result);
+        Some(self.report_letter(rules, result, ending.report.tried()))
     }
 
     /// The answer that is owed now, in the words of `league.v2`.
@@ -165,11 +168,55 @@ impl Match {
             move_type: self.opening.move_type.clone(),
             options,
             view,
+            moves: self.open_moves(),
             turn_number: self.turn_of(seat),
             record: seated.record,
             deadline: self.slot(seat).question?.deadline,
             move_seconds: rules.move_seconds(),
         })))
+    }
+
+    /// The moves so far, where all may see them.
+    fn open_moves(&self) -> Arc<[SignedMove]> {
+        if self.rules().hidden_moves {
+            return Arc::new([]);
+        }
+        let named = |(seat, sealed): &(Seat, Arc<SealedChoice>)| SignedMove {
+            player_id: self.seated(*seat).player_id.clone(),
+            choice: sealed.choice.clone(),
+            nonce: None,
+            proof: None,
+        };
+        self.moves.iter().map(named).collect()
+    }
+
+    /// Hands the moves over and requests the draw, under the number of its present try.
+    fn draw_letter(&self, rules: &RefereeRules) -> Option<Letter<CorrelationId>> {
+        let Some(DrawState::Sent { tried, .. }) = self.draw else {
+            return None;
+        };
+        let (fixture, secrets) = (&self.fixture, self.secrets.as_ref()?);
+        let (match_id, attempt) = (fixture.match_id.clone(), fixture.attempt);
+        Some(Letter {
+            to: rules.manager.clone(),
+            message: Message::from(DrawRequest {
+                league_id: fixture.league_id.clone(),
+                round_id: fixture.round_id,
+                match_id: match_id.clone(),
+                attempt,
+                order_token: Some(secrets.order_token.clone()),
+                moves: self.signed_moves(),
+            }),
+            credential: Credential::Own,
+            retry: rules.report_retry(),
+            proof: None,
+            correlation: Some(CorrelationId::Draw {
+                match_id,
+                attempt,
+                roll: self.roll_number(),
+                tried,
+            }),
+        })
     }
 
     fn start_letters(&self, rules: &RefereeRules, out: &mut Letters) {
@@ -294,6 +341,10 @@ impl Match {
                 round_id: fixture.round_id,
                 match_id: match_id.clone(),
                 attempt,
+                order_token: self
+                    .secrets
+                    .as_ref()
+                    .map(|secrets| secrets.order_token.clone()),
                 game_type: fixture.game_type.clone(),
                 result: result.clone(),
             }),

@@ -8,13 +8,17 @@ use league_games::{BadSettings, Rules, Seat, Table, Turn};
 use league_protocol::fault::Code;
 use league_protocol::id::GameType;
 use league_protocol::message::{MatchResult, MatchState};
+use league_protocol::secret::{Proof, Seed};
 use league_protocol::sender::{Agent, CallStyle};
 use league_protocol::time::Timestamp;
 use serde_json::Value;
 use thiserror::Error;
 
 use super::command::{MatchView, PlayerQuestion};
-use super::event::{Event, MatchOrder, ReportAnswer, SealedChoice, SeatedPlayer, Secrets};
+use super::event::{
+    Event, MatchOrder, OpenedSecrets, ReportAnswer, SealedChoice, SeatedPlayer, Secrets,
+};
+use super::match_draw::DrawState;
 use crate::letter::Peer;
 use crate::timeouts::CALL_STYLE_TIMEOUT;
 
@@ -30,12 +34,26 @@ pub(crate) struct Match {
     pub(crate) secrets: Option<Arc<Secrets>>,
     pub(crate) table: Arc<dyn Table>,
     pub(crate) moves: Vec<(Seat, Arc<SealedChoice>)>,
+    /// How many moves before these the manager holds, until an order brings them.
+    pub(crate) missing: usize,
+    /// How many of the moves are on the table; the rest waits for dice.
+    pub(crate) laid: usize,
     pub(crate) slots: [PlayerSlot; 2],
     pub(crate) started: bool,
     pub(crate) drawn: bool,
+    /// What the manager gave for the rolls so far.
+    pub(crate) seeds: Vec<Seed>,
+    /// How many rolls the table has seen.
+    pub(crate) rolls: usize,
     /// How many moves had been made when dice were rolled first.
     pub(crate) first_roll: Option<usize>,
+    /// The request for the draw that is due.
+    pub(crate) draw: Option<DrawState>,
     pub(crate) ending: Option<Settlement>,
+    /// Whether it was closed without a result.
+    pub(crate) given_up: bool,
+    /// Whether this machine cannot call the players, so that the match went back.
+    pub(crate) given_back: bool,
     /// When it is due, as the referee has it in its list.
     pub(crate) listed_at: Option<Timestamp>,
 }
@@ -46,10 +64,18 @@ pub(crate) struct Settlement {
     pub(crate) result: Arc<MatchResult>,
     pub(crate) at: Timestamp,
     pub(crate) report: ReportState,
-    /// When the manager took the result, so that the players may know it.
-    pub(crate) shown_at: Option<Timestamp>,
+    /// The result as all may know it, once the manager has taken it.
+    pub(crate) shown: Option<ShownResult>,
     pub(crate) told: [bool; 2],
     pub(crate) closed: bool,
+}
+
+/// A result that the manager has taken, with what it opened.
+#[derive(Debug, Clone)]
+pub(crate) struct ShownResult {
+    pub(crate) at: Timestamp,
+    pub(crate) result: Arc<MatchResult>,
+    pub(crate) opened: Option<Arc<OpenedSecrets>>,
 }
 
 /// How far the report has come.
@@ -97,11 +123,18 @@ impl Match {
             opening,
             secrets: None,
             moves: Vec::new(),
+            missing: fixture.handed_over,
+            laid: 0,
             slots: [0, 1].map(|seat| PlayerSlot::new(&fixture.players[seat])),
             started: false,
             drawn: false,
+            seeds: Vec::new(),
+            rolls: 0,
             first_roll: None,
+            draw: None,
             ending: None,
+            given_up: false,
+            given_back: false,
             listed_at: None,
             fixture,
         })
@@ -119,13 +152,35 @@ impl Match {
         &self.slots[seat.index() & 1]
     }
 
-    fn slot_mut(&mut self, seat: Seat) -> &mut PlayerSlot {
+    pub(crate) fn slot_mut(&mut self, seat: Seat) -> &mut PlayerSlot {
         &mut self.slots[seat.index() & 1]
     }
 
     /// Whether it goes on: it has its secrets and no result.
     pub(crate) fn is_playing(&self) -> bool {
-        self.secrets.is_some() && self.ending.is_none()
+        self.secrets.is_some() && self.ending.is_none() && !self.given_up
+    }
+
+    /// Whether the manager has taken its result.
+    pub(crate) fn is_acknowledged(&self) -> bool {
+        let ending = self.ending.as_ref();
+        ending.is_some_and(|ending| ending.shown.is_some())
+    }
+
+    /// Whether its result is on its way to the manager.
+    pub(crate) fn is_reporting(&self) -> bool {
+        self.ending
+            .as_ref()
+            .is_some_and(|ending| match ending.report {
+                ReportState::Fresh => !ending.closed,
+                ReportState::Sent { .. } | ReportState::Resting { .. } => true,
+                ReportState::Settled(_) => false,
+            })
+    }
+
+    /// Whether its last letter was sent, though its result may be reported once more.
+    pub(crate) fn is_closed(&self) -> bool {
+        self.ending.as_ref().is_some_and(|ending| ending.closed)
     }
 
     /// 0 while the player is invited, then the number of the move that it owes.
@@ -155,14 +210,17 @@ impl Match {
         match event {
             Event::SecretsGiven { secrets, .. } => self.take_secrets(secrets.clone()),
             Event::Asked { seat, .. }
+            | Event::QuestionPostponed { seat, .. }
             | Event::AttemptFailed { seat, .. }
             | Event::Joined { seat, .. }
             | Event::Declined { seat, .. } => self.slot_mut(*seat).apply(event),
-            Event::Started { .. } => {
+            Event::GivenBack { .. } => self.give_back(),
+            Event::Started { joins, .. } => {
                 self.started = true;
-                for slot in &mut self.slots {
+                for (slot, join) in self.slots.iter_mut().zip(joins) {
                     slot.turn_page();
                     slot.joined = true;
+                    slot.join = *join;
                 }
             }
             Event::ChoiceSealed {
@@ -175,20 +233,31 @@ impl Match {
                 seat,
                 choice,
                 nonce,
+                proof,
                 position,
                 ..
             } => {
-                let (choice, nonce) = (choice.clone(), nonce.clone());
-                let sealed = Arc::new(SealedChoice { choice, nonce });
-                self.take_move(*seat, sealed, position.0.as_ref());
+                let sealed = SealedChoice {
+                    choice: choice.clone(),
+                    nonce: nonce.clone(),
+                    proof: *proof,
+                };
+                self.take_move(*seat, Arc::new(sealed), position.0.as_ref());
             }
-            Event::NumberDrawn { position, .. } => {
-                self.drawn = true;
-                self.first_roll.get_or_insert(self.moves.len());
-                self.table = Arc::clone(&position.0);
+            Event::DrawRequested { until, .. } => {
+                let tried = self.draw.map_or(0, DrawState::tried).saturating_add(1);
+                let until = *until;
+                self.draw = Some(DrawState::Sent { tried, until });
             }
+            Event::DrawFailed { retry_at, .. } => {
+                let tried = self.draw.map_or(1, DrawState::tried);
+                let retry_at = *retry_at;
+                self.draw = Some(DrawState::Resting { tried, retry_at });
+            }
+            Event::NumberDrawn { seed, position, .. } => self.take_draw(*seed, position),
             Event::Readdressed { players, .. } => self.readdress(players),
             Event::Decided { result, at, .. } => self.finish(result.clone(), *at),
+            Event::Closed { .. } if self.ending.is_none() => self.given_up = true,
             _ => {
                 if let Some(ending) = &mut self.ending {
                     ending.apply(event);
@@ -197,14 +266,21 @@ impl Match {
         }
     }
 
-    fn take_secrets(&mut self, secrets: Arc<Secrets>) {
-        self.secrets = Some(secrets);
-        // Dice that fell before a restart fall again the same way.
-        if self.first_roll.is_some()
-            && let Some(position) = self.replayed(false)
-        {
-            self.table = position.0;
+    fn give_back(&mut self) {
+        self.secrets = None;
+        self.given_back = true;
+        for slot in &mut self.slots {
+            slot.turn_page();
         }
+    }
+
+    fn take_secrets(&mut self, secrets: Arc<Secrets>) {
+        if let Some(held) = &secrets.handed_over {
+            self.take_over(held);
+        }
+        self.missing = 0;
+        self.secrets = Some(secrets);
+        self.catch_up();
     }
 
     fn take_move(
@@ -213,27 +289,17 @@ impl Match {
         sealed: Arc<SealedChoice>,
         position: Option<&TablePosition>,
     ) {
-        if let Some(position) = position {
-            self.table = Arc::clone(&position.0);
-        } else if !self.play(seat, &sealed.choice) {
-            // After a restart dice are owed that had been rolled before; the secrets bring them back.
-            self.first_roll.get_or_insert(self.moves.len());
-        }
         self.moves.push((seat, sealed));
+        match position {
+            Some(position) => {
+                self.table = Arc::clone(&position.0);
+                self.laid = self.moves.len();
+            }
+            None => self.catch_up(),
+        }
         let slot = self.slot_mut(seat);
         slot.turn_page();
         slot.moves = slot.moves.saturating_add(1);
-    }
-
-    /// Plays a move at a table of its own; says whether it was legal.
-    fn play(&mut self, seat: Seat, choice: &Value) -> bool {
-        let mut legal = false;
-        let own =
-            TablePosition::changed(&*self.table, |own| legal = own.play(seat, choice).is_ok());
-        if legal {
-            self.table = own.0;
-        }
-        legal
     }
 
     fn readdress(&mut self, players: &[SeatedPlayer; 2]) {
@@ -251,7 +317,7 @@ impl Match {
             result,
             at,
             report: ReportState::Fresh,
-            shown_at: None,
+            shown: None,
             told: [false; 2],
             closed: false,
         });
@@ -276,18 +342,37 @@ impl Settlement {
                     retry_at: *retry_at,
                 };
             }
-            Event::ReportSettled { report, at, .. } => {
+            Event::ReportSettled {
+                report, opened, at, ..
+            } => {
                 self.report = ReportState::Settled(*report);
-                self.shown_at = (*report == ReportAnswer::Acknowledged).then_some(*at);
+                self.show(*report, opened.as_ref(), *at);
             }
-            Event::Closed { report, at, .. } => {
-                if *report == ReportAnswer::Acknowledged {
-                    self.shown_at.get_or_insert(*at);
+            Event::Closed {
+                report, opened, at, ..
+            } => {
+                if self.shown.is_none() {
+                    self.show(*report, opened.as_ref(), *at);
                 }
                 self.closed = true;
             }
             _ => {}
         }
+    }
+
+    /// Shows a result that the manager has taken, with all that it opened; a later answer that opens
+    /// nothing hides nothing.
+    fn show(&mut self, report: ReportAnswer, opened: Option<&Arc<OpenedSecrets>>, at: Timestamp) {
+        let is_known = self.shown.is_some() && opened.is_none();
+        if report != ReportAnswer::Acknowledged || is_known {
+            return;
+        }
+        let result = match opened {
+            Some(opened) => Arc::new(opened.open(&self.result)),
+            None => Arc::clone(&self.result),
+        };
+        let opened = opened.cloned();
+        self.shown = Some(ShownResult { at, result, opened });
     }
 }
 
@@ -310,9 +395,13 @@ impl std::fmt::Debug for Match {
 pub(crate) struct PlayerSlot {
     pub(crate) peer: Arc<Peer>,
     pub(crate) joined: bool,
+    /// What proves that it joined.
+    pub(crate) join: Option<Proof>,
     pub(crate) moves: u32,
     /// How often the present question has failed.
     pub(crate) failed: u32,
+    /// How often in a row it could not leave this machine.
+    pub(crate) postponed: u32,
     pub(crate) question: Option<OpenQuestion>,
     pub(crate) retry_at: Option<Timestamp>,
     pub(crate) loss: Option<Loss>,
@@ -337,8 +426,10 @@ impl PlayerSlot {
         Self {
             peer: peer(seated),
             joined: false,
+            join: None,
             moves: 0,
             failed: 0,
+            postponed: 0,
             question: None,
             retry_at: None,
             loss: None,
@@ -361,6 +452,11 @@ impl PlayerSlot {
                 let (at, deadline) = (*at, *deadline);
                 self.question = Some(OpenQuestion { at, deadline });
             }
+            Event::QuestionPostponed { retry_at, .. } => {
+                self.question = None;
+                self.postponed = self.postponed.saturating_add(1);
+                self.retry_at = Some(*retry_at);
+            }
             Event::AttemptFailed {
                 failed,
                 code,
@@ -368,16 +464,19 @@ impl PlayerSlot {
                 ..
             } => {
                 self.question = None;
+                self.postponed = 0;
                 self.failed = *failed;
                 self.retry_at = *retry_at;
                 if retry_at.is_none() {
                     self.loss = Some(Loss::Failed(*code));
                 }
             }
-            Event::Joined { .. } => {
+            Event::Joined { proof, .. } => {
                 self.question = None;
                 self.retry_at = None;
+                self.postponed = 0;
                 self.joined = true;
+                self.join = *proof;
             }
             Event::Declined { .. } => {
                 self.turn_page();
@@ -392,6 +491,7 @@ impl PlayerSlot {
         self.question = None;
         self.retry_at = None;
         self.failed = 0;
+        self.postponed = 0;
     }
 }
 
@@ -512,8 +612,10 @@ impl Match {
     /// The public state.
     pub(crate) fn view(&self) -> MatchView {
         let fixture = &self.fixture;
-        let ending = self.ending.as_ref();
-        let shown = ending.filter(|ending| ending.shown_at.is_some());
+        let shown = self
+            .ending
+            .as_ref()
+            .and_then(|ending| ending.shown.as_ref());
         let moves = if self.rules().hidden_moves {
             &[]
         } else {
@@ -531,7 +633,7 @@ impl Match {
             state: self.state(),
             players: [0, 1].map(|seat| fixture.players[seat].player_id.clone()),
             moves: moves.iter().map(named).collect(),
-            result: shown.map(|ending| ending.result.clone()),
+            result: shown.map(|shown| Arc::clone(&shown.result)),
         }
     }
 }

@@ -12,14 +12,20 @@ use league_protocol::time::Timestamp;
 
 use super::command::{PlayerQuestion, Refusal};
 use super::event::{Event, PrivateDetail, ReportAnswer, SealedChoice};
+use super::match_draw::DrawState;
 use super::match_state::{Match, ReportState, SEATS, Settlement, TablePosition, TransientPosition};
 use super::{Breakers, RefereeRules};
 use crate::draw::MAX_NONCE_LENGTH;
-use crate::letter::{CallOutcome, PeerAnswer, RetryRule};
+use crate::letter::{CallFailure, CallOutcome, PeerAnswer, RetryRule};
 use crate::timeouts::{Backoff, MAX_BACKOFF};
 
 /// The most attempts that one question gets, whatever the configuration says.
 pub const MAX_ATTEMPTS: u32 = 10;
+/// How often in a row a question may fail to leave this machine before the match goes back to the
+/// manager.
+pub const MAX_POSTPONED: u32 = 5;
+/// How long it waits each time, a quarter of a minute in all.
+const LOCAL_BACKOFF: Backoff = Backoff::Exponential(Duration::from_millis(500));
 /// How long the steps of a match in manual mode are waited for, from when it was taken; then it
 /// goes on by itself. A manager takes a match away after twice that time.
 pub const MANUAL_LIMIT: Duration = Duration::from_secs(15 * 60);
@@ -94,14 +100,18 @@ impl Match {
         if let Some(ending) = &self.ending {
             return ending.due(rules);
         }
-        self.secrets.as_ref()?;
+        if !self.is_playing() {
+            return None;
+        }
         let open = |seat: &Seat| {
             let slot = self.slot(*seat);
             let last = slot.question.map(|asking| slot.latest(asking));
             last.or(slot.retry_at)
         };
+        let draw = || self.draw.map(DrawState::due);
         let step = || (self.fixture.mode == Mode::Manual).then(|| self.taken_at + MANUAL_LIMIT);
-        SEATS.iter().filter_map(open).min().or_else(step)
+        let asked = SEATS.iter().filter_map(open).min();
+        asked.or_else(draw).or_else(step)
     }
 
     /// The failure of the question that a seat owes an answer to.
@@ -139,7 +149,9 @@ impl Match {
         if let Some(ending) = &self.ending {
             return ending.next(self, at, context);
         }
-        self.secrets.as_ref()?;
+        if !self.is_playing() {
+            return None;
+        }
         let mut waiting = false;
         for seat in SEATS.into_iter().filter(|&seat| self.owes(seat)) {
             let slot = self.slot(seat);
@@ -155,7 +167,11 @@ impl Match {
                 _ => waiting = true,
             }
         }
-        if waiting { None } else { self.go_on(at) }
+        if waiting {
+            None
+        } else {
+            self.go_on(at, context)
+        }
     }
 
     /// Whether moves are asked for one after the other: `league.v1` asks whose turn it is, and seat
@@ -173,39 +189,51 @@ impl Match {
         if slot.loss.is_some() {
             return false;
         }
-        if !self.started {
-            return !slot.joined;
+        match self.table.turn() {
+            // The moves that the manager held have ended the game.
+            Turn::Over(_) => false,
+            _ if !self.started => !slot.joined,
+            Turn::Seats(seats) => seats.contains(&seat),
+            Turn::Dice => false,
         }
-        matches!(self.table.turn(), Turn::Seats(seats) if seats.contains(&seat))
     }
 
     /// The next event once no player owes an answer.
-    fn go_on(&self, at: Timestamp) -> Option<Event> {
+    fn go_on(&self, at: Timestamp, context: &StepContext<'_>) -> Option<Event> {
         let match_id = self.fixture.match_id.clone();
         if self.slots.iter().any(|slot| slot.loss.is_some()) {
-            return self.forfeited().map(|result| Event::Decided {
+            return Some(Event::Decided {
                 match_id,
-                result,
+                result: self.forfeited(),
                 at,
             });
+        }
+        if let Some(draw) = self.draw {
+            return self.wait_for_draw(at, context, draw);
         }
         if self.fixture.mode == Mode::Manual && at < self.taken_at + MANUAL_LIMIT {
             return None;
         }
         if !self.started {
-            return Some(Event::Started { match_id, at });
+            return Some(self.begin(at));
         }
         match self.table.turn() {
             Turn::Seats(_) => None,
-            Turn::Dice => Some(Event::NumberDrawn {
-                match_id,
-                position: self.rolled()?,
-            }),
+            Turn::Dice => Some(self.request_draw(at, context.rules)),
             Turn::Over(_) => self.played().map(|result| Event::Decided {
                 match_id,
                 result,
                 at,
             }),
+        }
+    }
+
+    /// Both players are there.
+    pub(crate) fn begin(&self, at: Timestamp) -> Event {
+        Event::Started {
+            match_id: self.fixture.match_id.clone(),
+            joins: self.slots.each_ref().map(|slot| slot.join),
+            at,
         }
     }
 
@@ -268,7 +296,7 @@ impl Settlement {
 
     /// When the referee gives up telling a silent player; `None` before players are told.
     fn told_by(&self, rules: &RefereeRules) -> Option<Timestamp> {
-        Some(self.shown_at? + longest(rules.game_over_retry()))
+        Some(self.shown.as_ref()?.at + longest(rules.game_over_retry()))
     }
 
     fn next(&self, game: &Match, at: Timestamp, context: &StepContext<'_>) -> Option<Event> {
@@ -277,7 +305,7 @@ impl Settlement {
             .into_iter()
             .filter(|seat| !self.told[seat.index() & 1]);
         // Players learn only a result that the manager accepted.
-        let untold = untold.next().filter(|_| self.shown_at.is_some());
+        let untold = untold.next().filter(|_| self.shown.is_some());
         let until = self.told_by(context.rules);
         if let Some(seat) = untold.filter(|_| until.is_some_and(|until| at >= until)) {
             return Some(Event::PlayerTold { match_id, seat });
@@ -298,9 +326,11 @@ impl Settlement {
                 })
             }
             ReportState::Settled(report) if untold.is_none() && !self.closed => {
+                let shown = self.shown.as_ref();
                 Some(Event::Closed {
                     match_id,
                     report,
+                    opened: shown.and_then(|shown| shown.opened.clone()),
                     at,
                 })
             }
@@ -321,6 +351,7 @@ impl Settlement {
             return Event::ReportSettled {
                 match_id,
                 report,
+                opened: None,
                 at,
             };
         }
@@ -343,7 +374,7 @@ pub(crate) fn patient(backoff: Backoff) -> Backoff {
 }
 
 /// The longest that an retry can take, when its outcome has got lost.
-fn longest(retry: RetryRule) -> Duration {
+pub(crate) fn longest(retry: RetryRule) -> Duration {
     (retry.timeout + MAX_BACKOFF).saturating_mul(retry.attempts)
 }
 
@@ -407,6 +438,9 @@ impl Match {
                 Ok(None)
             };
         };
+        if outcome.as_ref().is_err_and(CallFailure::is_local) {
+            return Ok(Some(self.postpone(seat, at)));
+        }
         let weighed = match outcome {
             Ok(_) if at > self.slot(seat).latest(asking) => return Err(late()),
             // A timeout on another clock does not count: only the deadline itself makes it a fact.
@@ -419,6 +453,22 @@ impl Match {
         Ok(Some(weighed.unwrap_or_else(|fault| {
             self.failure(seat, at, context, fault)
         })))
+    }
+
+    /// A question that could not leave this machine is put again with its whole time, and after so
+    /// many times the match goes back.
+    fn postpone(&self, seat: Seat, at: Timestamp) -> Event {
+        let match_id = self.fixture.match_id.clone();
+        let postponed = self.slot(seat).postponed.saturating_add(1);
+        if postponed > MAX_POSTPONED {
+            return Event::GivenBack { match_id, at };
+        }
+        let wait = LOCAL_BACKOFF.wait(postponed, self.chance(seat));
+        Event::QuestionPostponed {
+            match_id,
+            seat,
+            retry_at: at + wait,
+        }
     }
 
     /// A bad answer may hold half of a hidden move.
@@ -507,7 +557,12 @@ impl Match {
         self.identify(seat, &ack.match_id, ack.player_id.as_ref())?;
         let match_id = self.fixture.match_id.clone();
         Ok(if ack.accept {
-            Event::Joined { match_id, seat }
+            let proof = ack.proof;
+            Event::Joined {
+                match_id,
+                seat,
+                proof,
+            }
         } else {
             Event::Declined { match_id, seat, at }
         })
@@ -532,21 +587,25 @@ impl Match {
         });
         played.map_err(|illegal| self.fault(Code::InvalidMove, illegal.to_string()))?;
         let match_id = self.fixture.match_id.clone();
-        let (choice, nonce) = (said.choice.clone(), said.nonce.clone());
+        let sealed = SealedChoice {
+            choice: said.choice.clone(),
+            nonce: said.nonce.clone(),
+            proof: said.proof,
+        };
         Ok(if self.rules().hidden_moves {
-            let sealed = Arc::new(SealedChoice { choice, nonce });
             Event::ChoiceSealed {
                 match_id,
                 seat,
-                sealed,
+                sealed: Arc::new(sealed),
                 position,
             }
         } else {
             Event::MovePlayed {
                 match_id,
                 seat,
-                choice,
-                nonce,
+                choice: sealed.choice,
+                nonce: sealed.nonce,
+                proof: sealed.proof,
                 position: TransientPosition(Some(position)),
                 at,
             }

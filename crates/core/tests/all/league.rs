@@ -1,13 +1,18 @@
 //! The league manager, tested as it is used: given what happened, when a command comes, then this
 //! is noted, answered and sent.
 
+mod admission;
 mod agents;
+mod announcing;
 mod audit;
 mod broadcast;
+mod claims;
+mod draws;
 mod forfeits;
 mod forgery;
 mod hands;
 mod journal;
+mod loss;
 mod proof;
 mod queries;
 mod referees;
@@ -17,4 +22,5 @@ mod reports;
 mod rounds;
 mod speech;
 mod standings;
+mod version_0_1;
 mod whole;

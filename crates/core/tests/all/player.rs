@@ -9,3 +9,4 @@ mod news;
 mod play;
 mod proof;
 mod registration;
+mod signing;

@@ -1,6 +1,8 @@
 //! The referee machine: commands in, events and letters out.
 
 mod alike;
+mod drawing;
+mod evidence;
 mod failing;
 mod manual;
 mod orders;

@@ -86,7 +86,7 @@ fn roll_ends_after_the_bound_on_words() {
         u64::MAX
     }));
     assert_eq!(dice.roll(1..=10), 1 + u64::MAX % 10);
-    assert_eq!(asked.load(Ordering::Relaxed), MOST_WORDS_A_ROLL);
+    assert_eq!(asked.load(Ordering::Relaxed), MAX_WORDS_PER_ROLL);
 }
 
 #[test]

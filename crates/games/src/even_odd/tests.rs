@@ -104,10 +104,10 @@ fn range_without_both_parities_is_refused() {
     };
     assert_eq!(key(10, 1), Some("lowest"));
     assert_eq!(key(5, 5), Some("lowest"));
-    assert_eq!(key(0, LARGEST_NUMBER + 1), Some("highest"));
+    assert_eq!(key(0, MAX_NUMBER + 1), Some("highest"));
     assert_eq!(key(u64::MAX, u64::MAX), Some("highest"));
     assert_eq!(key(4, 5), None);
-    assert_eq!(key(0, LARGEST_NUMBER), None);
+    assert_eq!(key(0, MAX_NUMBER), None);
 }
 
 #[test]

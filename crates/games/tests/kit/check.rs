@@ -11,7 +11,7 @@ pub(crate) type Check = fn(&Listing) -> Result<(), String>;
 /// How many random games each check looks at.
 pub(crate) const SEEDS: u64 = 150;
 /// How many moves and rolls a game may take.
-const MOST_STEPS: usize = 1000;
+const MAX_STEPS: usize = 1000;
 
 /// Fails with a sentence unless the condition holds.
 macro_rules! ensure {
@@ -215,6 +215,17 @@ pub(crate) fn the_rules_agree_with_the_play(listing: &Listing) -> Result<(), Str
         "{} is not the module",
         rules.rules_module
     );
+    for seed in 0..SEEDS {
+        let positions = playout(listing, seed)?;
+        let moves = positions
+            .iter()
+            .filter(|table| !owing(&***table).is_empty());
+        let moves = moves.count();
+        ensure!(
+            moves <= rules.max_moves as usize,
+            "seed {seed} took {moves} moves, more than `max_moves`"
+        );
+    }
     for_each_position(listing, |table| {
         ensure!(
             table.rules() == rules,
@@ -276,15 +287,13 @@ pub(crate) fn playout(listing: &Listing, seed: u64) -> Result<Vec<Box<dyn Table>
     let mut dice = Dice::seeded(seed);
     let mut table = open(listing, &Value::Null)?;
     let mut positions = vec![table.boxed_clone()];
-    for _ in 0..MOST_STEPS {
+    for _ in 0..MAX_STEPS {
         if !step(&mut *table, &mut dice)? {
             return Ok(positions);
         }
         positions.push(table.boxed_clone());
     }
-    Err(format!(
-        "seed {seed} has not ended after {MOST_STEPS} steps"
-    ))
+    Err(format!("seed {seed} has not ended after {MAX_STEPS} steps"))
 }
 
 /// Plays one offered move or rolls once, all by chance; false once the game is over.

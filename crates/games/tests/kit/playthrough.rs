@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::check::{open, seats};
 
 const SEED: u64 = 1;
-const MOST_STEPS: usize = 100;
+const MAX_STEPS: usize = 100;
 const NAMES: [&str; 2] = ["P01", "P02"];
 
 /// Plays and prints one game; moves and rolls follow from the seed.
@@ -26,7 +26,7 @@ fn print(listing: &Listing) -> Result<String, Box<dyn std::error::Error>> {
         listing.rules.display_name, listing.rules.game_type
     )?;
     writeln!(out, "settings {}", (listing.default_settings)())?;
-    for _ in 0..MOST_STEPS {
+    for _ in 0..MAX_STEPS {
         print_position(&mut out, listing, &*table)?;
         match table.turn() {
             Turn::Over(outcome) => {

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::Command;
 
 use crate::load::Load;
-use crate::requests::Wanted;
+use crate::requests::RequestTemplate;
 use crate::servers::Server;
 
 /// Calls of a short run, which is taken from a long one so that the start is in neither.
@@ -23,13 +23,13 @@ const CONNECTIONS: u32 = 4;
 /// # Errors
 ///
 /// `valgrind` may not be there.
-pub(crate) async fn count(part: &str, wanted: &Wanted) -> io::Result<f64> {
+pub(crate) async fn count(part: &str, wanted: &RequestTemplate) -> io::Result<f64> {
     let short = run(part, wanted, SHORT).await?;
     let long = run(part, wanted, LONG).await?;
     Ok((long - short) / f64::from(LONG - SHORT))
 }
 
-async fn run(part: &str, wanted: &Wanted, calls: u32) -> io::Result<f64> {
+async fn run(part: &str, wanted: &RequestTemplate, calls: u32) -> io::Result<f64> {
     let name = format!("league-cost-{}.callgrind", std::process::id());
     let counts = std::env::temp_dir().join(name);
     let mut command = Command::new("valgrind");

@@ -11,16 +11,16 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::task::JoinSet;
 
-use crate::requests::Wanted;
+use crate::requests::RequestTemplate;
 
 /// How long one run of calls may take.
-const LONGEST_LOAD: Duration = Duration::from_secs(120);
+const LOAD_TIMEOUT: Duration = Duration::from_secs(120);
 /// The largest answer, head and all, in bytes.
-const LARGEST_ANSWER: usize = 64 * 1024;
+const MAX_ANSWER: usize = 64 * 1024;
 
 /// A server, and the connections to it.
 pub(crate) struct Load {
-    wanted: Arc<Wanted>,
+    wanted: Arc<RequestTemplate>,
     lines: Vec<Line>,
     /// How long every answer must be.
     length: usize,
@@ -34,7 +34,7 @@ impl Load {
     /// The connections may break, or the answer be another.
     pub(crate) async fn open(
         server: SocketAddr,
-        wanted: Wanted,
+        wanted: RequestTemplate,
         connections: u32,
         expected: &str,
     ) -> io::Result<Self> {
@@ -84,7 +84,7 @@ impl Load {
             Ok(each.saturating_mul(connections))
         };
         let late = |_| io::Error::other("the calls took too long");
-        let done = tokio::time::timeout(LONGEST_LOAD, all).await;
+        let done = tokio::time::timeout(LOAD_TIMEOUT, all).await;
         done.map_err(late)?
     }
 }
@@ -103,18 +103,17 @@ impl Line {
         Ok(Self {
             stream,
             out: Vec::new(),
-            read: Vec::with_capacity(LARGEST_ANSWER),
+            read: Vec::with_capacity(MAX_ANSWER),
         })
     }
 
     /// Sends a request and returns the body of its answer.
-    async fn call(&mut self, wanted: &Wanted, id: u32) -> io::Result<&[u8]> {
+    async fn call(&mut self, wanted: &RequestTemplate, id: u32) -> io::Result<&[u8]> {
         wanted.write(id, &mut self.out);
         self.stream.write_all(&self.out).await?;
         self.read.clear();
         loop {
-            if self.stream.read_buf(&mut self.read).await? == 0 || self.read.len() > LARGEST_ANSWER
-            {
+            if self.stream.read_buf(&mut self.read).await? == 0 || self.read.len() > MAX_ANSWER {
                 return Err(io::Error::other("the answer broke off or is too large"));
             }
             if let Some((start, end)) = body(&self.read)?

@@ -7,7 +7,7 @@ use clap::Args;
 
 use crate::instructions;
 use crate::load::Load;
-use crate::requests::{Form, Wanted};
+use crate::requests::{Form, RequestTemplate};
 use crate::servers::{Agents, Server};
 use crate::table;
 
@@ -32,7 +32,7 @@ pub(crate) struct Options {
 pub(crate) struct Row<'s> {
     pub(crate) name: &'static str,
     pub(crate) server: &'s Server,
-    pub(crate) wanted: Wanted,
+    pub(crate) wanted: RequestTemplate,
     /// What must stand in the answer.
     pub(crate) expected: &'static str,
     /// The most that a call may cost, in calls of the bare handler.
@@ -129,16 +129,20 @@ fn rows<'s>(
     };
     let bare_one = |name, server| Row {
         part: Some("bare"),
-        ..row(name, server, Wanted::choice(Form::Simple))
+        ..row(name, server, RequestTemplate::choice(Form::Simple))
     };
     let our_row = |name, form, bound| Row {
         part: Some("server"),
         bound,
-        ..row(name, ours, Wanted::choice(form))
+        ..row(name, ours, RequestTemplate::choice(form))
     };
     let state = |name, form| Row {
         expected: "player_id",
-        ..row(name, player, Wanted::call(form, "get_player_state", "{}"))
+        ..row(
+            name,
+            player,
+            RequestTemplate::call(form, "get_player_state", "{}"),
+        )
     };
     vec![
         bare_one("bare handler", bare),
@@ -152,7 +156,7 @@ fn rows<'s>(
             ..row(
                 "player, `ping`",
                 player,
-                Wanted::call(Form::Simple, "ping", "{}"),
+                RequestTemplate::call(Form::Simple, "ping", "{}"),
             )
         },
         state("player, state by name", Form::Simple),

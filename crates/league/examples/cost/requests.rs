@@ -23,12 +23,12 @@ pub(crate) enum Form {
 
 /// A request but for its id, which is a number of eight digits wherever it stands.
 #[derive(Clone)]
-pub(crate) struct Wanted {
+pub(crate) struct RequestTemplate {
     before: String,
     after: &'static str,
 }
 
-impl Wanted {
+impl RequestTemplate {
     /// Invites to choose.
     pub(crate) fn choice(form: Form) -> Self {
         Self::call(form, TOOL, INVITATION)

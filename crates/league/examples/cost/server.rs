@@ -1,14 +1,10 @@
 //! The server of our agents with a single tool.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use league::server::{self, Limits, Routes};
 use league::server::{Router, ToolService};
-use league_mcp::{
-    About, BoxFuture, Completing, Given, Mcp, McpCaller, Offering, Prompt, PromptFault, Resource,
-    ResourceText, Template, Tool,
-};
+use league_mcp::{About, BoxFuture, Mcp, McpCaller, Offering, Tool, ToolAnswer};
 use league_protocol::rpc::{self, Call, Era, RpcError};
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value};
@@ -94,45 +90,13 @@ impl Offering for Chooser {
         tool: &'o str,
         arguments: Option<&'o RawValue>,
         _caller: McpCaller,
-    ) -> BoxFuture<'o, Option<Given>> {
+    ) -> BoxFuture<'o, Option<ToolAnswer>> {
         Box::pin(async move {
             let choice = choose(arguments).filter(|_| tool == TOOL)?;
-            Some(Given {
+            Some(ToolAnswer {
                 answer: to_raw_value(&choice).ok()?,
                 failed: false,
             })
         })
-    }
-
-    fn resources(&self) -> BoxFuture<'_, Vec<Resource>> {
-        Box::pin(std::future::ready(Vec::new()))
-    }
-
-    fn templates(&self) -> &[Template] {
-        &[]
-    }
-
-    fn read<'o>(
-        &'o self,
-        _uri: &'o str,
-        _caller: McpCaller,
-    ) -> BoxFuture<'o, Option<ResourceText>> {
-        Box::pin(std::future::ready(None))
-    }
-
-    fn prompts(&self) -> &[Prompt] {
-        &[]
-    }
-
-    fn prompt<'o>(
-        &'o self,
-        _name: &'o str,
-        _arguments: BTreeMap<String, String>,
-    ) -> BoxFuture<'o, Result<String, PromptFault>> {
-        Box::pin(std::future::ready(Err(PromptFault::Unknown)))
-    }
-
-    fn complete(&self, _wanted: Completing) -> BoxFuture<'_, Vec<String>> {
-        Box::pin(std::future::ready(Vec::new()))
     }
 }

@@ -9,7 +9,7 @@ use std::thread;
 use std::time::Duration;
 
 /// How long a server may take to say where it answers.
-const SLOWEST_START: Duration = Duration::from_secs(60);
+const START_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// A server at work; it is killed when it is dropped.
 pub(crate) struct Server {
@@ -88,7 +88,7 @@ fn told(output: impl BufRead + Send + 'static) -> Option<SocketAddr> {
             }
         }
     });
-    told.recv_timeout(SLOWEST_START).ok()
+    told.recv_timeout(START_TIMEOUT).ok()
 }
 
 fn address(word: &str) -> Option<SocketAddr> {

@@ -10,7 +10,7 @@ use tokio::task::JoinSet;
 use crate::events::Events;
 
 /// How long a league may be watched.
-const LONGEST_WATCH: Duration = Duration::from_secs(300);
+const WATCH_TIMEOUT: Duration = Duration::from_secs(300);
 /// How much is read at once.
 const READ: usize = 64 * 1024;
 /// What stands in the summary of a league that is over.
@@ -19,11 +19,11 @@ const OVER: &str = "Finished";
 const LISTS: [&str; 3] = ["standings-rows", "cross-rows", "agent-rows"];
 
 /// Viewers on their way to the end of a league.
-pub(crate) struct Crowd(JoinSet<io::Result<(Heard, TcpStream)>>);
+pub(crate) struct Crowd(JoinSet<io::Result<(ViewerLog, TcpStream)>>);
 
 /// What one viewer was told, up to the end of the league.
 #[derive(Debug, Default)]
-pub(crate) struct Heard {
+pub(crate) struct ViewerLog {
     /// Patches, the first and whole one counted.
     pub(crate) patches: u64,
     /// Whole boards after the first, told to one who was too far behind.
@@ -47,7 +47,7 @@ impl Crowd {
     /// # Errors
     ///
     /// Says that one of them missed something, or has not seen the end in time.
-    pub(crate) async fn see_the_end(mut self) -> io::Result<Vec<(Heard, TcpStream)>> {
+    pub(crate) async fn see_the_end(mut self) -> io::Result<Vec<(ViewerLog, TcpStream)>> {
         let all = async {
             let mut heard = Vec::new();
             while let Some(viewer) = self.0.join_next().await {
@@ -56,13 +56,13 @@ impl Crowd {
             Ok(heard)
         };
         let late = |_| io::Error::other("not every viewer has seen the end of the league");
-        let seen = tokio::time::timeout(LONGEST_WATCH, all).await;
+        let seen = tokio::time::timeout(WATCH_TIMEOUT, all).await;
         seen.map_err(late)?
     }
 }
 
 /// Watches a league until it is over.
-async fn watch(authority: String) -> io::Result<(Heard, TcpStream)> {
+async fn watch(authority: String) -> io::Result<(ViewerLog, TcpStream)> {
     let mut stream = TcpStream::connect(&authority).await?;
     // What browsers say of themselves here.
     let request = format!(
@@ -70,7 +70,7 @@ async fn watch(authority: String) -> io::Result<(Heard, TcpStream)> {
          accept-encoding: gzip, deflate, br\r\n\r\n"
     );
     stream.write_all(request.as_bytes()).await?;
-    let mut heard = Heard::default();
+    let mut heard = ViewerLog::default();
     let mut events = Events::new();
     let mut bytes = vec![0; READ];
     while !heard.over {
@@ -90,7 +90,7 @@ async fn watch(authority: String) -> io::Result<(Heard, TcpStream)> {
     Ok((heard, stream))
 }
 
-impl Heard {
+impl ViewerLog {
     fn hear(&mut self, event: &str) -> io::Result<()> {
         let line = |name: &str| event.lines().find_map(|line| line.strip_prefix(name));
         let (Some(id), Some(patch)) = (line("id: "), line("data: ")) else {

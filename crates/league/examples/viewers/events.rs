@@ -7,7 +7,7 @@ use std::io::{self, Write};
 use flate2::write::GzDecoder;
 
 /// The most bytes that one line of the answer may have.
-const LONGEST_LINE: usize = 64 * 1024 * 1024;
+const MAX_LINE: usize = 64 * 1024 * 1024;
 
 /// Reads the answer of a feed as it comes.
 pub(crate) struct Events {
@@ -68,7 +68,7 @@ impl Events {
             taken += step;
         }
         self.raw.drain(..taken);
-        if self.raw.len() > LONGEST_LINE {
+        if self.raw.len() > MAX_LINE {
             return Err(io::Error::other("the feed sends too much at once"));
         }
         Ok(())

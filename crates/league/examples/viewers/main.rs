@@ -9,8 +9,10 @@
 
 mod crowd;
 mod events;
+#[path = "../shared/league.rs"]
 mod league;
 mod measure;
+#[path = "../shared/sockets.rs"]
 mod sockets;
 #[path = "../shared/spread.rs"]
 mod spread;

@@ -29,12 +29,12 @@ pub(crate) struct Row {
     pub(crate) name: String,
     pub(crate) viewers: usize,
     /// What was measured, round by round.
-    pub(crate) played: Vec<Played>,
+    pub(crate) played: Vec<LeagueCost>,
 }
 
 /// What one league cost, and what its viewers were told.
 #[derive(Debug)]
-pub(crate) struct Played {
+pub(crate) struct LeagueCost {
     /// Milliseconds of processor time for a match.
     pub(crate) cost: f64,
     /// Milliseconds for a match.
@@ -81,11 +81,12 @@ pub(crate) async fn measure(program: &Path, options: &Options) -> io::Result<Vec
     Ok(rows)
 }
 
-async fn play(program: &Path, players: u32, seed: u64, viewers: usize) -> io::Result<Played> {
+async fn play(program: &Path, players: u32, seed: u64, viewers: usize) -> io::Result<LeagueCost> {
     let (players, seed) = (players.to_string(), seed.to_string());
     let arguments = ["--players", &players, "--referees", "4", "--pace", "20ms"];
     let arguments = [&arguments[..], &["--seed", &seed]].concat();
-    let mut league = League::start(program, &arguments).await?;
+    let root = tempfile::tempdir()?;
+    let mut league = League::start(program, root.path(), &arguments).await?;
     let (begun, before) = (Instant::now(), league.spent()?);
     let crowd = Crowd::gather(viewers, &league.authority);
     league.hear(|event| event["event"] == "page").await?;
@@ -93,11 +94,11 @@ async fn play(program: &Path, players: u32, seed: u64, viewers: usize) -> io::Re
     let heard = crowd.see_the_end().await?;
     let spent = league.spent()?.saturating_sub(before);
     let matches = league.matches as f64;
-    let all = |of: fn(&crate::crowd::Heard) -> u64| {
+    let all = |of: fn(&crate::crowd::ViewerLog) -> u64| {
         let each = heard.iter().map(|(heard, _)| of(heard));
         each.sum::<u64>() as f64
     };
-    let played = Played {
+    let played = LeagueCost {
         cost: spent.as_secs_f64() * 1e3 / matches,
         time: time.as_secs_f64() * 1e3 / matches,
         matches,

@@ -1,6 +1,6 @@
 //! The figures of leagues as a table; what is compared is compared within a round.
 
-use crate::measure::{Options, Played, Row};
+use crate::measure::{LeagueCost, Options, Row};
 use crate::spread::Spread;
 
 /// Prints the table; the first row is what all are compared with.
@@ -46,11 +46,11 @@ pub(crate) fn tell(rows: &[Row], options: &Options) {
     println!("every viewer has seen the end, and none missed a patch");
 }
 
-fn spread(row: &Row, figure: impl Fn(&Played) -> f64) -> Spread {
+fn spread(row: &Row, figure: impl Fn(&LeagueCost) -> f64) -> Spread {
     Spread::of(row.played.iter().map(figure))
 }
 
-fn ratio(row: &Row, alone: &Row, figure: impl Fn(&Played) -> f64) -> Spread {
+fn ratio(row: &Row, alone: &Row, figure: impl Fn(&LeagueCost) -> f64) -> Spread {
     let pairs = row.played.iter().zip(&alone.played);
     Spread::of(pairs.map(|(some, none)| figure(some) / figure(none)))
 }

@@ -13,7 +13,7 @@ use crate::league::League;
 /// Sizes of leagues; where there are too many matches to wait for, how many are waited for.
 const LEAGUES: [(u32, Option<u64>); 3] = [(4, None), (40, None), (400, Some(400))];
 /// How long a page may take.
-const SLOWEST_PAGE: Duration = Duration::from_secs(60);
+const PAGE_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// What the first page of a league weighs, in bytes.
 #[derive(Debug)]
@@ -40,7 +40,9 @@ pub(crate) async fn weigh(program: &Path) -> io::Result<Vec<Weight>> {
     for (players, wait) in LEAGUES {
         println!("weighing the page of {players} players…");
         let count = players.to_string();
-        let mut league = League::start(program, &["--players", &count, "--seed", "1"]).await?;
+        let root = tempfile::tempdir()?;
+        let arguments = ["--players", &count, "--seed", "1"];
+        let mut league = League::start(program, root.path(), &arguments).await?;
         let ripe = |event: &serde_json::Value| {
             let number = event["number"].as_u64().unwrap_or_default();
             event["event"] == "page" || wait.is_some_and(|wait| number >= wait)
@@ -106,7 +108,7 @@ async fn fetch(authority: &str, path: &str, encoding: &str) -> io::Result<usize>
         }
     };
     let late = |_| io::Error::other(format!("{path} took too long"));
-    tokio::time::timeout(SLOWEST_PAGE, fetching)
+    tokio::time::timeout(PAGE_TIMEOUT, fetching)
         .await
         .map_err(late)?
 }

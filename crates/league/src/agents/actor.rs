@@ -28,6 +28,12 @@ pub(crate) trait Observer<M: Machine>: Send {
         None
     }
 
+    /// Returns records that belong in the journal whether or not an event is written: their loss in
+    /// a crash of the machine is harmless.
+    fn asides(&mut self) -> Vec<Record<M::Event>> {
+        Vec::new()
+    }
+
     /// Observes a record just after the machine applied it; the record is not written yet, so
     /// nothing may leave the process before [`flush`](Self::flush).
     fn observe(&mut self, sequence: u64, at: Timestamp, record: &Record<M::Event>, machine: &M);
@@ -176,6 +182,8 @@ struct Batch<M: Machine> {
     /// The sequence number before the first record.
     before: u64,
     records: Vec<Record<M::Event>>,
+    /// Whether a record must survive a crash of the machine: an event of the machine is among them.
+    is_decisive: bool,
     answers: Vec<(MachineAnswer<M>, Option<ReplySender<M>>)>,
     letters: Vec<Letter<M::CorrelationId>>,
     queries: Vec<MachineQuery<M>>,
@@ -226,6 +234,7 @@ impl<M: Machine> Actor<M> {
             at,
             before: self.store.as_ref().map_or(0, |store| store.last()),
             records: Vec::new(),
+            is_decisive: false,
             answers: Vec::new(),
             letters: Vec::new(),
             queries: Vec::new(),
@@ -249,11 +258,16 @@ impl<M: Machine> Actor<M> {
         // The companion precedes the event, so that a reader of the event has both.
         let companion = self.observer.companion(&event);
         for record in companion.into_iter().chain([Record::Event(event)]) {
-            let sequence = batch.before + batch.records.len() as u64 + 1;
-            let machine = &self.machine;
-            self.observer.observe(sequence, batch.at, &record, machine);
-            batch.records.push(record);
+            self.add(batch, record);
         }
+        batch.is_decisive = true;
+    }
+
+    fn add(&mut self, batch: &mut Batch<M>, record: Record<M::Event>) {
+        let sequence = batch.before + batch.records.len() as u64 + 1;
+        let machine = &self.machine;
+        self.observer.observe(sequence, batch.at, &record, machine);
+        batch.records.push(record);
     }
 
     /// Executes due timers, a bounded number of steps at once.
@@ -268,10 +282,14 @@ impl<M: Machine> Actor<M> {
 
     async fn release(
         &mut self,
-        batch: Batch<M>,
+        mut batch: Batch<M>,
         next: &mut Vec<M::Command>,
     ) -> Result<(), StoreError> {
-        self.write(batch.at, batch.records).await?;
+        for record in self.observer.asides() {
+            self.add(&mut batch, record);
+        }
+        let records = std::mem::take(&mut batch.records);
+        self.write(batch.at, records, batch.is_decisive).await?;
         for (answer, _) in &batch.answers {
             next.extend(self.observer.answered(answer));
         }
@@ -297,12 +315,17 @@ impl<M: Machine> Actor<M> {
         &mut self,
         at: Timestamp,
         records: Vec<Record<M::Event>>,
+        is_decisive: bool,
     ) -> Result<(), StoreError> {
         let Some(mut store) = self.store.take_if(|_| !records.is_empty()) else {
             return Ok(());
         };
         let written = tokio::task::spawn_blocking(move || {
-            let written = store.append(at, &records);
+            let written = if is_decisive {
+                store.append(at, &records)
+            } else {
+                store.append_lightly(at, &records)
+            };
             (store, written)
         });
         let (store, written) = written.await.map_err(|error| StoreError::Io {

@@ -14,17 +14,19 @@ use league_protocol::id::{PlayerId, RefereeId};
 use league_protocol::sender::{Agent, CallStyle, Dialect};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
-use tokio::net::TcpListener;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::sync::watch;
 
 use crate::agents::assemble::{Shared, StartError};
 use crate::agents::manager::{self, InvitedPlayer, News};
-use crate::agents::player::PlayStyle;
+use crate::agents::player::{Chooser, PlayStyle};
+use crate::agents::strategy::{self, Strategy};
 use crate::agents::{RunningAgent, player, referee};
-use crate::http::endpoint::{OwnAddresses, url};
-use crate::http::gate::Gate;
-use crate::http::server::{Limits, Routes, Service, bind, serve};
+use crate::http::descriptors::Shortage;
+use crate::http::endpoint::OwnAddresses;
+use crate::http::server::{Gate, Limits, Routes, Service, serve};
+use crate::http::tls::ServerTls;
+use crate::http::transport::Listener;
 use crate::site::Site;
 use crate::storage::store::StoreError;
 
@@ -67,6 +69,8 @@ pub(crate) struct Arena {
     pub(crate) news: UnboundedReceiver<News>,
     /// Agents that stopped because they could not write.
     pub(crate) failures: UnboundedReceiver<String>,
+    /// Whether this machine is able to call.
+    pub(crate) shortage: Shortage,
     failing: UnboundedSender<String>,
     limits: Limits,
     gate: Gate,
@@ -90,7 +94,7 @@ impl Arena {
         let endpoint = plan.endpoint(&ports.manager);
         let home = OwnAddresses::new(ports.manager.local_addr().ok(), &endpoint);
         let home = home.with_agents(ports.agents().map(|agent| plan.endpoint(agent)));
-        let (manager, door) =
+        let (manager, service) =
             manager::start(shared, plan.rules.clone(), &plan.guests, &home, Some(tell))
                 .map_err(started(MANAGER))?;
         let mut arena = Self {
@@ -100,15 +104,16 @@ impl Arena {
             players: Vec::new(),
             news,
             failures,
+            shortage: shared.outbox.client.shortage.clone(),
             failing,
-            limits: shared.limits,
+            limits: shared.limits.clone(),
             gate: shared.gate.clone(),
             end,
         };
         let league = plan.rules.league_id.clone();
         let site = Site::new(shared.root.clone(), league, shared.limits.viewers(), false);
-        let doors = Routes::behind(arena.gate.clone()).with_pages(Arc::new(site));
-        arena.receive_behind(ports.manager, doors, door);
+        let routes = Routes::behind(arena.gate.clone()).with_pages(Arc::new(site));
+        arena.receive_behind(ports.manager, routes, service);
         arena.start_referees(shared, plan, ports.referees)?;
         match ports.shared {
             Some(listener) => arena.start_players_on_shared_port(shared, plan, listener)?,
@@ -118,23 +123,31 @@ impl Arena {
     }
 
     /// Serves one agent on its own listener.
-    fn receive(&self, listener: TcpListener, door: Arc<dyn Service>) {
-        self.receive_behind(listener, Routes::behind(self.gate.clone()), door);
+    fn receive(&self, listener: Listener, service: Arc<dyn Service>) {
+        self.receive_behind(listener, Routes::behind(self.gate.clone()), service);
     }
 
-    fn receive_behind(&self, listener: TcpListener, mut doors: Routes, door: Arc<dyn Service>) {
-        doors.open("", door);
-        tokio::spawn(serve(listener, doors, self.limits, self.end.subscribe()));
+    fn receive_behind(&self, listener: Listener, mut routes: Routes, service: Arc<dyn Service>) {
+        routes.open("", service);
+        self.serve(listener, routes);
+    }
+
+    fn serve(&self, listener: Listener, routes: Routes) {
+        let (limits, end) = (self.limits.clone(), self.end.subscribe());
+        tokio::spawn(serve(listener, routes, limits, end));
     }
 
     fn start_referees(
         &mut self,
         shared: &Shared,
         plan: &Plan,
-        listeners: Vec<TcpListener>,
+        listeners: Vec<Listener>,
     ) -> Result<(), ArenaError> {
+        let key = shared.referee_key(&plan.rules.league_id);
+        let key = key.map_err(|error| started("the referees")(error.into()))?;
         for (planned, listener) in plan.referees.iter().zip(listeners) {
             let rules = RefereeRules {
+                key: Some(key.clone()),
                 display_name: planned.name.clone(),
                 version: env!("CARGO_PKG_VERSION").to_owned(),
                 wanted_id: Some(planned.id.to_string()),
@@ -146,9 +159,9 @@ impl Arena {
                 manager: self.manager_peer(Dialect::V2),
             };
             let league = &plan.rules.league_id;
-            let (running, door) = referee::start(shared, league, &planned.id, rules)
+            let (running, service) = referee::start(shared, league, &planned.id, rules)
                 .map_err(started(&planned.label()))?;
-            self.receive(listener, door);
+            self.receive(listener, service);
             let running = watched(running, planned.id.as_str(), &self.failing);
             self.referees.push((planned.id.clone(), running));
         }
@@ -159,12 +172,12 @@ impl Arena {
         &mut self,
         shared: &Shared,
         plan: &Plan,
-        listeners: Vec<TcpListener>,
+        listeners: Vec<Listener>,
     ) -> Result<(), ArenaError> {
         for (planned, listener) in plan.players.iter().zip(listeners) {
             let endpoint = plan.endpoint(&listener);
-            let door = self.start_player(shared, plan, planned, endpoint)?;
-            self.receive(listener, door);
+            let service = self.start_player(shared, plan, planned, endpoint)?;
+            self.receive(listener, service);
         }
         Ok(())
     }
@@ -175,23 +188,18 @@ impl Arena {
         &mut self,
         shared: &Shared,
         plan: &Plan,
-        listener: TcpListener,
+        listener: Listener,
     ) -> Result<(), ArenaError> {
-        let mut doors = Routes::behind(self.gate.clone());
+        let mut routes = Routes::behind(self.gate.clone());
         let base = plan.endpoint(&listener);
         let base = base.trim_end_matches("/mcp");
         for planned in &plan.players {
             let prefix = format!("/agents/{}", planned.id);
             let endpoint = format!("{base}{prefix}/mcp");
-            let door = self.start_player(shared, plan, planned, endpoint)?;
-            doors.open(prefix, door);
+            let service = self.start_player(shared, plan, planned, endpoint)?;
+            routes.open(prefix, service);
         }
-        // The manager and the referees may call all of them at once.
-        let limits = Limits {
-            connections: self.limits.connections.max(4 * plan.players.len()),
-            ..self.limits
-        };
-        tokio::spawn(serve(listener, doors, limits, self.end.subscribe()));
+        self.serve(listener, routes);
         Ok(())
     }
 
@@ -202,14 +210,20 @@ impl Arena {
         planned: &PlayerPlan,
         endpoint: String,
     ) -> Result<Arc<dyn Service>, ArenaError> {
-        let rules = self.player_rules(plan, planned, endpoint);
+        let rules = PlayerRules {
+            join_code: shared.join_code.clone(),
+            ..self.player_rules(plan, planned, endpoint)
+        };
         let league = &plan.rules.league_id;
-        let (running, door) =
-            player::start(shared, league, &planned.id, rules, planned.style.clone())
-                .map_err(started(&planned.label()))?;
+        let style = PlayStyle {
+            chooser: Chooser::Strategy(planned.strategy),
+            pace: plan.pace,
+        };
+        let (running, service) = player::start(shared, league, &planned.id, rules, style)
+            .map_err(started(&planned.label()))?;
         let running = watched(running, planned.id.as_str(), &self.failing);
         self.players.push((planned.id.clone(), running));
-        Ok(door)
+        Ok(service)
     }
 
     fn player_rules(&self, plan: &Plan, planned: &PlayerPlan, endpoint: String) -> PlayerRules {
@@ -221,6 +235,7 @@ impl Arena {
             timeouts: plan.rules.timeouts,
             manager: self.manager_peer(planned.dialect),
             wanted_id: Some(planned.id.to_string()),
+            join_code: None,
             strict: plan.rules.strict,
             memory: MemoryRule::default(),
         }
@@ -321,6 +336,8 @@ pub(crate) struct Plan {
     pub(crate) rules: LeagueRules,
     pub(crate) referees: Vec<RefereePlan>,
     pub(crate) players: Vec<PlayerPlan>,
+    /// How long each player pretends to think.
+    pub(crate) pace: Duration,
     /// Players invited by their address.
     pub(crate) guests: Vec<InvitedPlayer>,
     /// The manager's port; 0 for any.
@@ -329,12 +346,14 @@ pub(crate) struct Plan {
     pub(crate) shared_port: Option<u16>,
     /// The address to listen on.
     pub(crate) bind: IpAddr,
+    /// The certificate of all agents, if they speak TLS.
+    pub(crate) tls: Option<ServerTls>,
     /// The host by which the agents are called: an address, or `localhost`.
     pub(crate) host: String,
 }
 
 /// A referee to start.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct RefereePlan {
     /// The requested id.
     pub(crate) id: RefereeId,
@@ -343,19 +362,23 @@ pub(crate) struct RefereePlan {
     /// How many matches it runs at once.
     pub(crate) max_concurrent: u32,
     /// Its port; 0 for any.
+    #[serde(skip)]
     pub(crate) port: u16,
 }
 
 /// A player to start.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct PlayerPlan {
     /// The requested id.
     pub(crate) id: PlayerId,
     /// The display name.
     pub(crate) name: String,
-    pub(crate) style: PlayStyle,
+    #[serde(with = "strategy::by_name")]
+    pub(crate) strategy: &'static Strategy,
+    #[serde(default)]
     pub(crate) dialect: Dialect,
     /// Its port, unless players share one; 0 for any.
+    #[serde(skip)]
     pub(crate) port: u16,
 }
 
@@ -372,10 +395,10 @@ pub(crate) struct Ports {
 
 /// The ports of a league, bound before any agent starts.
 pub(crate) struct BoundPorts {
-    pub(crate) manager: TcpListener,
-    pub(crate) referees: Vec<TcpListener>,
-    pub(crate) players: Vec<TcpListener>,
-    pub(crate) shared: Option<TcpListener>,
+    pub(crate) manager: Listener,
+    pub(crate) referees: Vec<Listener>,
+    pub(crate) players: Vec<Listener>,
+    pub(crate) shared: Option<Listener>,
 }
 
 impl BoundPorts {
@@ -408,7 +431,7 @@ impl BoundPorts {
     }
 
     /// The listeners of all agents but the manager.
-    pub(crate) fn agents(&self) -> impl Iterator<Item = &TcpListener> {
+    pub(crate) fn agents(&self) -> impl Iterator<Item = &Listener> {
         let own = self.referees.iter().chain(&self.players);
         own.chain(&self.shared)
     }
@@ -416,10 +439,10 @@ impl BoundPorts {
     /// The port numbers.
     pub(crate) fn ports(&self) -> Ports {
         Ports {
-            manager: port(&self.manager),
-            referees: self.referees.iter().map(port).collect(),
-            players: self.players.iter().map(port).collect(),
-            shared: self.shared.as_ref().map(port),
+            manager: self.manager.port(),
+            referees: self.referees.iter().map(Listener::port).collect(),
+            players: self.players.iter().map(Listener::port).collect(),
+            shared: self.shared.as_ref().map(Listener::port),
         }
     }
 }
@@ -437,20 +460,24 @@ impl PlayerPlan {
 }
 
 impl Plan {
-    async fn listen(&self, agent: &str, port: u16) -> Result<TcpListener, ArenaError> {
+    async fn listen(&self, agent: &str, port: u16) -> Result<Listener, ArenaError> {
         let address = SocketAddr::new(self.bind, port);
-        bind(address).await.map_err(|source| ArenaError::Port {
+        let listener = Listener::bind(address, self.tls.clone()).await;
+        listener.map_err(|source| ArenaError::Port {
             agent: agent.to_owned(),
             port,
             source,
         })
     }
 
-    pub(crate) fn endpoint(&self, listener: &TcpListener) -> String {
-        url(&self.host, port(listener))
+    /// How many agents there are, and how many listeners.
+    pub(crate) fn agents(&self) -> (usize, usize) {
+        let agents = 1 + self.referees.len() + self.players.len();
+        let shared = self.shared_port.map(|_| self.players.len() - 1);
+        (agents, agents - shared.unwrap_or(0))
     }
-}
 
-fn port(listener: &TcpListener) -> u16 {
-    listener.local_addr().map_or(0, |address| address.port())
+    pub(crate) fn endpoint(&self, listener: &Listener) -> String {
+        listener.url(&self.host)
+    }
 }

@@ -8,6 +8,7 @@ use league_core::machine::Machine;
 use league_protocol::id::LeagueId;
 use league_protocol::sender::Dialect;
 use league_protocol::time::Timestamp;
+use league_protocol::token::AuthToken;
 use serde::de::DeserializeOwned;
 use thiserror::Error;
 
@@ -17,14 +18,17 @@ use crate::agents::identity::{Identity, Unregistered};
 use crate::chance::Chance;
 use crate::clock;
 use crate::config::SystemConfig;
+use crate::http::client::Client;
+use crate::http::connections::Connections;
+use crate::http::descriptors::Descriptors;
 use crate::http::endpoint::AllowList;
-use crate::http::gate::Gate;
-use crate::http::server::{Limits, Service};
+use crate::http::server::{Gate, Limits, Service};
+use crate::http::tls::Tls;
 use crate::storage::document_writer::DocumentWriter;
 use crate::storage::record::{Opening, Record};
 use crate::storage::root::Root;
-use crate::storage::secrets::SecretError;
-use crate::storage::store::{Durability, Journal, Store, StoreError};
+use crate::storage::secrets::{self, SecretError};
+use crate::storage::store::{Cut, Durability, Journal, Opened, Store, StoreError};
 use crate::wire::dispatcher::{AgentService, Dispatcher};
 use crate::wire::observed::{Deviations, Observations};
 use crate::wire::outbound::Outbound;
@@ -46,11 +50,28 @@ pub(crate) struct Shared {
     pub(crate) crowd: usize,
     pub(crate) limits: Limits,
     pub(crate) gate: Gate,
+    /// The code of the organiser that players show to join.
+    pub(crate) join_code: Option<AuthToken>,
+    /// The key by which referees are admitted, if one was chosen.
+    pub(crate) referee_key: Option<AuthToken>,
+    /// The addresses of referees that the configuration lists; only a manager asks.
+    pub(crate) listed_referees: Vec<String>,
+    /// Whether a manager goes on with a journal that lost lines.
+    pub(crate) accept_loss: bool,
 }
 
 impl Shared {
-    pub(crate) fn new(root: Root, system: &SystemConfig, chance: Chance) -> Self {
-        let outbox = OutboxContext::new(AllowList::of(system));
+    pub(crate) fn new(
+        root: Root,
+        system: &SystemConfig,
+        tls: &Tls,
+        chance: Chance,
+        descriptors: Descriptors,
+    ) -> Self {
+        let incoming = descriptors.incoming(system.limits.max_connections);
+        let outgoing = descriptors.outgoing(incoming);
+        let client = Client::new(tls.trust.clone(), outgoing);
+        let outbox = OutboxContext::new(AllowList::of(system), client, outgoing);
         let (deviations, document_writer) =
             (Deviations::default(), DocumentWriter::new(root.clone()));
         let latencies = outbox.latencies.clone();
@@ -64,9 +85,22 @@ impl Shared {
             crowd: 1,
             limits: Limits {
                 body: system.limits.max_body_bytes,
-                connections: system.limits.max_connections,
+                connections: Connections::new(incoming),
             },
-            gate: Gate::new(system),
+            gate: Gate::new(system, tls.server.clone()),
+            join_code: system.security.join_code(),
+            referee_key: system.security.referee_key(),
+            listed_referees: Vec::new(),
+            accept_loss: false,
+        }
+    }
+
+    /// The key by which the manager of a league admits referees: the chosen one, else the one in the
+    /// files of the league.
+    pub(crate) fn referee_key(&self, league: &LeagueId) -> Result<AuthToken, SecretError> {
+        match &self.referee_key {
+            Some(chosen) => Ok(chosen.clone()),
+            None => secrets::referee_key(&self.root, league, &self.chance),
         }
     }
 }
@@ -84,6 +118,26 @@ pub(crate) enum StartError {
     /// The journal is missing, but a document made from it exists.
     #[error("the journal `{journal}` is not there, but `{made}` is, which was made from it")]
     Lost { journal: String, made: String },
+    /// The journal ends before lines that other files know of.
+    #[error(
+        "the journal `{journal}` ends at line {last}, and other files of the league know of line \
+         {known}: lines are missing that may have been acknowledged"
+    )]
+    Behind {
+        journal: String,
+        last: u64,
+        known: u64,
+    },
+    /// The journal ends before the start of a league that has begun.
+    #[error(
+        "the journal `{journal}` ends at line {last}, before the league began, and `{made}` has its \
+         rounds: without its players the league cannot go on"
+    )]
+    Unusable {
+        journal: String,
+        last: u64,
+        made: String,
+    },
     #[error("the rules of the league do not fit: {0}")]
     Rules(#[from] league_core::league::RulesError),
 }
@@ -92,14 +146,35 @@ pub(crate) enum StartError {
 pub(crate) struct RestoredMachine<M: Machine> {
     pub(crate) machine: M,
     pub(crate) journal: Journal,
+    /// The lines that are missing, if the agent goes on without them.
+    pub(crate) lost: Option<LostLines>,
 }
 
 /// The location of a journal, and its first record.
-pub(crate) struct JournalSource<'p> {
+pub(crate) struct JournalSource<'p, M> {
     pub(crate) path: &'p Path,
     pub(crate) durability: Durability,
     /// The first record, if the journal is new.
     pub(crate) opening: Opening,
+    /// What other files know of the journal; `None` for an agent whose peers repeat what it forgot.
+    pub(crate) known: Option<KnownLines<'p, M>>,
+}
+
+/// What the other files of an agent know of its journal.
+pub(crate) struct KnownLines<'p, M> {
+    /// The last line that they reflect.
+    pub(crate) last: u64,
+    /// Decides whether the agent may go on without lines that are missing.
+    pub(crate) judge: &'p dyn Fn(&M, &LostLines) -> Result<(), StartError>,
+}
+
+/// Lines that were in a journal and are missing at its end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct LostLines {
+    /// The last line of the journal.
+    pub(crate) last: u64,
+    /// The last line that other files know of.
+    pub(crate) known: u64,
 }
 
 /// The first record of a journal.
@@ -118,7 +193,7 @@ pub(crate) enum JournalStart<'o> {
 ///
 /// The journal is locked, damaged, or belongs to another kind of agent.
 pub(crate) fn restore<M: Machine<Event: DeserializeOwned>>(
-    place: JournalSource<'_>,
+    place: JournalSource<'_, M>,
     mut make: impl FnMut(JournalStart<'_>) -> Result<M, StartError>,
     mut see: impl FnMut(u64, Timestamp, &Record<M::Event>, &M),
 ) -> Result<RestoredMachine<M>, StartError> {
@@ -126,18 +201,13 @@ pub(crate) fn restore<M: Machine<Event: DeserializeOwned>>(
         path,
         durability,
         mut opening,
+        known,
     } = place;
     let role = opening.role.clone();
-    let foreign = || StartError::Foreign {
-        path: path.display().to_string(),
-        role: match role.as_str() {
-            "league_manager" => "league manager",
-            "referee" => "referee",
-            _ => "player",
-        },
-    };
+    let foreign = || foreign(path, &role);
     let mut machine: Option<M> = None;
     let mut problem = None;
+    let mut last = Timestamp::default();
     let opened = Journal::open(path, durability, |entry| {
         let record: Record<M::Event> = entry.fact;
         match (&record, &mut machine) {
@@ -151,6 +221,7 @@ pub(crate) fn restore<M: Machine<Event: DeserializeOwned>>(
             (Record::Transcript(_), Some(_)) => {}
             _ => problem = problem.take().or_else(|| Some(foreign())),
         }
+        last = entry.at;
         if let Some(machine) = &machine {
             see(entry.sequence, entry.at, &record, machine);
         }
@@ -158,27 +229,66 @@ pub(crate) fn restore<M: Machine<Event: DeserializeOwned>>(
     if let Some(problem) = problem {
         return Err(problem);
     }
-    let mut journal = opened.journal;
-    if let Some(cut) = opened.cut {
-        tracing::warn!(
-            event_type = "JOURNAL_CUT",
-            "`{}` ended in the middle of line {}: {} bytes that were never acknowledged were cut off",
-            path.display(),
-            cut.line,
-            cut.bytes
-        );
-    }
-    let machine = match machine {
-        Some(machine) => machine,
-        None => {
-            let (at, made) = (clock::now(), make(JournalStart::New(&mut opening))?);
-            let record = Record::<M::Event>::Opened(Box::new(opening));
-            let sequence = journal.append(at, std::slice::from_ref(&record))?;
-            see(sequence, at, &record, &made);
-            made
-        }
+    let (is_new, machine) = match machine {
+        Some(machine) => (false, machine),
+        None => (true, make(JournalStart::New(&mut opening))?),
     };
-    Ok(RestoredMachine { machine, journal })
+    let lost = match known.filter(|_| !is_new) {
+        Some(known) => known.lost(&machine, &opened)?,
+        None => None,
+    };
+    clock::resume_from(last);
+    // From here on the journal may change: nothing refuses it any more.
+    if let Some(cut) = opened.cut() {
+        log_cut(path, &cut);
+    }
+    let mut journal = opened.accept()?;
+    if is_new {
+        let at = clock::now();
+        let record = Record::<M::Event>::Opened(Box::new(opening));
+        let sequence = journal.append(at, std::slice::from_ref(&record))?;
+        see(sequence, at, &record, &machine);
+    }
+    Ok(RestoredMachine {
+        machine,
+        journal,
+        lost,
+    })
+}
+
+impl<M> KnownLines<'_, M> {
+    /// The lines that a journal has lost, if the agent may go on without them.
+    fn lost(&self, machine: &M, opened: &Opened) -> Result<Option<LostLines>, StartError> {
+        let (last, known) = (opened.last(), self.last.max(opened.known()));
+        if last >= known {
+            return Ok(None);
+        }
+        let lost = LostLines { last, known };
+        (self.judge)(machine, &lost).map(|()| Some(lost))
+    }
+}
+
+/// The error for the journal of another kind of agent.
+fn foreign(path: &Path, role: &str) -> StartError {
+    StartError::Foreign {
+        path: path.display().to_string(),
+        role: match role {
+            "league_manager" => "league manager",
+            "referee" => "referee",
+            _ => "player",
+        },
+    }
+}
+
+fn log_cut(path: &Path, cut: &Cut) {
+    tracing::warn!(
+        event_type = "JOURNAL_CUT",
+        "`{}` ended in the middle of line {}: {} bytes were cut off; they were acknowledged only if \
+         the disk lost what it had written",
+        path.display(),
+        cut.line,
+        cut.bytes
+    );
 }
 
 /// The parts of an agent.
@@ -190,7 +300,7 @@ pub(crate) struct AgentParts<M: Machine> {
     /// The transcripts of its matches, if it keeps them.
     pub(crate) transcripts: Option<Transcripts>,
     /// Reported troubles with peers.
-    pub(crate) silent: PeerTroubles,
+    pub(crate) troubles: PeerTroubles,
     pub(crate) observer: Box<dyn Observer<M>>,
     /// The first commands for the machine.
     pub(crate) first: Vec<M::Command>,
@@ -217,7 +327,7 @@ where
         Arc::clone(&identity),
         shared.deviations.clone(),
         parts.transcripts,
-        parts.silent,
+        parts.troubles,
     );
     let letters = LetterQueue::new(
         shared.outbox.clone(),
@@ -240,6 +350,7 @@ where
         ended,
         quiet,
         identity: Arc::clone(&identity),
+        hand_in: None,
     };
     let (deviations, root) = (shared.deviations.clone(), shared.root.clone());
     let dispatcher = Dispatcher::new(identity, deviations, root, role);

@@ -20,7 +20,6 @@ pub use league_games::Dice;
 use league_protocol::id::{GameType, IdError, PlayerId};
 use league_protocol::sender::{Agent, CallStyle, Dialect};
 use thiserror::Error;
-use tokio::net::TcpListener;
 use tokio::sync::watch;
 
 use crate::agents::RunningAgent;
@@ -30,9 +29,12 @@ use crate::agents::player::{self, Chooser, PlayStyle};
 use crate::agents::strategy::Strategy;
 use crate::chance::Chance;
 use crate::config::{ConfigError, ConfigLoader, SystemConfig, timeouts};
-use crate::http::endpoint::{Endpoint, url};
-use crate::http::local::Place;
-use crate::http::server::{Routes, Service, bind, serve};
+use crate::http::descriptors::Descriptors;
+use crate::http::endpoint::Endpoint;
+use crate::http::local;
+use crate::http::server::{Routes, Service, serve};
+use crate::http::tls::Tls;
+use crate::http::transport::Listener;
 use crate::storage::root::Root;
 use crate::storage::store::StoreError;
 
@@ -111,64 +113,68 @@ impl Entrant {
     async fn serve(
         &self,
         loader: &ConfigLoader,
-        manager: String,
+        manager: Endpoint,
         choose: Choose,
         tell: fn(&str),
     ) -> Result<(), EntrantError> {
         let mut system = (*loader.load_system()?).clone();
-        self.settle(&mut system, &manager);
+        self.settle(&mut system, manager.address);
+        let (tls, warnings) = Tls::load(&self.root, &system).map_err(EntrantError::start)?;
+        for warning in warnings {
+            tell(&warning);
+        }
         let port = self.port;
-        let listener = bind(SocketAddr::new(system.security.bind, port)).await;
+        let address = SocketAddr::new(system.security.bind, port);
+        let listener = Listener::bind(address, tls.server.clone()).await;
         let listener = listener.map_err(|source| EntrantError::Port { port, source })?;
-        let port = listener.local_addr()?.port();
-        let endpoint = url(&system.network.base_host, port);
+        let port = listener.port();
+        let endpoint = listener.url(&system.network.base_host);
         tell(&format!("{} answers at {endpoint}", self.name));
-        let shared = self.shared(&system)?;
-        let rules = self.rules(loader, &system, manager, endpoint)?;
+        let mut shared = self.shared(&system, &tls)?;
+        let rules = self.rules(loader, &system, &manager, endpoint)?;
+        shared.outbox.allowed = shared.outbox.allowed.knowing(manager);
         let style = PlayStyle {
             chooser: Chooser::Strategy(own_strategy(choose)),
             pace: Duration::ZERO,
         };
         let slot = PlayerId::new(format!("port-{port}"))?;
         let league = &system.default_league_id;
-        let (running, door) =
+        let (running, service) =
             player::start(&shared, league, &slot, rules, style).map_err(EntrantError::start)?;
-        stay(&shared, listener, running, door, tell).await
+        stay(&shared, listener, running, service, tell).await
     }
 
-    fn shared(&self, system: &SystemConfig) -> Result<Shared, EntrantError> {
+    fn shared(&self, system: &SystemConfig, tls: &Tls) -> Result<Shared, EntrantError> {
         let root = Root::new(&self.root);
         let chance = Chance::new(None).map_err(EntrantError::start)?;
-        Ok(Shared::new(root, system, chance))
+        let descriptors = Descriptors::of(1, 1).map_err(EntrantError::start)?;
+        Ok(Shared::new(root, system, tls, chance, descriptors))
     }
 
     /// The address of the manager.
-    fn manager(&self, loader: &ConfigLoader) -> Result<String, EntrantError> {
-        let Some(named) = &self.manager else {
-            return Ok(loader.load_agents()?.league_manager.endpoint.clone());
+    fn manager(&self, loader: &ConfigLoader) -> Result<Endpoint, EntrantError> {
+        let found = match &self.manager {
+            Some(named) => Endpoint::of_manager(named),
+            None => Endpoint::parse(&loader.load_agents()?.league_manager.endpoint),
         };
-        let found = Endpoint::look_up(named);
-        found
-            .map(|found| found.to_string())
-            .map_err(|error| EntrantError::Manager(error.to_string()))
+        found.map_err(|error| EntrantError::Manager(error.to_string()))
     }
 
     /// Configures the listening address, and allows calls to the manager.
-    fn settle(&self, system: &mut SystemConfig, manager: &str) {
+    fn settle(&self, system: &mut SystemConfig, manager: SocketAddr) {
         let host = self.host.map(|host| host.to_string());
-        let place = Place {
-            bind: self.host,
-            host: host.as_deref(),
-        };
-        let manager = Endpoint::parse(manager).ok();
-        place.settle_joining(system, manager.map(|manager| manager.address), &[]);
+        let manager = Some(manager);
+        local::settle(system, self.host, host.as_deref(), manager);
+        local::allow_calls(system, manager, &[]);
+        // Other agents do not resolve names.
+        system.network.base_host = local::called(system, manager);
     }
 
     fn rules(
         &self,
         loader: &ConfigLoader,
         system: &SystemConfig,
-        manager: String,
+        manager: &Endpoint,
         endpoint: String,
     ) -> Result<PlayerRules, EntrantError> {
         Ok(PlayerRules {
@@ -179,11 +185,12 @@ impl Entrant {
             timeouts: timeouts(system),
             manager: Arc::new(Peer {
                 agent: Agent::Manager,
-                endpoint: manager.as_str().into(),
+                endpoint: manager.to_string().into(),
                 dialect: Dialect::V2,
                 speech: Some(CallStyle::Simple),
             }),
             wanted_id: None,
+            join_code: system.security.join_code(),
             strict: false,
             memory: loader.load_player_defaults()?.memory.rule(),
         })
@@ -193,15 +200,15 @@ impl Entrant {
 /// Serves the player until it is interrupted or cannot continue.
 async fn stay(
     shared: &Shared,
-    listener: TcpListener,
+    listener: Listener,
     mut running: RunningAgent<Player>,
-    door: Arc<dyn Service>,
+    service: Arc<dyn Service>,
     tell: fn(&str),
 ) -> Result<(), EntrantError> {
-    let mut doors = Routes::behind(shared.gate.clone());
-    doors.open("", door);
-    let end = watch::Sender::new(false);
-    let server = tokio::spawn(serve(listener, doors, shared.limits, end.subscribe()));
+    let mut routes = Routes::behind(shared.gate.clone());
+    routes.open("", service);
+    let (end, limits) = (watch::Sender::new(false), shared.limits.clone());
+    let server = tokio::spawn(serve(listener, routes, limits, end.subscribe()));
     let lived = tokio::select! {
         lived = live(&running.identity, tell) => lived,
         interrupted = tokio::signal::ctrl_c() => interrupted.map_err(EntrantError::from),
@@ -267,7 +274,7 @@ mod tests {
         let settled = |entrant: &Entrant| {
             let mut system = SystemConfig::default();
             system.security.bind = [192, 0, 2, 7].into();
-            entrant.settle(&mut system, "http://192.0.2.1:8000/mcp");
+            entrant.settle(&mut system, "192.0.2.1:8000".parse().unwrap());
             assert!(system.security.allows([192, 0, 2, 1].into()));
             (system.security.bind.to_string(), system.network.base_host)
         };

@@ -11,7 +11,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use league_protocol::dialect;
+use league_protocol::dialect::{self, Hints};
 use league_protocol::encode::Sender;
 use league_protocol::finding::Reading;
 use league_protocol::id::{ConversationId, GameType, LeagueId, PlayerId};
@@ -52,10 +52,11 @@ pub(crate) struct AgentInfo {
     pub(crate) membership: Membership,
 }
 
+/// The published state of an agent, and its names in logs.
 #[derive(Debug)]
-struct Snapshot {
-    info: AgentInfo,
-    names: LogNames,
+pub(crate) struct Snapshot {
+    pub(crate) info: AgentInfo,
+    pub(crate) names: LogNames,
 }
 
 /// Publishes the derived state; the only writer.
@@ -91,6 +92,15 @@ impl Snapshot {
         let names = LogNames::of(info.agent.as_ref(), unregistered);
         Self { info, names }
     }
+
+    /// How the agent decodes messages.
+    pub(crate) fn reading(&self) -> Reading {
+        if self.info.strict {
+            Reading::Strict
+        } else {
+            Reading::Lenient
+        }
+    }
 }
 
 /// The progress of an agent in its league.
@@ -99,7 +109,7 @@ pub(crate) enum Membership {
     /// It asks for admission.
     Registering,
     Enrolled,
-    /// It was not admitted, and a retry would not help.
+    /// It was not admitted. A player stops; a referee asks again as long as its process runs.
     Rejected(String),
     /// Its league is over.
     Completed,
@@ -173,8 +183,25 @@ impl Identity {
         }
     }
 
-    fn latest(&self) -> Arc<Snapshot> {
+    /// The latest snapshot; a call takes it once, so that one state decides about the whole call.
+    pub(crate) fn latest(&self) -> Arc<Snapshot> {
         Arc::clone(&self.snapshot.borrow())
+    }
+
+    /// The values that the agent knows and a message may omit.
+    pub(crate) fn hints<'s>(&'s self, latest: &'s Snapshot) -> Hints<'s> {
+        let Snapshot { info, .. } = latest;
+        Hints {
+            // Its own league, or the one that it wants to enter.
+            league_id: info.league_id.as_ref().or(self.wanted.as_ref()),
+            game_type: info.game_type.as_ref(),
+            reader: match &info.agent {
+                Some(Agent::Player(id)) => Some(id),
+                _ => None,
+            },
+            synonyms: self.takes_anything_in(latest),
+            ..Hints::default()
+        }
     }
 
     /// Its id, once it has one.
@@ -223,29 +250,14 @@ impl Identity {
         }
     }
 
-    /// The token that authenticates it.
-    pub(crate) fn token(&self) -> Option<AuthToken> {
-        self.latest().info.token.clone()
-    }
-
-    /// The token that authenticates it when it returns.
-    pub(crate) fn return_token(&self) -> Option<AuthToken> {
-        self.latest().info.return_token.clone()
-    }
-
     /// The league that has admitted it.
     pub(crate) fn league(&self) -> Option<LeagueId> {
         self.latest().info.league_id.clone()
     }
 
-    /// The league to assume if a message names none: its own, or the one that it wants to enter.
-    pub(crate) fn meant(&self) -> Option<LeagueId> {
-        self.league().or_else(|| self.wanted.clone())
-    }
-
     /// The dialect that it requires of every message: its own, if it decodes strictly.
-    pub(crate) fn pinned(&self) -> Option<Dialect> {
-        self.dialect.filter(|_| self.reading() == Reading::Strict)
+    pub(crate) fn pinned(&self, latest: &Snapshot) -> Option<Dialect> {
+        self.dialect.filter(|_| latest.info.strict)
     }
 
     /// The dialect of its answer to a message in dialect `said`: its own, unless the caller uses a
@@ -262,23 +274,13 @@ impl Identity {
     /// Whether it accepts calls without authentication: it is a player that decodes leniently, and
     /// its manager is not one of ours (ruling 47).
     pub(crate) fn takes_anything(&self) -> bool {
-        let info = &self.latest().info;
+        self.takes_anything_in(&self.latest())
+    }
+
+    fn takes_anything_in(&self, latest: &Snapshot) -> bool {
+        let Snapshot { info, .. } = latest;
         let player = matches!(self.unregistered, Unregistered::Player(_));
         player && !info.guarded && !info.strict && info.league_id.is_some()
-    }
-
-    /// The game of its league.
-    pub(crate) fn game(&self) -> Option<GameType> {
-        self.latest().info.game_type.clone()
-    }
-
-    /// How it decodes messages.
-    pub(crate) fn reading(&self) -> Reading {
-        if self.latest().info.strict {
-            Reading::Strict
-        } else {
-            Reading::Lenient
-        }
     }
 
     /// Its membership, and later changes.
@@ -398,10 +400,13 @@ mod tests {
 
     #[test]
     fn only_a_strict_reader_takes_no_other_dialect_than_its_own() {
-        let pinned = |strict| player(outside(strict), Dialect::V1).1.pinned();
+        let pinned = |strict| {
+            let (_, player) = player(outside(strict), Dialect::V1);
+            player.pinned(&player.latest())
+        };
         assert_eq!(pinned(false), None);
         assert_eq!(pinned(true), Some(Dialect::V1));
-        assert_eq!(manager(true).pinned(), None);
+        assert_eq!(manager(true).pinned(&manager(true).latest()), None);
     }
 
     #[test]
@@ -420,9 +425,10 @@ mod tests {
     #[test]
     fn the_league_that_is_meant_is_the_one_it_is_in_or_else_wants() {
         let (publisher, identity) = player(outside(false), Dialect::V1);
+        let meant = || identity.hints(&identity.latest()).league_id.cloned();
         assert_eq!(identity.league(), None);
-        assert_eq!(identity.meant(), LeagueId::new("wanted").ok());
+        assert_eq!(meant(), LeagueId::new("wanted").ok());
         publisher.publish(member_of("theirs", false));
-        assert_eq!(identity.meant(), LeagueId::new("theirs").ok());
+        assert_eq!(meant(), LeagueId::new("theirs").ok());
     }
 }

@@ -128,6 +128,27 @@ pub fn find(name: &str) -> Result<&'static Strategy, UnknownStrategy> {
     })
 }
 
+/// Stores a strategy as its name; for `serde(with)`.
+pub(crate) mod by_name {
+    use serde::de::{Deserialize, Deserializer, Error};
+    use serde::ser::Serializer;
+
+    use super::{Strategy, find};
+
+    pub(crate) fn serialize<S: Serializer>(
+        strategy: &&'static Strategy,
+        to: S,
+    ) -> Result<S::Ok, S::Error> {
+        to.serialize_str(strategy.name)
+    }
+
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
+        from: D,
+    ) -> Result<&'static Strategy, D::Error> {
+        find(&String::deserialize(from)?).map_err(D::Error::custom)
+    }
+}
+
 /// Assigns strategies to this many players in turn: the chosen ones or, if none was chosen, all
 /// that fit the game.
 pub fn deal(
@@ -187,10 +208,17 @@ fn shared_letters(one: &str, other: &str) -> usize {
 
 /// The names of all strategies, in the order of the list.
 pub fn names() -> String {
-    STRATEGIES
-        .each_ref()
-        .map(|strategy| format!("`{}`", strategy.name))
-        .join(", ")
+    listed(STRATEGIES.iter())
+}
+
+/// The names of the strategies that know a game.
+pub fn names_for(game: &GameType) -> String {
+    listed(STRATEGIES.iter().filter(|strategy| strategy.knows(game)))
+}
+
+fn listed(strategies: impl Iterator<Item = &'static Strategy>) -> String {
+    let names = strategies.map(|strategy| format!("`{}`", strategy.name));
+    names.collect::<Vec<_>>().join(", ")
 }
 
 /// Tests the page about strategies: its example is compiled and run with the other tests.

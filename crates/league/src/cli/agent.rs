@@ -18,7 +18,6 @@ use league_protocol::id::LeagueId;
 use league_protocol::sender::{Agent, CallStyle, Dialect};
 use serde::de::DeserializeOwned;
 use serde_json::json;
-use tokio::net::TcpListener;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio::sync::watch;
 
@@ -29,23 +28,27 @@ use crate::agents::assemble::{Shared, StartError};
 use crate::agents::identity::{Membership, Unregistered};
 use crate::cli::arguments::{CommonArgs, league_id, manager_url, warn_of_unknown_keys};
 use crate::cli::failure::{CommandError, bad_config, chain, port_error, start_hint};
-use crate::cli::network::NetworkArgs;
+use crate::cli::network::{NetworkArgs, load_tls, log_warning};
 use crate::cli::runtime::{Signals, StopSignal, begin_logs, finish, runtime};
-use crate::cli::text::print_object;
+use crate::cli::screen;
+use crate::cli::text::{one_line, print_object};
 use crate::cli::{Exit, Output};
 use crate::config::{AgentsConfig, ConfigLoader, SystemConfig};
-use crate::http::endpoint::{Endpoint, url};
-use crate::http::server::{Pages, Routes, Service, bind, serve};
+use crate::http::client::Client;
+use crate::http::endpoint::Endpoint;
+use crate::http::server::{Pages, Routes, Service, serve};
+use crate::http::tls::Tls;
+use crate::http::transport::Listener;
 use crate::storage::record::Record;
 use crate::storage::root::Root;
 use crate::storage::secrets::place_of_agent;
 use crate::storage::store::{Entry, Journal, StoreError};
-use crate::wire::ask::ManagerClient;
+use crate::wire::ask::{Health, ManagerClient};
 use crate::wire::observed::Observations;
 use crate::wire::outbox::OutboxIdle;
 
 pub(crate) use manager::{ManagerArgs, guests, not_invited, page};
-pub(crate) use player::{PlayerArgs, unknown_strategy};
+pub(crate) use player::{PlayerArgs, check_strategy, unknown_strategy};
 pub(crate) use referee::RefereeArgs;
 
 /// The signals and the configuration of an agent that is about to start.
@@ -54,6 +57,32 @@ struct AgentSetup {
     loader: ConfigLoader,
     system: SystemConfig,
     agents: Arc<AgentsConfig>,
+    /// Loaded after the flags were applied.
+    tls: Tls,
+}
+
+impl AgentSetup {
+    /// Loads the TLS of the agent, after the flags were applied.
+    fn secure(mut self, agent: &str) -> Result<Self, CommandError> {
+        let what = format!("could not start {agent}");
+        self.tls = load_tls(self.loader.root(), &self.system, &what, log_warning)?;
+        Ok(self)
+    }
+
+    /// Listens on a port.
+    async fn listen(&self, agent: &str, port: u16) -> Result<Listener, CommandError> {
+        let address = SocketAddr::new(self.system.security.bind, port);
+        let listener = Listener::bind(address, self.tls.server.clone()).await;
+        listener.map_err(|error| {
+            let hint = "choose another with `--port`, or stop the agent that holds it";
+            port_error(format!("could not start {agent}"), port, &error, hint)
+        })
+    }
+
+    /// The address that others call.
+    fn endpoint(&self, listener: &Listener) -> String {
+        listener.url(&self.system.network.base_host)
+    }
 }
 
 /// Runs an agent to its end. An agent that answers on standard output prints nothing else there.
@@ -72,9 +101,10 @@ fn run<W: Write>(
             agents: loader.load_agents().map_err(bad_config)?,
             loader,
             system,
+            tls: Tls::default(),
         };
         if stdio {
-            agent(setup, &mut io::stderr()).await
+            agent(setup, &mut screen::errors()).await
         } else {
             agent(setup, out).await
         }
@@ -87,11 +117,13 @@ struct AgentServer<M: Machine> {
     running: RunningAgent<M>,
     /// Its membership in its league, as far as it was printed.
     membership: watch::Receiver<Membership>,
-    door: Arc<dyn Service>,
-    listener: TcpListener,
+    service: Arc<dyn Service>,
+    listener: Listener,
     pages: Option<Arc<dyn Pages>>,
     /// Whether it answers on standard input and output as well.
     stdio: bool,
+    /// What to do when the league is over.
+    next: Option<String>,
     /// Lines to print as they come.
     lines: UnboundedReceiver<String>,
 }
@@ -110,9 +142,9 @@ impl<M: Machine> AgentServer<M> {
         if let Some(pages) = self.pages {
             routes = routes.with_pages(pages);
         }
-        routes.open("", Arc::clone(&self.door));
+        routes.open("", Arc::clone(&self.service));
         let end = watch::Sender::new(false);
-        let limits = self.shared.limits;
+        let limits = self.shared.limits.clone();
         let server = tokio::spawn(serve(self.listener, routes, limits, end.subscribe()));
         let running = &mut self.running;
         let observed = self.shared.observed.clone();
@@ -125,6 +157,7 @@ impl<M: Machine> AgentServer<M> {
         let mut screen = AgentScreen {
             common,
             out,
+            next: self.next,
             actor_ended: false,
         };
         let input = (&mut setup.signals, &mut self.lines, membership.clone());
@@ -132,7 +165,7 @@ impl<M: Machine> AgentServer<M> {
         let exit = if self.stdio {
             tokio::select! {
                 exit = followed => exit,
-                () = answer_on_stdio(Arc::clone(&self.door)) => Ok(Exit::Yes),
+                () = answer_on_stdio(Arc::clone(&self.service)) => Ok(Exit::Yes),
             }
         } else {
             followed.await
@@ -150,7 +183,9 @@ impl<M: Machine> AgentServer<M> {
         if *membership.borrow() == Membership::Completed {
             self.shared.observed.conclude();
         }
-        self.shared.observed.publish();
+        if !exit.as_ref().is_err_and(CommandError::is_rejection) {
+            self.shared.observed.publish();
+        }
         self.shared.document_writer.finish();
         match ended {
             Ok(Ok(())) => exit,
@@ -160,10 +195,12 @@ impl<M: Machine> AgentServer<M> {
 }
 
 /// Answers on standard input and output until they end.
-async fn answer_on_stdio(door: Arc<dyn Service>) {
+async fn answer_on_stdio(service: Arc<dyn Service>) {
     let input = Box::new(tokio::io::BufReader::new(tokio::io::stdin()));
     // An error means that the caller is gone, as the end of the input does.
-    let _ = door.attend(input, Box::new(tokio::io::stdout())).await;
+    let _ = service
+        .serve_pipe(input, Box::new(tokio::io::stdout()))
+        .await;
 }
 
 /// Writes the observations when the league is over and the last letters are delivered.
@@ -194,6 +231,8 @@ type AgentInput<'a> = (
 struct AgentScreen<'a, W: Write> {
     common: &'a CommonArgs,
     out: &'a mut W,
+    /// What to do when the league is over.
+    next: Option<String>,
     /// Whether the actor ended by itself, and its result was taken.
     actor_ended: bool,
 }
@@ -221,12 +260,14 @@ impl<W: Write> AgentScreen<'_, W> {
             }
             let over = now == Membership::Completed;
             match now {
-                Membership::Rejected(reason) => return Err(rejected(&reason)),
+                Membership::Rejected(reason) => {
+                    return Err(CommandError::rejected(&one_line(&reason)));
+                }
                 Membership::Completed if exit_when_done => {
                     // The last letters, such as the end itself, are still on their way.
-                    let quiet = tokio::time::timeout(DRAIN_TIMEOUT, running.quiet.wait());
+                    let done = tokio::time::timeout(DRAIN_TIMEOUT, running.wait_done());
                     tokio::select! {
-                        _ = quiet => {}
+                        _ = done => {}
                         _ = signals.stop() => {}
                     }
                     return Ok(Exit::Yes);
@@ -259,7 +300,7 @@ impl<W: Write> AgentScreen<'_, W> {
         let (sentence, exit) = if over {
             ("stopped; the league is over", Exit::Yes)
         } else {
-            let sentence = "interrupted; go on with the same command";
+            let sentence = "interrupted; continue with the same command";
             (sentence, Exit::Interrupted)
         };
         if self.common.talks() {
@@ -273,10 +314,7 @@ impl<W: Write> AgentScreen<'_, W> {
             Membership::Registering => ("registering", "registers with the manager"),
             Membership::Enrolled => ("enrolled", "is in the league"),
             Membership::Rejected(_) => ("rejected", "was not admitted"),
-            Membership::Completed => (
-                "completed",
-                "the league is over; start another with `league manager --league-id`",
-            ),
+            Membership::Completed => ("completed", "the league is over"),
         };
         if self.common.output == Output::Json {
             let object = json!({"event": "agent", "agent": agent, "state": state});
@@ -285,7 +323,10 @@ impl<W: Write> AgentScreen<'_, W> {
         if self.common.quiet {
             return Ok(());
         }
-        self.line(&format!("{agent}: {sentence}"))
+        match self.next.as_ref().filter(|_| state == "completed") {
+            Some(next) => self.line(&format!("{agent}: {sentence}; {next}")),
+            None => self.line(&format!("{agent}: {sentence}")),
+        }
     }
 }
 
@@ -294,11 +335,6 @@ fn not_started(agent: &str, error: &StartError, flags: &str) -> CommandError {
     let wrong_use = matches!(error, StartError::Rules(_));
     let what = format!("could not start {agent}");
     CommandError::world(what, chain(error), start_hint(error, flags)).usage_if(wrong_use)
-}
-
-fn rejected(reason: &str) -> CommandError {
-    let hint = "correct the cause and start the agent again";
-    CommandError::world("the league manager did not admit this agent", reason, hint)
 }
 
 fn stopped(ended: Result<Result<(), StoreError>, tokio::task::JoinError>) -> CommandError {
@@ -320,7 +356,7 @@ struct JoinArgs {
     network: NetworkArgs,
     /// Address of the league manager [default: from config, http://localhost:8000/mcp]
     #[arg(long, value_name = "URL", value_parser = manager_url)]
-    manager: Option<String>,
+    manager: Option<Endpoint>,
     /// The league whose files it keeps [default: the manager's]
     #[arg(long, value_name = "ID", value_parser = league_id)]
     league_id: Option<LeagueId>,
@@ -338,16 +374,24 @@ struct JoinArgs {
 impl JoinArgs {
     /// The league whose files it keeps: the named one, else the manager's, else where it was
     /// before, else the configured one.
-    async fn league(&self, setup: &AgentSetup, files: &AgentFiles<'_>) -> LeagueId {
+    fn league(
+        &self,
+        setup: &AgentSetup,
+        files: &AgentFiles<'_>,
+        manager: Option<Health>,
+    ) -> LeagueId {
         if let Some(named) = &self.league_id {
             return named.clone();
         }
-        let health = match ManagerClient::new(self.manager(setup)) {
-            Ok(manager) => manager.health().await.ok(),
-            Err(_) => None,
-        };
-        let found = files.league(health.map(|health| health.league_id));
+        let found = files.league(manager.map(|manager| manager.league_id));
         found.unwrap_or_else(|| setup.system.default_league_id.clone())
+    }
+
+    /// The league of the manager, if the manager answers.
+    async fn health(&self, setup: &AgentSetup) -> Option<Health> {
+        let client = Client::trusting(setup.tls.trust.clone());
+        let manager = ManagerClient::of(self.manager(setup)?, client);
+        manager.health().await.ok()
     }
 
     /// Runs the agent to its end.
@@ -361,26 +405,38 @@ impl JoinArgs {
 
     /// The setup with the network flags applied, so that the manager can call this agent.
     fn settled(&self, mut setup: AgentSetup, agent: &str) -> Result<AgentSetup, CommandError> {
-        let manager = Endpoint::parse(self.manager(&setup)).ok();
-        let manager = manager.map(|manager| manager.address);
+        let manager = self.manager(&setup).map(|manager| manager.address);
         self.network.settle_joining(&mut setup.system, manager);
         if let Some(manager) = manager {
             self.network.check(&setup.system, agent, manager)?;
         }
-        Ok(setup)
+        setup.secure(&format!("the {agent}"))
     }
 
-    /// The manager's address.
-    fn manager<'g>(&'g self, setup: &'g AgentSetup) -> &'g str {
-        let named = self.manager.as_deref();
-        named.unwrap_or(&setup.agents.league_manager.endpoint)
+    /// The manager's address; `None` if the configured one is not valid.
+    fn manager(&self, setup: &AgentSetup) -> Option<Endpoint> {
+        let named = self.manager.clone();
+        named.or_else(|| Endpoint::parse(&setup.agents.league_manager.endpoint).ok())
+    }
+
+    /// What the agent shares with its outbox, which knows the manager.
+    fn shared(&self, setup: &AgentSetup, seed: Option<u64>) -> Result<Shared, CommandError> {
+        let mut shared = self
+            .common
+            .shared(&setup.system, &setup.tls, seed, (1, 1))?;
+        if let Some(manager) = self.manager(setup) {
+            shared.outbox.allowed = shared.outbox.allowed.knowing(manager);
+        }
+        Ok(shared)
     }
 
     /// The manager as a peer that is spoken to in this dialect.
     fn peer(&self, setup: &AgentSetup, dialect: Dialect) -> Arc<Peer> {
+        let named = self.manager.as_ref().map(ToString::to_string);
+        let configured = || setup.agents.league_manager.endpoint.clone();
         Arc::new(Peer {
             agent: Agent::Manager,
-            endpoint: self.manager(setup).into(),
+            endpoint: named.unwrap_or_else(configured).into(),
             dialect,
             speech: Some(CallStyle::Simple),
         })
@@ -391,11 +447,11 @@ impl JoinArgs {
         &self,
         setup: AgentSetup,
         shared: Shared,
-        (running, door): (RunningAgent<M>, Arc<dyn Service>),
-        listener: TcpListener,
+        (running, service): (RunningAgent<M>, Arc<dyn Service>),
+        listener: Listener,
         out: &mut impl Write,
     ) -> Result<Exit, CommandError> {
-        let endpoint = endpoint(&setup.system, &listener);
+        let endpoint = setup.endpoint(&listener);
         let agent = running.identity.label();
         if self.common.output == Output::Json {
             let greeting = json!({"event": "listening", "agent": agent, "endpoint": endpoint});
@@ -409,13 +465,35 @@ impl JoinArgs {
             shared,
             membership: running.identity.membership(),
             running,
-            door,
+            service,
             listener,
             stdio: self.stdio,
+            next: None,
             lines: unbounded_channel().1,
         };
         let exit_when_done = self.exit_when_done;
         server.run(setup, &self.common, exit_when_done, out).await
+    }
+}
+
+/// A journal that this process began.
+struct NewJournal(Option<PathBuf>);
+
+impl NewJournal {
+    /// Looks for a journal, before its agent starts.
+    fn at(path: PathBuf) -> Self {
+        Self(Some(path).filter(|path| !path.exists()))
+    }
+
+    /// Removes the journal of an agent that the manager never admitted.
+    fn after(self, ended: Result<Exit, CommandError>) -> Result<Exit, CommandError> {
+        if let (Err(error), Some(path)) = (&ended, self.0)
+            && error.is_rejection()
+        {
+            // A journal that stays does no harm: it holds nothing.
+            let _ = fs::remove_file(path);
+        }
+        ended
     }
 }
 
@@ -496,29 +574,6 @@ fn last_league<Event: DeserializeOwned>(
     });
     // An error in the journal is reported when the journal is opened for writing.
     read.ok().and(last)
-}
-
-/// Listens on a port.
-async fn listen(
-    system: &SystemConfig,
-    agent: &str,
-    port: u16,
-) -> Result<TcpListener, CommandError> {
-    let address = SocketAddr::new(system.security.bind, port);
-    bind(address).await.map_err(|error| {
-        let hint = "choose another with `--port`, or stop the agent that holds it";
-        port_error(format!("could not start {agent}"), port, &error, hint)
-    })
-}
-
-/// The address that others call.
-fn endpoint(system: &SystemConfig, listener: &TcpListener) -> String {
-    url(&system.network.base_host, port_taken(listener))
-}
-
-/// The port that was taken, where any would do.
-fn port_taken(listener: &TcpListener) -> u16 {
-    listener.local_addr().map_or(0, |address| address.port())
 }
 
 /// The port of an address in the configuration.

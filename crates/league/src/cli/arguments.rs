@@ -1,5 +1,6 @@
 //! Arguments that several commands share, and how values on the command line are read.
 
+use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -11,9 +12,11 @@ use league_protocol::sender::Dialect;
 use crate::agents::assemble::Shared;
 use crate::chance::Chance;
 use crate::cli::Output;
-use crate::cli::failure::{CommandError, bad_config};
+use crate::cli::failure::{CommandError, bad_config, too_few_descriptors};
 use crate::config::{ConfigLoader, DEFAULT_GAME, LeagueConfig, SystemConfig, league_rules};
+use crate::http::descriptors::Descriptors;
 use crate::http::endpoint::{BadEndpoint, Endpoint};
+use crate::http::tls::Tls;
 use crate::storage::root::{DEFAULT_ROOT, Root};
 
 /// Where the manager of the documents answers.
@@ -53,23 +56,36 @@ impl CommonArgs {
         Ok((loader, (*system).clone()))
     }
 
-    /// What the agents of this process share.
+    /// What so many agents in this process share, on so many listeners.
     pub(crate) fn shared(
         &self,
         system: &SystemConfig,
+        tls: &Tls,
         seed: Option<u64>,
+        (agents, listeners): (usize, usize),
     ) -> Result<Shared, CommandError> {
+        let descriptors = Descriptors::of(agents, listeners);
+        let descriptors = descriptors.map_err(|error| too_few_descriptors(&error))?;
         let chance = Chance::new(seed).map_err(|error| {
             let hint = "give a seed with `--seed N`";
             CommandError::world("could not start", error.to_string(), hint)
         })?;
-        Ok(Shared::new(self.root(), system, chance))
+        Ok(Shared::new(self.root(), system, tls, chance, descriptors))
     }
 
     /// The flag that names the same root in a printed command.
     pub(crate) fn root_flag(&self) -> String {
         root_flag(&self.root)
     }
+}
+
+/// Loads the configuration below a root if it exists; a command that only reads writes none.
+pub(crate) fn existing_config(root: &Root) -> Result<SystemConfig, CommandError> {
+    if !root.system().exists() {
+        return Ok(SystemConfig::default());
+    }
+    let system = ConfigLoader::new(root.clone()).load_system();
+    Ok((*system.map_err(bad_config)?).clone())
 }
 
 /// The stored leagues that `league verify` and `league replay` read.
@@ -105,7 +121,7 @@ pub(crate) fn root_flag(root: &Path) -> String {
 
 /// A word of a printed command, quoted for a shell.
 pub(crate) fn quoted(word: &str) -> String {
-    let plain = |letter: char| letter.is_ascii_alphanumeric() || "/._-".contains(letter);
+    let plain = |letter: char| letter.is_ascii_alphanumeric() || "/._-:".contains(letter);
     if word.chars().all(plain) && !word.is_empty() {
         return word.to_owned();
     }
@@ -153,16 +169,10 @@ pub(crate) fn match_id(text: &str) -> Result<MatchId, String> {
 }
 
 /// Reads the address of a manager; a name in it is resolved now, and never again.
-pub(crate) fn manager_url(text: &str) -> Result<String, String> {
-    let found = Endpoint::look_up(text).map_err(|error| {
+pub(crate) fn manager_url(text: &str) -> Result<Endpoint, String> {
+    Endpoint::of_manager(text).map_err(|error| {
         let cause = bad_manager_url(&error);
         format!("{cause}; give the address that the manager printed, such as `{USUAL_MANAGER}`")
-    })?;
-    let is_plain = Endpoint::parse(text).is_ok();
-    Ok(if is_plain {
-        text.to_owned()
-    } else {
-        found.to_string()
     })
 }
 
@@ -193,6 +203,31 @@ pub(crate) fn games() -> String {
     games.collect::<Vec<_>>().join(", ")
 }
 
+/// Reads a whole number within bounds.
+pub(crate) fn number<T: TryFrom<u64>>(
+    allowed: RangeInclusive<u64>,
+) -> impl Fn(&str) -> Result<T, String> + Clone {
+    move |text| {
+        let number = text.parse().ok().filter(|number| allowed.contains(number));
+        number
+            .and_then(|number| T::try_from(number).ok())
+            .ok_or_else(|| {
+                let (least, most) = (allowed.start(), allowed.end());
+                format!("give a whole number from {least} to {most}")
+            })
+    }
+}
+
+/// Reads a port; 0 for any.
+pub(crate) fn port(text: &str) -> Result<u16, String> {
+    number(0..=u16::MAX.into())(text)
+}
+
+/// Reads the seed of all randomness.
+pub(crate) fn seed(text: &str) -> Result<u64, String> {
+    number(0..=u64::MAX)(text)
+}
+
 /// Reads a duration: `400ms`, `2s`, `1m`.
 pub(crate) fn duration(text: &str) -> Result<Duration, String> {
     let split = text.find(|letter: char| !letter.is_ascii_digit());
@@ -211,6 +246,43 @@ pub(crate) fn duration(text: &str) -> Result<Duration, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn number_within_its_bounds_is_taken() {
+        let count = number::<u32>(1..=9);
+        assert_eq!((count("1"), count("9")), (Ok(1), Ok(9)));
+        for wrong in ["", "0", "10", "-1", "x", "1.5", "99999999999999999999"] {
+            let told = "give a whole number from 1 to 9".to_owned();
+            assert_eq!(count(wrong), Err(told), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn manager_is_found_without_scheme_and_path() {
+        let read = |text: &str| manager_url(text).map(|found| found.to_string());
+        for short in [
+            "localhost:8000",
+            "localhost:8000/",
+            "http://localhost:8000",
+            USUAL_MANAGER,
+        ] {
+            assert_eq!(read(short), Ok(USUAL_MANAGER.to_owned()), "{short}");
+        }
+        for whole in [
+            "http://localhost:8000/agents/mcp",
+            "https://127.0.0.1:8000/mcp",
+        ] {
+            assert_eq!(read(whole), Ok(whole.to_owned()));
+        }
+        for wrong in [
+            "",
+            "ftp://localhost:8000",
+            "localhost:port",
+            "local host:8000",
+        ] {
+            assert!(manager_url(wrong).is_err(), "{wrong}");
+        }
+    }
 
     #[test]
     fn duration_needs_a_number_and_a_unit() {

@@ -8,7 +8,7 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use league_check::fake_manager::FakeManager;
-use league_check::launch::Launched;
+use league_check::launch::{AgentProcess, REPORT_LINES};
 use league_check::manager::season::Sizes;
 use league_check::rehearsal::rehearse;
 use league_check::report::{self, Report};
@@ -21,11 +21,12 @@ use serde_json::{Value, json};
 use crate::agents::bot::launch;
 use crate::chance::Chance;
 use crate::cli::Exit;
-use crate::cli::arguments::duration;
+use crate::cli::arguments::{duration, number, port, seed};
 use crate::cli::failure::{CommandError, chain, unless_reader_gone};
 use crate::cli::runtime::{Signals, runtime};
 use crate::cli::text::paragraph;
-use crate::http::endpoint::Endpoint;
+use crate::http::endpoint::{Endpoint, Scheme};
+use crate::log::escape;
 
 /// Test an agent against every rule of the protocol, and report rule by rule
 ///
@@ -42,7 +43,7 @@ Examples:
   league check http://localhost:8101/mcp --launch \"python3 player.py --port 8101\"
   league check http://localhost:8101/mcp --rehearse --seed 7 --launch \"python3 player.py\"
   league check http://localhost:8001/mcp --kind referee
-  league check http://localhost:8000/mcp --kind manager --players 4 --referees 2
+  league check http://localhost:8000/mcp --kind manager --players 4 --referee-key KEY
   league check http://localhost:8101/mcp --strict --output junit > check.xml
   league check --list --kind referee
   league check http://localhost:8101/mcp --output json | jq 'select(.verdict == \"fail\")'")]
@@ -63,25 +64,33 @@ pub(crate) struct CheckArgs {
     #[arg(long, value_name = "COMMAND")]
     launch: Option<String>,
     /// Port on which the check plays the league manager
-    #[arg(long, value_name = "N", default_value_t = 8000)]
+    #[arg(long, value_name = "N", default_value_t = 8000, value_parser = port)]
     port: u16,
     /// How long to wait for the agent to start and register
     #[arg(long, value_name = "DURATION", value_parser = duration, default_value = "10s")]
     wait: Duration,
     /// How many players a manager waits for before it starts its league
-    #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u32).range(2..=40))]
+    #[arg(long, value_name = "N", default_value_t = 4, value_parser = number::<u32>(2..=40))]
     players: u32,
     /// How many referees a manager waits for
-    #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=20))]
+    #[arg(long, value_name = "N", default_value_t = 2, value_parser = number::<u32>(1..=20))]
     referees: u32,
     /// Admin token of a manager whose league is started by hand
     #[arg(long, value_name = "TOKEN")]
     admin_token: Option<String>,
+    /// Key by which a manager admits referees
+    #[arg(
+        long,
+        value_name = "KEY",
+        env = "LEAGUE_REFEREE_KEY",
+        hide_env_values = true
+    )]
+    referee_key: Option<String>,
     /// Instead of the rules, play matches full of faults: late, duplicate, broken, out of order
     #[arg(long)]
     rehearse: bool,
     /// Seed of the faults of a rehearsal; the same seed gives the same faults
-    #[arg(long, value_name = "N", requires = "rehearse", default_value = "1")]
+    #[arg(long, value_name = "N", requires = "rehearse", default_value = "1", value_parser = seed)]
     seed: u64,
     /// Output format
     #[arg(long, value_enum, default_value_t, value_name = "FORM")]
@@ -124,6 +133,11 @@ enum CheckOutput {
 
 fn target(text: &str) -> Result<Target, String> {
     let found = Endpoint::look_up(text).map_err(|error| error.to_string())?;
+    if found.scheme == Scheme::Https {
+        return Err(
+            "the check speaks plain HTTP; start the agent without TLS while it is checked".into(),
+        );
+    }
     Ok(Target {
         address: found.address,
         authority: found.authority,
@@ -186,7 +200,13 @@ impl CheckArgs {
         match self.output {
             CheckOutput::Text => {
                 let plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-                report::text(report, io::stdout().is_terminal() && !plain, paragraph, out)
+                if plain || !io::stdout().is_terminal() {
+                    return report::text(report, false, paragraph, out);
+                }
+                // Our colours pass by the screen, so the texts of the agent are escaped before.
+                let wrap =
+                    |label: &str, indent, text: &str| paragraph(label, indent, &escape(text));
+                report::text(report, true, wrap, &mut io::stdout())
             }
             CheckOutput::Json => report::json(report, out),
             CheckOutput::Junit => report::junit(report, out),
@@ -214,12 +234,12 @@ impl CheckRun<'_> {
     async fn play(&self) -> Result<Report, CommandError> {
         let stage = Arc::new(self.stage().await?);
         if !stage.begin().await {
-            return Err(self.unreachable(stage.launched.as_ref()).await);
+            return Err(self.unreachable(stage.process.as_ref()).await);
         }
         let strict = self.asked.strict;
-        let (findings, rehearsed) = if self.asked.rehearse {
-            let (findings, rehearsed) = rehearse(&stage, self.asked.seed, strict).await;
-            (findings, Some(rehearsed))
+        let (findings, rehearsal) = if self.asked.rehearse {
+            let (findings, rehearsal) = rehearse(&stage, self.asked.seed, strict).await;
+            (findings, Some(rehearsal))
         } else {
             let findings = verdict::play(&stage, &stage.topics(), strict, &self.progress()).await;
             (findings, None)
@@ -228,10 +248,10 @@ impl CheckRun<'_> {
             agent: self.url.to_string(),
             kind: stage.kind,
             dialect: stage.dialect(),
-            speech: stage.habit().as_str(),
+            speech: stage.speech(),
             strict,
             findings,
-            rehearsed,
+            rehearsal,
         })
     }
 
@@ -241,11 +261,11 @@ impl CheckRun<'_> {
         Ok(match self.asked.kind.kind() {
             AgentKind::Player => {
                 let manager = self.manager().await?;
-                Stage::player(agent, manager, self.launched()?, wait)
+                Stage::player(agent, manager, self.process()?, wait)
             }
             AgentKind::Referee => {
                 let manager = self.manager().await?;
-                Stage::referee(agent, manager, self.launched()?, wait, Self::random()?)
+                Stage::referee(agent, manager, self.process()?, wait, Self::random()?)
             }
             AgentKind::Manager => {
                 let sizes = Sizes {
@@ -253,7 +273,8 @@ impl CheckRun<'_> {
                     referees: self.asked.referees,
                 };
                 let admin = self.asked.admin_token.clone();
-                Stage::manager(agent, self.launched()?, wait, sizes, admin)
+                let key = self.asked.referee_key.clone();
+                Stage::manager(agent, self.process()?, wait, sizes, admin, key)
             }
         })
     }
@@ -280,35 +301,36 @@ impl CheckRun<'_> {
     }
 
     /// Starts the agent, with `--launch`.
-    fn launched(&self) -> Result<Option<Launched>, CommandError> {
+    fn process(&self) -> Result<Option<AgentProcess>, CommandError> {
         let Some(command) = &self.asked.launch else {
             return Ok(None);
         };
         let words = launch::words(command).map_err(|error| {
             not_checked(chain(&error), "give a program and its arguments").usage_if(true)
         })?;
-        let launched = Launched::new(words);
-        let started = launched.start();
+        let process = AgentProcess::new(words);
+        let started = process.start();
         started.map_err(|error| {
             not_checked(
                 format!("`{command}`: {error}"),
                 "give a program that can be started",
             )
         })?;
-        Ok(Some(launched))
+        Ok(Some(process))
     }
 
     /// Why the agent could not be reached, as far as is known.
-    async fn unreachable(&self, launched: Option<&Launched>) -> CommandError {
-        let ended = match launched {
-            Some(launched) => launched.last_words().await,
+    async fn unreachable(&self, process: Option<&AgentProcess>) -> CommandError {
+        let ended = match process {
+            Some(process) => process.end_report(REPORT_LINES).await,
             None => None,
         };
         if let Some(ended) = ended {
             let hint = "check that the command runs by itself and that its port is free";
             return not_checked(ended, hint);
         }
-        let said = launched.map(Launched::said).unwrap_or_default();
+        let said = process.map(|process| process.said(REPORT_LINES));
+        let said = said.unwrap_or_default();
         not_checked(
             format!("no agent listens at {}{said}", self.url),
             "start the agent, or let `--launch \"COMMAND\"` start it; give it more time with `--wait`",

@@ -6,7 +6,7 @@ use std::io::{self, Read, Write};
 use std::path::PathBuf;
 
 use clap::Args;
-use league_protocol::explain::{Explanation, LARGEST_TEXT, Lens, explain, explain_leniently};
+use league_protocol::explain::{Explanation, Lens, MAX_EXPLAINED, explain, explain_leniently};
 use league_protocol::finding::{Finding, Reading, Severity};
 use league_protocol::sender::Dialect;
 
@@ -76,7 +76,7 @@ impl ExplainArgs {
 
     /// Reads one byte more than the limit, so that a longer input is recognised.
     fn read(&self) -> io::Result<Vec<u8>> {
-        let limit = LARGEST_TEXT as u64 + 1;
+        let limit = MAX_EXPLAINED as u64 + 1;
         let mut bytes = Vec::new();
         if self.file.as_os_str() == "-" {
             io::stdin().lock().take(limit).read_to_end(&mut bytes)?;
@@ -89,13 +89,17 @@ impl ExplainArgs {
     }
 
     fn unreadable(&self, error: &io::Error) -> CommandError {
-        let missing = error.kind() == io::ErrorKind::NotFound;
+        use io::ErrorKind::{IsADirectory, NotFound};
+        let cause = match error.kind() {
+            IsADirectory => "it is a folder".to_owned(),
+            _ => error.to_string(),
+        };
         CommandError::world(
             format!("could not read `{}`", self.file.display()),
-            error.to_string(),
+            cause,
             "give a file with a message, or `-` for standard input",
         )
-        .usage_if(missing)
+        .usage_if(matches!(error.kind(), NotFound | IsADirectory))
     }
 }
 

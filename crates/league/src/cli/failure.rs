@@ -5,6 +5,7 @@ use std::io::{self, Write};
 
 use crate::agents::assemble::StartError;
 use crate::config::ConfigError;
+use crate::http::descriptors::TooFewDescriptors;
 use crate::storage::secrets::SecretError;
 use crate::storage::store::StoreError;
 
@@ -25,6 +26,8 @@ enum ErrorKind {
     Usage,
     /// A disk, a port or a peer failed.
     World,
+    /// A manager did not admit the agent.
+    Rejected,
     /// The command ran, and the answer is no.
     Refused,
     /// The reader of our output went away; there is nothing to print.
@@ -74,6 +77,17 @@ impl CommandError {
         Self::new(ErrorKind::Refused, what, cause, hint)
     }
 
+    /// A manager did not admit the agent: exit code 3.
+    pub(crate) fn rejected(reason: &str) -> Self {
+        let hint = "correct the cause and start the agent again";
+        let what = "the league manager did not admit this agent";
+        Self::new(ErrorKind::Rejected, what, reason, hint)
+    }
+
+    pub(crate) fn is_rejection(&self) -> bool {
+        self.kind == ErrorKind::Rejected
+    }
+
     /// The same error as wrong use, if it is.
     pub(crate) fn usage_if(self, wrong_use: bool) -> Self {
         if wrong_use {
@@ -95,7 +109,7 @@ impl CommandError {
         match self.kind {
             ErrorKind::Refused => 1,
             ErrorKind::Usage => 2,
-            ErrorKind::World => 3,
+            ErrorKind::World | ErrorKind::Rejected => 3,
             ErrorKind::ReaderGone => 0,
         }
     }
@@ -148,8 +162,13 @@ pub(crate) fn start_hint(error: &StartError, flags: &str) -> String {
         StartError::Store(StoreError::Held { .. }) => {
             return format!("stop the other process, or start another agent with {flags}");
         }
-        StartError::Store(StoreError::Damaged { .. }) => {
-            "restore the file from a copy; `league verify` shows what is wrong"
+        StartError::Store(damaged @ StoreError::Damaged { .. }) => return damaged.hint(),
+        StartError::Behind { .. } => {
+            return accept_loss_hint("league manager");
+        }
+        StartError::Unusable { .. } => {
+            "put a complete copy of the journal in its place, or begin a new league with another \
+             `--league-id`"
         }
         StartError::Secret(SecretError::Missing { .. } | SecretError::Another { .. }) => {
             "restore `secrets` as it was when the league began; without it no round can begin"
@@ -167,6 +186,14 @@ pub(crate) fn start_hint(error: &StartError, flags: &str) -> String {
     hint.to_owned()
 }
 
+/// The hint for a journal that lost lines; `command` resumes its league.
+pub(crate) fn accept_loss_hint(command: &str) -> String {
+    format!(
+        "restore the journal from a complete copy; without one, go on with `{command} \
+         --accept-loss`, which stays noted"
+    )
+}
+
 /// The configuration cannot be used.
 pub(crate) fn bad_config(error: ConfigError) -> CommandError {
     let what = "could not use the configuration";
@@ -178,6 +205,15 @@ pub(crate) fn bad_config(error: ConfigError) -> CommandError {
         }
         error => CommandError::usage(what, chain(&error), hint),
     }
+}
+
+/// The system allows this process too few descriptors.
+pub(crate) fn too_few_descriptors(error: &TooFewDescriptors) -> CommandError {
+    let hint = format!(
+        "raise the limit with `ulimit -n {}` and start again, or start fewer agents in one process",
+        error.needed
+    );
+    CommandError::world("could not start", error.to_string(), hint)
 }
 
 /// A port cannot be listened on; `hint` helps if the port itself is the problem.

@@ -4,15 +4,19 @@ use clap::Args;
 use league_protocol::id::LeagueId;
 use league_protocol::token::AuthToken;
 
-use crate::cli::arguments::{CommonArgs, USUAL_MANAGER, bad_manager_url};
+use crate::cli::arguments::{CommonArgs, USUAL_MANAGER, bad_manager_url, quoted};
 use crate::cli::failure::{CommandError, bad_config, chain};
+use crate::cli::network::TrustArgs;
 use crate::cli::text::count;
 use crate::config::{AgentsConfig, ConfigLoader};
+use crate::http::client::Client;
 use crate::storage::secrets::{LeagueKeys, SecretError};
 use crate::wire::ask::{AskError, Health, ManagerClient, State};
 
 /// The hint of a command that reads another folder than its manager.
 pub(crate) const OTHER_ROOT: &str = "give the `--root DIR` that this manager was started with";
+
+const WHAT: &str = "could not ask the league manager";
 
 /// The arguments of a command that asks a manager.
 #[derive(Debug, Clone, Args)]
@@ -22,12 +26,21 @@ pub(crate) struct InquiryArgs {
     /// Address of the league manager [default: from config, http://localhost:8000/mcp]
     #[arg(long, value_name = "URL")]
     manager: Option<String>,
+    #[command(flatten)]
+    pub(crate) trust: TrustArgs,
 }
 
 impl InquiryArgs {
+    /// The same flags, for a printed command.
+    pub(crate) fn flags(&self) -> String {
+        let manager = self.manager.as_deref();
+        let manager = manager.map(|manager| format!(" --manager {}", quoted(manager)));
+        manager.unwrap_or_default() + &self.trust.flag() + &self.common.root_flag()
+    }
+
     /// A client of the manager.
     pub(crate) fn client(&self) -> Result<ManagerClient, CommandError> {
-        manager_client(&self.common, self.manager.as_deref())
+        manager_client(&self.common, self.manager.as_deref(), &self.trust)
     }
 
     /// The administrator's token, which the manager keeps below its root.
@@ -59,8 +72,10 @@ impl InquiryArgs {
 pub(crate) fn manager_client(
     common: &CommonArgs,
     manager: Option<&str>,
+    trust: &TrustArgs,
 ) -> Result<ManagerClient, CommandError> {
     let root = common.root();
+    let client = Client::trusting(trust.load(&root, WHAT)?);
     let endpoint = match manager {
         Some(manager) => manager.to_owned(),
         None if root.agents().exists() => {
@@ -69,13 +84,9 @@ pub(crate) fn manager_client(
         }
         None => AgentsConfig::default().league_manager.endpoint,
     };
-    ManagerClient::new(&endpoint).map_err(|error| {
+    ManagerClient::new(&endpoint, client).map_err(|error| {
         let hint = format!("give the address that the manager printed, such as `{USUAL_MANAGER}`");
-        CommandError::usage(
-            "could not ask the league manager",
-            bad_manager_url(&error),
-            hint,
-        )
+        CommandError::usage(WHAT, bad_manager_url(&error), hint)
     })
 }
 

@@ -76,7 +76,7 @@ impl StoredLeagueArgs {
 /// A league that is not over and that no process on this machine plays.
 pub(crate) struct InterruptedLeague {
     pub(crate) league: LeagueId,
-    /// The command that goes on with it.
+    /// The command that continues it.
     pub(crate) resume: String,
 }
 
@@ -158,10 +158,10 @@ pub(crate) fn free_name(root: &Root, base: &LeagueId) -> LeagueId {
 /// The league that `league run --resume` resumes: the named one, else the only interrupted one. A
 /// running league is found too, so that it can be refused as running.
 pub(crate) fn to_resume(
-    root: &Root,
     common: &CommonArgs,
     named: Option<&LeagueId>,
 ) -> Result<LeagueId, CommandError> {
+    let root = &common.root();
     if let Some(named) = named {
         return named_to_resume(root, common, named);
     }
@@ -175,7 +175,7 @@ pub(crate) fn to_resume(
             let held = |league: &LeagueId| holder(&root.league_journal(league)).is_some();
             let mut running = leagues(root).unwrap_or_default().into_iter();
             let running = running.find(|league| of_run(league) && held(league));
-            running.ok_or_else(|| nothing_to_resume(&common.root_flag(), &others))
+            running.ok_or_else(|| nothing_to_resume(common, &others))
         }
         several => Err(CommandError::usage(
             "could not resume a league",
@@ -217,9 +217,20 @@ fn named_to_resume(
     ))
 }
 
-fn nothing_to_resume(root_flag: &str, others: &[InterruptedLeague]) -> CommandError {
+fn nothing_to_resume(common: &CommonArgs, others: &[InterruptedLeague]) -> CommandError {
+    let flag = common.root_flag();
+    if leagues(&common.root()).unwrap_or_default().is_empty() {
+        return CommandError::usage(
+            "could not resume a league",
+            format!("there is no league in `{}`", common.root.display()),
+            format!(
+                "name the folder that holds `data/leagues` with `--root`, or start a league with \
+                 `league run{flag}`"
+            ),
+        );
+    }
     let hint = match others {
-        [] => format!("start a league with `league run{root_flag}`"),
+        [] => format!("start a league with `league run{flag}`"),
         some => format!(
             "resume agents that were started one by one with {}",
             commands(some)
@@ -232,7 +243,7 @@ fn nothing_to_resume(root_flag: &str, others: &[InterruptedLeague]) -> CommandEr
     )
 }
 
-/// The commands that go on with leagues.
+/// The commands that continue leagues.
 fn commands(leagues: &[InterruptedLeague]) -> String {
     let commands = leagues.iter().map(|one| format!("`{}`", one.resume));
     commands.collect::<Vec<_>>().join(", ")

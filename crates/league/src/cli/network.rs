@@ -1,18 +1,23 @@
-//! Where agents listen, which host others reach them by, and which addresses agents may have: by
-//! flags, else as configured, else on this machine only.
+//! Where agents listen, which host others reach them by, which addresses agents may have, and TLS:
+//! by flags, else as configured, else on this machine only, without TLS.
 
 use std::net::{IpAddr, SocketAddr};
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use crate::cli::arguments::quoted;
+use crate::cli::arguments::{existing_config, quoted};
 use crate::cli::failure::CommandError;
 use crate::config::{AllowedEndpoint, SystemConfig};
-use crate::http::endpoint::{Endpoint, url};
-use crate::http::local::{self, Place, called, is_name};
+use crate::http::endpoint::{Endpoint, Scheme, url};
+use crate::http::local::{self, called, is_name};
+use crate::http::tls::{Tls, TlsError, Trust};
+use crate::storage::root::Root;
 
 /// The heading of these flags in the help.
 const HEADING: &str = "Several machines";
+/// The same for those of TLS.
+const TLS_HEADING: &str = "TLS";
 
 /// Where a server listens, and which host others reach it by.
 #[derive(Debug, Clone, Args)]
@@ -24,6 +29,23 @@ pub(crate) struct ListenArgs {
     /// address of this machine, it listens there too [default: from config, else where it listens]
     #[arg(long, value_name = "HOST", value_parser = host, help_heading = HEADING)]
     host: Option<String>,
+    /// Certificate to serve HTTPS with, as `league cert` makes it [default: from config, none]
+    #[arg(long, value_name = "FILE", help_heading = TLS_HEADING)]
+    tls_cert: Option<PathBuf>,
+    /// Private key of the certificate
+    #[arg(long, value_name = "FILE", help_heading = TLS_HEADING)]
+    tls_key: Option<PathBuf>,
+    /// Listen on a public address without TLS
+    #[arg(long, help_heading = TLS_HEADING)]
+    insecure: bool,
+}
+
+/// Which authorities are trusted besides those of this machine.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct TrustArgs {
+    /// Certificates of authorities to trust besides those of this machine [default: from config]
+    #[arg(long, value_name = "FILE", help_heading = TLS_HEADING)]
+    ca: Option<PathBuf>,
 }
 
 /// The same for agents that call others, and which addresses those may have.
@@ -35,10 +57,12 @@ pub(crate) struct NetworkArgs {
     /// be repeated
     #[arg(long, value_name = "NETWORK", value_parser = allowed, help_heading = HEADING)]
     allow: Vec<AllowedEndpoint>,
+    #[command(flatten)]
+    pub(crate) trust: TrustArgs,
 }
 
 /// Reads the host of an address.
-fn host(text: &str) -> Result<String, String> {
+pub(crate) fn host(text: &str) -> Result<String, String> {
     let bare = text.trim_start_matches('[').trim_end_matches(']');
     let address = bare.parse::<IpAddr>().ok();
     if address.is_some_and(|address| address.is_unspecified()) {
@@ -57,41 +81,120 @@ fn allowed(text: &str) -> Result<AllowedEndpoint, String> {
 }
 
 impl ListenArgs {
-    fn place(&self) -> Place<'_> {
-        Place {
-            bind: self.bind,
-            host: self.host.as_deref(),
-        }
-    }
-
     /// Overrides the configuration with the flags.
     pub(crate) fn settle(&self, system: &mut SystemConfig) {
-        self.place().settle(system, None);
+        self.settle_towards(system, None);
     }
+
+    fn settle_towards(&self, system: &mut SystemConfig, peer: Option<SocketAddr>) {
+        local::settle(system, self.bind, self.host.as_deref(), peer);
+        let security = &mut system.security;
+        override_file(&mut security.tls_cert, self.tls_cert.as_deref());
+        override_file(&mut security.tls_key, self.tls_key.as_deref());
+        security.insecure |= self.insecure;
+    }
+}
+
+impl TrustArgs {
+    /// Overrides the configuration with the flag.
+    fn settle(&self, system: &mut SystemConfig) {
+        override_file(&mut system.security.ca, self.ca.as_deref());
+    }
+
+    /// The authorities that a command trusts.
+    pub(crate) fn load(&self, root: &Root, what: &str) -> Result<Trust, CommandError> {
+        let mut system = existing_config(root)?;
+        self.settle(&mut system);
+        let ca = system.security.ca.map(|ca| root.as_path().join(ca));
+        Trust::load(ca.as_deref()).map_err(|error| bad_tls(what, &error))
+    }
+
+    /// The same flag, for a printed command.
+    pub(crate) fn flag(&self) -> String {
+        file_flag("--ca", self.ca.as_deref())
+    }
+}
+
+/// Overrides a configured file; one on the command line is not relative to the root.
+fn override_file(configured: &mut Option<PathBuf>, given: Option<&Path>) {
+    if let Some(given) = given {
+        *configured = Some(std::path::absolute(given).unwrap_or_else(|_| given.to_owned()));
+    }
+}
+
+fn file_flag(flag: &str, file: Option<&Path>) -> String {
+    file.map_or_else(String::new, |file| {
+        format!(" {flag} {}", quoted(&file.display().to_string()))
+    })
+}
+
+/// The TLS of a process that listens, after the flags were applied; `tell` gets warnings for the
+/// user.
+pub(crate) fn load_tls(
+    root: &Root,
+    system: &SystemConfig,
+    what: &str,
+    mut tell: impl FnMut(&str),
+) -> Result<Tls, CommandError> {
+    let (tls, warnings) =
+        Tls::load(root.as_path(), system).map_err(|error| bad_tls(what, &error))?;
+    for warning in &warnings {
+        tell(warning);
+    }
+    Ok(tls)
+}
+
+/// Logs a warning about TLS, which also prints it.
+pub(crate) fn log_warning(warning: &str) {
+    tracing::warn!(event_type = "TLS", "{warning}");
+}
+
+fn bad_tls(what: &str, error: &TlsError) -> CommandError {
+    CommandError::usage(what, error.to_string(), error.hint())
 }
 
 impl NetworkArgs {
     /// Overrides the configuration with the flags, for a whole league or its manager.
     pub(crate) fn settle(&self, system: &mut SystemConfig) {
-        let place = self.listening.place();
-        place.settle_caller(system, None, &self.allow);
+        self.listening.settle(system);
+        self.trust.settle(system);
+        local::allow_calls(system, None, &self.allow);
     }
 
-    /// The same for an agent of `manager`.
+    /// The same for an agent of `manager`. Other agents do not resolve names, so its host becomes
+    /// an address.
     pub(crate) fn settle_joining(&self, system: &mut SystemConfig, manager: Option<SocketAddr>) {
-        let place = self.listening.place();
-        place.settle_joining(system, manager, &self.allow);
+        self.listening.settle_towards(system, manager);
+        self.trust.settle(system);
+        local::allow_calls(system, manager, &self.allow);
+        system.network.base_host = called(system, manager);
     }
 
     /// The same flags, for a printed command.
     pub(crate) fn flags(&self) -> String {
-        let ListenArgs { bind, host } = &self.listening;
+        let ListenArgs {
+            bind,
+            host,
+            tls_cert,
+            tls_key,
+            insecure,
+        } = &self.listening;
         let bind = bind.map(|bind| format!(" --bind {bind}"));
         let host = host
             .as_deref()
             .map(|host| format!(" --host {}", quoted(host)));
         let allow = self.allow.iter().map(|entry| format!(" --allow {entry}"));
-        bind.into_iter().chain(host).chain(allow).collect()
+        let tls = [
+            file_flag("--tls-cert", tls_cert.as_deref()),
+            file_flag("--tls-key", tls_key.as_deref()),
+            self.trust.flag(),
+            if *insecure { " --insecure" } else { "" }.to_owned(),
+        ];
+        bind.into_iter()
+            .chain(host)
+            .chain(allow)
+            .chain(tls)
+            .collect()
     }
 
     /// Checks that a manager can call an agent of this machine: managers do not resolve names, and
@@ -102,7 +205,7 @@ impl NetworkArgs {
         agent: &str,
         manager: SocketAddr,
     ) -> Result<(), CommandError> {
-        let ListenArgs { bind, host } = &self.listening;
+        let ListenArgs { bind, host, .. } = &self.listening;
         let named = host.as_deref().filter(|host| is_name(host));
         if let Some(name) = named {
             return Err(CommandError::usage(
@@ -126,7 +229,7 @@ fn within_reach(
     meant: bool,
 ) -> Result<(), CommandError> {
     let (bind, told) = (system.security.bind, &system.network.base_host);
-    let read = Endpoint::parse(&url(told, manager.port()));
+    let read = Endpoint::parse(&url(Scheme::Http, told, manager.port()));
     let told_here = read.is_ok_and(|read| read.address.ip().is_loopback());
     let kept_in = told_here || bind.to_canonical().is_loopback() && !meant;
     if !kept_in || local::is_own(manager.ip()) {
@@ -160,10 +263,14 @@ pub(crate) fn invitation(system: &SystemConfig, manager: &str) -> Vec<String> {
         return unreached(system).into_iter().collect();
     }
     let mut lines = vec![
-        format!("join from another machine with `{}`", joining(manager)),
+        format!(
+            "join from another machine with `{}`",
+            joining(system, manager)
+        ),
         format!(
             "or with your own player: `league new player --lang python`, then \
-             `python3 player.py --manager {manager} --host ADDRESS --name NAME`"
+             `python3 player.py --manager {manager}{} --host ADDRESS --name NAME`",
+            ca_copy(system)
         ),
     ];
     let entries = &system.security.allowed_endpoints;
@@ -188,7 +295,7 @@ pub(crate) fn invitation(system: &SystemConfig, manager: &str) -> Vec<String> {
 /// A warning for an advertised host where nothing listens.
 fn unreached(system: &SystemConfig) -> Option<String> {
     let (bind, host) = (system.security.bind, &system.network.base_host);
-    let read = Endpoint::parse(&url(host, 0));
+    let read = Endpoint::parse(&url(Scheme::Http, host, 0));
     let here = read.is_ok_and(|read| read.address.ip().is_loopback());
     (!here).then(|| {
         format!(
@@ -204,8 +311,17 @@ pub(crate) fn is_open(system: &SystemConfig) -> bool {
 }
 
 /// The command that joins a league from another machine.
-pub(crate) fn joining(manager: &str) -> String {
-    format!("league player --manager {manager} --bind 0.0.0.0 --name NAME")
+pub(crate) fn joining(system: &SystemConfig, manager: &str) -> String {
+    let ca = ca_copy(system);
+    format!("league player --manager {manager}{ca} --bind 0.0.0.0 --name NAME")
+}
+
+/// The flag by which others trust what we trust, with a copy of our file.
+fn ca_copy(system: &SystemConfig) -> String {
+    let security = &system.security;
+    let ca = security.ca.as_ref().filter(|_| security.tls_cert.is_some());
+    let name = ca.and_then(|ca| ca.file_name());
+    file_flag("--ca", name.map(Path::new))
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 
+use clap::builder::PossibleValue;
 use clap::{Args, ValueEnum};
 use league_protocol::finding::excerpt;
 use league_protocol::id::PlayerId;
@@ -13,7 +14,6 @@ use crate::cli::inquiry::{InquiryArgs, progress, unanswered};
 use crate::cli::runtime::{print_calls, runtime};
 use crate::cli::text::print_standings;
 use crate::cli::{Exit, Output};
-use crate::log::escape;
 use crate::wire::ask::{Health, ManagerClient, QueryReply};
 
 /// Ask a running manager for the standings, the schedule, or a player's next match or figures
@@ -63,13 +63,16 @@ impl QueryArgs {
         if self.inquiry.common.output == Output::Json {
             // A line break between JSON values has no meaning, and JSON strings contain none.
             let json = told.json.get().replace(['\n', '\r'], "");
-            writeln!(out, "{}", escape(json))?;
+            writeln!(out, "{json}")?;
             let answered = told.response.answer.is_ok();
             return Ok(if answered { Exit::Yes } else { Exit::No });
         }
         let answer = told.response.answer.map_err(|sentence| {
-            let hint = "see the players and the progress with `league query standings`";
-            CommandError::refused("the league manager has no answer", sentence, hint)
+            let flags = self.inquiry.flags();
+            let hint =
+                format!("see the players and the progress with `league query standings{flags}`");
+            let what = format!("the league manager refused the query `{}`", self.name());
+            CommandError::refused(what, sentence, hint)
         })?;
         self.print(out, &health, &answer)?;
         Ok(Exit::Yes)
@@ -87,6 +90,16 @@ impl QueryArgs {
             }
         };
         Ok((health, told.map_err(failed)?))
+    }
+
+    /// The query as it was written.
+    fn name(&self) -> String {
+        let kind = self.what.to_possible_value();
+        let kind = kind.as_ref().map_or("", PossibleValue::get_name);
+        match &self.player {
+            Some(player) => format!("{kind} --player {player}"),
+            None => kind.to_owned(),
+        }
     }
 
     fn question(&self) -> message::Query {

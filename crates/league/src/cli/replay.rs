@@ -7,11 +7,10 @@ use clap::Args;
 use league_protocol::id::{LeagueId, MatchId};
 use serde_json::{Map, Value, json};
 
-use crate::cli::arguments::{StoredLeaguesArgs, match_id};
+use crate::cli::arguments::{StoredLeaguesArgs, match_id, root_flag};
 use crate::cli::failure::{CommandError, bad_config, chain};
 use crate::cli::text::{count, print_object};
 use crate::cli::{Exit, Output};
-use crate::log::escape;
 use crate::storage::documents::{
     MatchDocument, MatchRepository, RepositoryError, TranscriptMessage, Verbatim,
 };
@@ -105,30 +104,62 @@ impl ReplayArgs {
         match_id: &MatchId,
         out: &mut impl Write,
     ) -> Result<Exit, CommandError> {
-        let [league] = chosen else {
-            let names: Vec<String> = chosen.iter().map(|id| format!("`{id}`")).collect();
-            let cause = format!("there are several leagues: {}", names.join(", "));
-            return Err(self.wrong(cause, "name one with `--league-id`"));
+        let mut found = Vec::new();
+        for league in chosen {
+            found.extend(self.load_match(root, league, match_id)?);
+        }
+        let list = |leagues: Vec<&LeagueId>| {
+            let names: Vec<_> = leagues.iter().map(|id| format!("`{id}`")).collect();
+            names.join(", ")
         };
-        let matches = MatchRepository::new(root, league.clone());
-        let document = matches.load(match_id).map_err(|error| {
-            let hint = match error {
-                RepositoryError::WrongForm { .. } => "rebuild the files with `league replay`",
-                _ => CHECK_DISK,
-            };
-            CommandError::world(self.what(), chain(&error), hint)
-        })?;
-        let Some(document) = document else {
-            let cause = format!("there is no match `{match_id}` in league `{league}`");
-            let hint = "see its matches in `rounds.json`; `league replay` rebuilds the files";
-            return Err(self.wrong(cause, hint));
+        let document = match found.as_slice() {
+            [document] => document,
+            [] => {
+                let leagues = list(chosen.iter().collect());
+                let cause = format!("there is no match `{match_id}` in {leagues}");
+                let hint = "see its matches in `rounds.json`; `league replay` rebuilds the files";
+                return Err(self.wrong(cause, hint));
+            }
+            [first, ..] => {
+                let leagues = list(found.iter().map(|document| &document.league_id).collect());
+                let cause = format!("there is a match `{match_id}` in each of {leagues}");
+                let hint = format!("name the league: `{}`", self.command(&first.league_id));
+                return Err(self.wrong(cause, &hint));
+            }
         };
         match self.stored.output {
-            Output::Text => print_text(&document, out)?,
-            Output::Json => print_json(&document, out)?,
+            Output::Text => print_text(document, out)?,
+            Output::Json => print_json(document, out)?,
         }
         let is_over = !document.transcript.is_empty();
         Ok(if is_over { Exit::Yes } else { Exit::No })
+    }
+
+    fn load_match(
+        &self,
+        root: &Root,
+        league: &LeagueId,
+        match_id: &MatchId,
+    ) -> Result<Option<MatchDocument>, CommandError> {
+        let matches = MatchRepository::new(root, league.clone());
+        matches.load(match_id).map_err(|error| {
+            let hint = match error {
+                RepositoryError::WrongForm { .. } => {
+                    let flag = root_flag(self.stored.dir());
+                    format!("rebuild the files with `league replay --league-id {league}{flag}`")
+                }
+                _ => CHECK_DISK.to_owned(),
+            };
+            CommandError::world(self.what(), chain(&error), hint)
+        })
+    }
+
+    /// The same command for one league.
+    fn command(&self, league: &LeagueId) -> String {
+        let wanted = self.match_id.as_ref();
+        let wanted = wanted.map_or_else(String::new, |id| format!(" --match {id}"));
+        let flag = root_flag(self.stored.dir());
+        format!("league replay{wanted} --league-id {league}{flag}")
     }
 
     fn what(&self) -> String {
@@ -207,6 +238,9 @@ fn print_text(document: &MatchDocument, out: &mut impl Write) -> io::Result<()> 
     let (from, to) = (widest(|said| &said.from), widest(|said| &said.to));
     let kind = widest(|said| &said.message_type);
     for said in &document.transcript {
+        if said.resumed {
+            writeln!(out, "{}  {RESUMED}", time_of_day(said))?;
+        }
         let line = format!(
             "{}  {:<from$} → {:<to$}  {:<kind$}  {}",
             time_of_day(said),
@@ -220,8 +254,10 @@ fn print_text(document: &MatchDocument, out: &mut impl Write) -> io::Result<()> 
     Ok(())
 }
 
-/// Prints a match as JSON: its description, then each message. Characters that move a cursor are
-/// escaped as numbers, which is the same JSON.
+/// Stands before the first message of a referee that was started again.
+const RESUMED: &str = "the referee was started again; messages just before this may be missing";
+
+/// Prints a match as JSON: its description, then each message.
 fn print_json(document: &MatchDocument, out: &mut impl Write) -> io::Result<()> {
     let about = json!({
         "event": "match", "league_id": document.league_id, "round_id": document.round_id,
@@ -229,7 +265,7 @@ fn print_json(document: &MatchDocument, out: &mut impl Write) -> io::Result<()> 
         "referee_id": document.referee_id, "lifecycle": document.lifecycle,
         "result": document.result,
     });
-    writeln!(out, "{}", escape(about.to_string()))?;
+    writeln!(out, "{about}")?;
     for said in &document.transcript {
         let mut object = json!({
             "event": "said", "match_id": document.match_id, "timestamp": said.timestamp,
@@ -239,7 +275,13 @@ fn print_json(document: &MatchDocument, out: &mut impl Write) -> io::Result<()> 
         if let Some(verbatim) = &said.verbatim {
             object["verbatim"] = json!(verbatim);
         }
-        writeln!(out, "{}", escape(object.to_string()))?;
+        if let Some(seal) = &said.seal {
+            object["seal"] = json!(seal);
+        }
+        if said.resumed {
+            object["resumed"] = true.into();
+        }
+        writeln!(out, "{object}")?;
     }
     Ok(())
 }
@@ -254,6 +296,9 @@ fn time_of_day(said: &TranscriptMessage) -> String {
 /// The fields of a message that the line does not show yet, and the text received if it was
 /// repaired or could not be read.
 fn content(said: &TranscriptMessage) -> String {
+    if said.is_lost() {
+        return "its content was hidden when the referee ended; only its hash is known".to_owned();
+    }
     let fields = match &said.message {
         Value::Object(members) => fields(members, |name| !KNOWN.contains(&name)),
         _ => String::new(),
@@ -325,6 +370,7 @@ mod tests {
     use league_protocol::time::Timestamp;
 
     use super::*;
+    use crate::cli::screen::Screen;
 
     fn said(message: Value, verbatim: Option<Verbatim>) -> TranscriptMessage {
         TranscriptMessage {
@@ -334,6 +380,8 @@ mod tests {
             message_type: String::new(),
             message,
             verbatim,
+            seal: None,
+            resumed: false,
         }
     }
 
@@ -366,7 +414,7 @@ mod tests {
         });
         let document: MatchDocument = serde_json::from_value(matched).unwrap();
         let mut out = Vec::new();
-        print_json(&document, &mut out).unwrap();
+        print_json(&document, &mut Screen::new(&mut out)).unwrap();
         let out = String::from_utf8(out).unwrap();
         let raw = out
             .chars()

@@ -10,8 +10,10 @@ use league_protocol::id::LeagueId;
 use league_web::tables::{self, TableKind};
 use serde_json::json;
 
+use crate::cli::arguments::number;
 use crate::cli::failure::{CommandError, chain};
 use crate::cli::leagues::StoredLeagueArgs;
+use crate::cli::screen;
 use crate::cli::text::{count, print_object};
 use crate::cli::{Exit, Output};
 use crate::site::ReportSource;
@@ -41,7 +43,7 @@ pub(crate) struct ReportArgs {
     #[arg(long, value_enum, default_value_t, value_name = "WHICH")]
     table: ReportTable,
     /// How many matches have a page at most, the latest first
-    #[arg(long, value_name = "N", default_value_t = 1_000)]
+    #[arg(long, value_name = "N", default_value_t = 1_000, value_parser = number::<usize>(0..=1_000_000))]
     matches: usize,
 }
 
@@ -78,13 +80,13 @@ impl ReportArgs {
         if let Some(broken) = broken {
             let words = &broken.detail;
             writeln!(
-                io::stderr(),
+                screen::errors(),
                 "warning: this league does not verify: {words}"
             )?;
         }
         let view = source.view();
         if self.stored.common.verbose > 0 {
-            writeln!(io::stderr(), "{}", contents(&source))?;
+            writeln!(screen::errors(), "{}", contents(&source))?;
         }
         let text = match self.format {
             ReportFormat::Html => source.report(self.matches),

@@ -12,19 +12,28 @@ use league_protocol::id::{GameType, LeagueId};
 use league_protocol::sender::Dialect;
 
 use crate::agents::arena::{Arena, ArenaError, BoundPorts, Plan};
-use crate::agents::manager::InvitedPlayer;
+use crate::agents::assemble::Shared;
+use crate::agents::assemble::StartError;
+use crate::agents::manager::{InvitedPlayer, collect_journals};
 use crate::agents::strategy::{self, Strategy};
 use crate::cli::Exit;
-use crate::cli::arguments::{CommonArgs, dialect, duration, game_type, games, league_id};
-use crate::cli::failure::{CommandError, chain, port_error, start_hint};
-use crate::cli::network::NetworkArgs;
-use crate::cli::run::plan::{RunPlan, SeatList};
+use crate::cli::arguments::{
+    CommonArgs, dialect, duration, game_type, games, league_id, number, seed,
+};
+use crate::cli::failure::{CommandError, accept_loss_hint, chain, port_error, start_hint};
+use crate::cli::leagues;
+use crate::cli::network::{NetworkArgs, load_tls, log_warning};
+use crate::cli::run::plan::RunPlan;
 use crate::cli::run::screen::RunScreen;
 use crate::cli::runtime::{Signals, begin_logs, finish, runtime};
 use crate::cli::scores::DeviationSummary;
-use crate::http::endpoint::{Endpoint, url};
+use crate::http::descriptors::open_files;
+use crate::http::endpoint::{Scheme, url};
+use crate::http::local::called;
 use crate::storage::root::Root;
 use crate::storage::store::holder;
+
+const WHAT: &str = "could not run the league";
 
 /// Play a whole league on this machine: manager, referees and players, each its own server
 #[derive(Debug, Clone, Args)]
@@ -32,12 +41,12 @@ pub(crate) struct RunArgs {
     #[command(flatten)]
     pub(crate) common: CommonArgs,
     #[command(flatten)]
-    network: NetworkArgs,
+    pub(crate) network: NetworkArgs,
     /// How many players of our own, besides invited ones [default: from config, 4]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    #[arg(long, value_name = "N", value_parser = number::<u32>(1..=10_000))]
     players: Option<u32>,
     /// How many referees [default: from config, 2]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000))]
+    #[arg(long, value_name = "N", value_parser = number::<u32>(1..=1_000))]
     referees: Option<u32>,
     #[arg(
         long,
@@ -63,9 +72,9 @@ pub(crate) struct RunArgs {
     /// The documents' ports, or any free ports
     #[arg(long, value_enum, default_value_t, value_name = "WHICH")]
     ports: PortChoice,
-    /// Slow down so that people can watch: how long a player thinks
-    #[arg(long, value_name = "DURATION", value_parser = duration, default_value = "0ms")]
-    pace: Duration,
+    /// Slow down so that people can watch: how long a player thinks [default: 0ms, or as before]
+    #[arg(long, value_name = "DURATION", value_parser = duration)]
+    pace: Option<Duration>,
     /// Keep the page up after the league, until Ctrl-C
     #[arg(long)]
     web: bool,
@@ -76,7 +85,7 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "[NAME=]URL", value_parser = InvitedPlayer::parse)]
     invite: Vec<InvitedPlayer>,
     /// Take all randomness from this number: the league can be repeated, and is not for prizes
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = seed)]
     seed: Option<u64>,
     /// Name of the league [default: from config, with a number if that league exists]
     #[arg(long, value_name = "ID", value_parser = league_id)]
@@ -84,6 +93,9 @@ pub(crate) struct RunArgs {
     /// Resume an interrupted league as it was
     #[arg(long, conflicts_with_all = ["players", "referees", "strategies", "dialects", "game", "seed", "manual", "invite"])]
     resume: bool,
+    /// Resume although the journal lost lines that may have been acknowledged; this stays noted
+    #[arg(long, requires = "resume")]
+    accept_loss: bool,
 }
 
 /// Which ports agents listen on.
@@ -98,11 +110,23 @@ enum PortChoice {
 
 impl RunArgs {
     pub(crate) fn run(&self, out: &mut impl Write) -> Result<Exit, CommandError> {
+        // Before the configuration, which is written if it is missing.
+        let resumed = match self.resume {
+            true => Some(leagues::to_resume(&self.common, self.league_id.as_ref())?),
+            false => None,
+        };
         let runtime = runtime()?;
         let (loader, mut system) = self.common.config()?;
         self.network.settle(&mut system);
         let logs = begin_logs(&self.common, &system, false);
-        let plan = RunPlan::make(self, &loader, system)?;
+        let tls = load_tls(&self.common.root(), &system, WHAT, log_warning)?;
+        tls.check_own(&called(&system, None)).map_err(|wrong| {
+            let cause = format!("its agents could not call each other: {wrong}");
+            let hint =
+                "give the authority of the certificate with `--ca`; `league cert` makes both";
+            CommandError::usage(WHAT, cause, hint)
+        })?;
+        let plan = RunPlan::make(self, resumed, &loader, (system, tls))?;
         finish(logs, runtime, self.play(plan, out))
     }
 
@@ -112,8 +136,7 @@ impl RunArgs {
         let RunPlan {
             shared,
             plan,
-            seed,
-            invited,
+            mut seats,
             host,
             ..
         } = run_plan;
@@ -126,7 +149,8 @@ impl RunArgs {
         let again = self.resume_command(&plan.rules.league_id);
         let not_opened = |error| not_opened(&error, &again);
         let taken = BoundPorts::bind(&plan).await.map_err(not_opened)?;
-        let seats = SeatList::of(&plan, invited, seed, taken.ports());
+        let advertised = taken.manager.url(&host);
+        seats.ports = taken.ports();
         seats.save(&shared.root, &plan.rules.league_id)?;
         let mut arena = Arena::open(&shared, &plan, taken).map_err(not_opened)?;
         // A resumed league keeps the rules that it began with.
@@ -135,12 +159,11 @@ impl RunArgs {
             .actor
             .query(|league| league.rules().mode)
             .await;
-        let manager = Endpoint::parse(&arena.endpoint).map_or(0, |at| at.address.port());
-        screen.open(&url(&host, manager), mode.unwrap_or(usual))?;
+        screen.open(&advertised, mode.unwrap_or(usual))?;
         let ended = follow(&mut arena, &mut signals, &mut screen, &again).await;
         if matches!(ended, Ok(RunEnd::Completed)) {
             tokio::select! {
-                () = arena.drain() => {}
+                () = wind_up(&mut arena, &shared, &plan.rules.league_id) => {}
                 () = signals.interrupted() => {}
             }
             let table = arena.manager.actor.query(League::standings).await;
@@ -179,7 +202,11 @@ impl RunArgs {
         let who = pid.map_or_else(String::new, |pid| format!(", by process {pid}"));
         let manager = match plan.port {
             0 => String::new(),
-            port => format!(" {}", url(&plan.host, port)),
+            port => {
+                let scheme = Scheme::of(plan.tls.as_ref());
+                let ca = self.network.trust.flag();
+                format!(" {}{ca}", url(scheme, &plan.host, port))
+            }
         };
         CommandError::world(
             format!("could not start league `{league}`"),
@@ -208,6 +235,12 @@ fn check_players_free(root: &Root, plan: &Plan) -> Result<(), CommandError> {
     ))
 }
 
+/// Sends the last letters, and fetches the journals of referees elsewhere.
+async fn wind_up(arena: &mut Arena, shared: &Shared, league: &LeagueId) {
+    arena.drain().await;
+    collect_journals(shared, &arena.manager.actor, league).await;
+}
+
 /// How a run ended.
 enum RunEnd {
     Completed,
@@ -226,6 +259,7 @@ async fn follow<W: Write>(
             biased;
             () = signals.interrupted() => return Ok(RunEnd::Interrupted),
             Some(failure) = arena.failures.recv() => return Err(stopped(failure, again)),
+            cause = arena.shortage.persists() => return Err(cut_off(&cause, again)),
             news = arena.news.recv() => match news {
                 Some((at, event)) => {
                     screen.event(at, &event)?;
@@ -240,8 +274,21 @@ async fn follow<W: Write>(
 }
 
 fn stopped(cause: String, again: &str) -> CommandError {
-    let hint = format!("correct the cause, then go on with `{again}`");
+    let hint = format!("correct the cause, then continue with `{again}`");
     CommandError::world("the league stopped", cause, hint)
+}
+
+/// The agents could not call each other for too long.
+fn cut_off(cause: &str, again: &str) -> CommandError {
+    let limit = open_files();
+    CommandError::world(
+        "the league stopped: this machine cannot make calls",
+        format!("{cause}; it may open `{limit}` files and connections"),
+        format!(
+            "raise the limit with `ulimit -n {}` or end other programs, then continue with `{again}`",
+            limit.saturating_mul(2)
+        ),
+    )
 }
 
 /// An arena could not be opened, or closed.
@@ -260,12 +307,15 @@ fn not_opened(error: &ArenaError, again: &str) -> CommandError {
         ArenaError::Start { agent, source } => CommandError::world(
             format!("could not start {agent}"),
             chain(&**source),
-            start_hint(source, "`--root DIR`"),
+            match **source {
+                StartError::Behind { .. } => accept_loss_hint(again),
+                _ => start_hint(source, "`--root DIR`"),
+            },
         ),
         ArenaError::Store { source, .. } => CommandError::world(
             error.to_string(),
             chain(&**source),
-            format!("free space on the disk, then go on with `{again}`"),
+            format!("free space on the disk, then continue with `{again}`"),
         ),
     }
 }

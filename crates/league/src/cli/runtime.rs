@@ -2,7 +2,9 @@
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
+use std::fs;
 use std::io::Write as _;
+use std::os::unix::fs::PermissionsExt;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
@@ -19,13 +21,17 @@ use tracing_subscriber::util::SubscriberInitExt;
 use crate::cli::Output;
 use crate::cli::arguments::CommonArgs;
 use crate::cli::failure::CommandError;
+use crate::cli::screen;
 use crate::clock::now;
 use crate::config::{LogLevel, SystemConfig};
-use crate::log::{Bounds, LogGuard, escape, layer};
+use crate::http::descriptors::raise_limit;
+use crate::log::{Bounds, LogGuard, layer};
+use crate::storage::root::Root;
 
 /// The async runtime of a command that serves or calls.
 pub(crate) fn runtime() -> Result<tokio::runtime::Runtime, CommandError> {
-    raise_descriptor_limit();
+    // A league holds a connection or two for each agent; a low limit would break it half-way.
+    raise_limit();
     tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
@@ -33,18 +39,6 @@ pub(crate) fn runtime() -> Result<tokio::runtime::Runtime, CommandError> {
             let hint = "stop other programs, or raise the limits of this user";
             CommandError::world("could not start", error.to_string(), hint)
         })
-}
-
-/// A league holds a connection or two for each agent; a low limit would break it half-way.
-fn raise_descriptor_limit() {
-    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-    let limit = getrlimit(Resource::Nofile);
-    let raised = Rlimit {
-        current: limit.maximum,
-        maximum: limit.maximum,
-    };
-    // A small league works with the old limit too.
-    let _ = setrlimit(Resource::Nofile, raised);
 }
 
 /// A signal to stop.
@@ -127,7 +121,22 @@ pub(crate) fn begin_logs(common: &CommonArgs, system: &SystemConfig, stdio: bool
         .with(files)
         .with(warnings)
         .try_init();
+    warn_of_open_folders(&common.root());
     guard
+}
+
+/// Warns of folders that older versions or other programs made for everybody.
+fn warn_of_open_folders(root: &Root) {
+    for folder in ["data", "logs"].map(|name| root.as_path().join(name)) {
+        let mode = fs::metadata(&folder).map_or(0, |found| found.permissions().mode());
+        if mode & 0o077 != 0 {
+            tracing::warn!(
+                event_type = "FOLDER_OPEN",
+                "other users of this machine can look into `{0}`; close it with `chmod 700 {0}`",
+                folder.display()
+            );
+        }
+    }
 }
 
 /// Does the work of a command that logs, and closes the log last: a background task that is ended
@@ -159,7 +168,7 @@ impl<S: Subscriber> Layer<S> for CallPrinter {
             let mut sentence = LogSentence::default();
             event.record(&mut sentence);
             // There is nothing left to do if even this cannot be printed.
-            let _ = writeln!(std::io::stderr(), "{}", sentence.message);
+            let _ = writeln!(screen::errors(), "{}", sentence.message);
         }
     }
 }
@@ -188,9 +197,9 @@ impl<S: Subscriber> Layer<S> for WarningPrinter {
         }
         // There is nothing left to do if even this cannot be printed.
         let _ = match (self.output, self.stdio) {
-            (Output::Text, _) => writeln!(std::io::stderr(), "{line}"),
-            (Output::Json, true) => writeln!(std::io::stderr(), "{}", sentence.object(kind)),
-            (Output::Json, false) => writeln!(std::io::stdout(), "{}", sentence.object(kind)),
+            (Output::Text, _) => writeln!(screen::errors(), "{line}"),
+            (Output::Json, true) => writeln!(screen::errors(), "{}", sentence.object(kind)),
+            (Output::Json, false) => writeln!(screen::output(), "{}", sentence.object(kind)),
         };
     }
 }
@@ -218,7 +227,7 @@ impl LogSentence {
             "event": kind, "at": now().to_millis_text(), "event_type": self.event_type,
             "peer": self.peer, "sentence": self.message,
         });
-        escape(object.to_string())
+        object.to_string()
     }
 }
 
@@ -249,8 +258,6 @@ fn plain(value: &dyn std::fmt::Debug) -> String {
 #[cfg(test)]
 mod tests {
     use std::future::pending;
-
-    use crate::storage::root::Root;
 
     use super::*;
 

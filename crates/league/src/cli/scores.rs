@@ -11,7 +11,7 @@ use league_protocol::message::{MatchResult, MatchStatus, StandingRow};
 use league_protocol::time::Timestamp;
 use serde_json::{Value, json};
 
-use crate::cli::text::{WIDTH, count, paragraph, print_standings};
+use crate::cli::text::{WIDTH, count, one_line, paragraph, print_standings};
 use crate::storage::root::Root;
 use crate::wire::observed::{self, Deviations, MANAGER, ObservedDocument};
 
@@ -153,7 +153,7 @@ impl Scores {
         [
             format!("{:>width$}/{}  {match_id} ", self.done, self.total),
             format!("{a} – {b}: {outcome}"),
-            format!("{}{}", result.reason, time.unwrap_or_default()),
+            format!("{}{}", one_line(&result.reason), time.unwrap_or_default()),
         ]
     }
 
@@ -190,7 +190,8 @@ impl Scores {
         for (agent, kinds) in counts {
             for kind in kinds {
                 let path = &kind.kind.path;
-                let text = format!("{agent}  {}× `{path}`: {}", kind.count, kind.detail);
+                let detail = one_line(&kind.detail);
+                let text = format!("{agent}  {}× `{path}`: {detail}", kind.count);
                 writeln!(out, "{}", paragraph("  ", 4, &text))?;
             }
         }
@@ -287,6 +288,16 @@ impl DeviationSummary {
             documents = of_referees(root, league);
         }
         Self::sum(own, documents, referees)
+    }
+
+    /// The same for a league that ended long ago: nothing is waited for.
+    pub(crate) fn of_files(
+        own: &Deviations,
+        root: &Root,
+        league: &LeagueId,
+        referees: usize,
+    ) -> Self {
+        Self::sum(own, of_referees(root, league), referees)
     }
 
     fn sum(own: &Deviations, documents: Vec<ObservedDocument>, referees: usize) -> Self {
@@ -387,5 +398,29 @@ mod tests {
             " (counted by the manager and 1 referee; 1 more missing)"
         );
         assert_eq!(DeviationSummary::of_one_process(&own).note(), "");
+    }
+
+    #[test]
+    fn reason_of_a_referee_stays_on_its_line() {
+        let players = [PlayerId::numbered(1), PlayerId::numbered(2)];
+        let result = MatchResult {
+            players,
+            status: MatchStatus::Draw,
+            winner: None,
+            points: [1, 1],
+            failed: Default::default(),
+            choices: Default::default(),
+            details: Default::default(),
+            reason: "drawn\nstandings: P02 has won".to_owned(),
+            draw: None,
+            evidence: Default::default(),
+        };
+        let ended = MatchEnd {
+            match_id: &MatchId::new("R1M1").unwrap(),
+            result: &result,
+            millis: None,
+        };
+        let shown = Scores::new(1).sentence(&ended);
+        assert_eq!(shown.lines().count(), 1, "{shown}");
     }
 }

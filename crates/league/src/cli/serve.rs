@@ -12,18 +12,19 @@ use serde_json::json;
 use tokio::sync::watch;
 
 use crate::cli::agent::page;
-use crate::cli::failure::{CommandError, bad_config, port_error};
+use crate::cli::arguments::{existing_config, port};
+use crate::cli::failure::{CommandError, port_error};
 use crate::cli::leagues::StoredLeagueArgs;
-use crate::cli::network::ListenArgs;
+use crate::cli::network::{ListenArgs, load_tls};
 use crate::cli::runtime::{Signals, runtime};
+use crate::cli::screen;
 use crate::cli::text::print_object;
 use crate::cli::{Exit, Output};
-use crate::config::{ConfigLoader, SystemConfig};
-use crate::http::endpoint::url;
-use crate::http::gate::Gate;
-use crate::http::server::{Answering, Limits, Pages, Routes, bind, serve};
+use crate::http::server::{Gate, Limits, Pages, ResponseFuture, Routes, serve};
+use crate::http::transport::Listener;
 use crate::site::Site;
-use crate::storage::root::Root;
+
+const WHAT: &str = "could not serve the page";
 
 /// Serve the pages of a league: finished, copied, or run by another process
 ///
@@ -39,7 +40,7 @@ pub(crate) struct ServeArgs {
     #[command(flatten)]
     stored: StoredLeagueArgs,
     /// Port to listen on; 0 for any free port
-    #[arg(long, value_name = "N", default_value_t = 8080)]
+    #[arg(long, value_name = "N", default_value_t = 8080, value_parser = port)]
     port: u16,
     #[command(flatten)]
     listen: ListenArgs,
@@ -48,19 +49,25 @@ pub(crate) struct ServeArgs {
 impl ServeArgs {
     pub(crate) fn run(&self, out: &mut impl Write) -> Result<Exit, CommandError> {
         let (root, league) = self.stored.find()?;
-        let mut system = configured(&root)?;
+        let mut system = existing_config(&root)?;
         self.listen.settle(&mut system);
-        let gate = Gate::new(&system);
+        let tls = load_tls(&root, &system, WHAT, |warning| {
+            if !self.stored.common.quiet {
+                // There is nothing left to do if even this cannot be printed.
+                let _ = writeln!(screen::errors(), "warning: {warning}");
+            }
+        })?;
+        let gate = Gate::new(&system, tls.server.clone());
         let runtime = runtime()?;
         let answer = runtime.block_on(async {
             let mut signals = Signals::new()?;
-            let listener = bind(SocketAddr::new(system.security.bind, self.port)).await;
+            let address = SocketAddr::new(system.security.bind, self.port);
+            let listener = Listener::bind(address, tls.server).await;
             let listener = listener.map_err(|error| {
                 let hint = "choose another with `--port`, or any with `--port 0`";
-                port_error("could not serve the page", self.port, &error, hint)
+                port_error(WHAT, self.port, &error, hint)
             })?;
-            let port = listener.local_addr().map_or(self.port, |at| at.port());
-            let page = page(&url(&system.network.base_host, port));
+            let page = page(&listener.url(&system.network.base_host));
             let resume = self.stored.resume(&root, &league);
             self.greet(out, &league, &page, resume)?;
             let site = Site::new(root, league, Limits::default().viewers(), true);
@@ -99,7 +106,7 @@ impl ServeArgs {
         } else {
             writeln!(out, "league `{league}` at {page} until Ctrl-C")?;
             if let Some(resume) = resume {
-                writeln!(out, "it was interrupted; go on with `{resume}`")?;
+                writeln!(out, "it was interrupted; continue with `{resume}`")?;
             }
         }
         out.flush()
@@ -110,22 +117,13 @@ impl ServeArgs {
 struct LoggedSite(Site);
 
 impl Pages for LoggedSite {
-    fn visit(&self, path: &str, headers: HeaderMap) -> Answering<'_> {
+    fn get(&self, path: &str, headers: HeaderMap) -> ResponseFuture<'_> {
         let path = path.to_owned();
         Box::pin(async move {
-            let answered = self.0.visit(&path, headers).await;
+            let answered = self.0.get(&path, headers).await;
             // There is nothing left to do if even this cannot be printed.
-            let _ = writeln!(io::stderr(), "GET {path} {}", answered.status);
+            let _ = writeln!(screen::errors(), "GET {path} {}", answered.status);
             answered
         })
     }
-}
-
-/// The configuration of the league; none is written.
-fn configured(root: &Root) -> Result<SystemConfig, CommandError> {
-    if !root.system().exists() {
-        return Ok(SystemConfig::default());
-    }
-    let system = ConfigLoader::new(root.clone()).load_system();
-    Ok((*system.map_err(bad_config)?).clone())
 }

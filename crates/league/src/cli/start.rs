@@ -55,7 +55,8 @@ impl StartArgs {
                 out,
                 "league `{league_id}` has started: {players}, {rounds}, {matches}"
             )?;
-            writeln!(out, "watch it with `league watch {}`", manager.endpoint())?;
+            let (endpoint, ca) = (manager.endpoint(), self.inquiry.trust.flag());
+            writeln!(out, "watch it with `league watch {endpoint}{ca}`")?;
         }
         Ok(Exit::Yes)
     }

@@ -76,8 +76,13 @@ impl StepArgs {
         match manager.step(&self.match_id, &admin).await {
             Err(AskError::Refused { sentence, .. }) => {
                 let hint = match health.state {
-                    State::Registering => "the league has not started; see `league start`",
-                    _ => "see the matches with `league query schedule`",
+                    State::Registering => {
+                        "the league has not started; see `league start`".to_owned()
+                    }
+                    _ => format!(
+                        "see the matches with `league query schedule{}`",
+                        self.inquiry.flags()
+                    ),
                 };
                 Err(CommandError::refused(WHAT, sentence, hint))
             }

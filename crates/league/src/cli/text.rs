@@ -22,6 +22,14 @@ pub(crate) fn count(number: u64, thing: &str) -> String {
     format!("{number} {thing}{ending}")
 }
 
+/// A text of another agent on one line, so that it cannot pass as a line of ours; [`Screen`] escapes
+/// all other characters that could mislead.
+///
+/// [`Screen`]: crate::cli::screen::Screen
+pub(crate) fn one_line(text: &str) -> String {
+    text.replace('\n', "\\n")
+}
+
 /// Prints one JSON object as a line, at once.
 pub(crate) fn print_object(out: &mut impl Write, object: &Value) -> io::Result<()> {
     writeln!(out, "{object}")?;

@@ -6,17 +6,20 @@ use clap::Args;
 
 use crate::cli::arguments::StoredLeaguesArgs;
 use crate::cli::failure::{CommandError, chain, unless_reader_gone};
-use crate::cli::text::count;
+use crate::cli::text::{count, one_line};
 use crate::cli::{Exit, Output};
 use crate::storage::root::Root;
-use crate::storage::verify::{Checked, NotCompared, Verdict, VerifyError, Wrong, leagues, verify};
+use crate::storage::verify::{
+    Checked, Conclusion, NotCompared, RepeatedMatch, Verdict, VerifyError, Wrong, leagues, verify,
+};
 
 /// Recompute a league from its journal, and compare every record of its matches
 ///
 /// The journals of the referees and the files of matches must agree with the manager's journal.
 /// Players' records that differ are listed as disputed, missing records as not compared. The
 /// command only reads, works on a running league too, and needs no secret. Exits with 0 if
-/// everything holds, else with 1, and names the first wrong line.
+/// everything holds and no journal is missing, with 4 if everything holds that is here, and with 1
+/// if something is wrong; then it names the first wrong line.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -26,6 +29,9 @@ Examples:
 pub(crate) struct VerifyArgs {
     #[command(flatten)]
     stored: StoredLeaguesArgs,
+    /// Demand the journals of all referees: exit with 1 instead of 4 if one is missing
+    #[arg(long)]
+    complete: bool,
     /// Print only the verdict
     #[arg(short, long)]
     quiet: bool,
@@ -44,9 +50,12 @@ impl VerifyArgs {
         let mut exit = Exit::Yes;
         for league in &chosen {
             let verdict = verify(&root, league).map_err(|error| self.failed(&error))?;
-            if !verdict.verified {
-                exit = Exit::No;
-            }
+            exit = match verdict.verdict {
+                Conclusion::Failed => Exit::No,
+                Conclusion::Incomplete if self.complete => Exit::No,
+                Conclusion::Incomplete if exit == Exit::Yes => Exit::Incomplete,
+                Conclusion::Incomplete | Conclusion::Verified => exit,
+            };
             unless_reader_gone(self.print(&verdict, out))?;
         }
         Ok(exit)
@@ -83,15 +92,7 @@ impl VerifyArgs {
 
 /// Prints in one line whether a league is verified.
 fn write_verdict(verdict: &Verdict, out: &mut impl Write) -> io::Result<()> {
-    let league = &verdict.league_id;
-    let words = if !verdict.verified {
-        "NOT verified"
-    } else if verdict.checked.disputed.is_empty() {
-        "verified"
-    } else {
-        "verified, but players' records differ"
-    };
-    writeln!(out, "{league}: {words}")
+    writeln!(out, "{}: {}", verdict.league_id, verdict.sentence())
 }
 
 /// Prints the failure, or what was checked.
@@ -110,7 +111,20 @@ fn write_reasons(verdict: &Verdict, out: &mut impl Write) -> io::Result<()> {
     if wrong.is_some() {
         return writeln!(out, "  stopped   there; the rest was not checked");
     }
-    write_checked(checked, out)
+    write_checked(checked, out)?;
+    let repeated = &verdict.attempts_above_1;
+    for RepeatedMatch {
+        match_id,
+        attempts,
+        why,
+    } in repeated.iter().take(MAX_LISTED)
+    {
+        writeln!(out, "  repeated  {match_id}: attempt {attempts}, {why}")?;
+    }
+    match repeated.len().saturating_sub(MAX_LISTED) as u64 {
+        0 => Ok(()),
+        more => writeln!(out, "  repeated  {} more", count(more, "match")),
+    }
 }
 
 fn write_wrong(label: &str, wrong: &Wrong, out: &mut impl Write) -> io::Result<()> {
@@ -118,7 +132,7 @@ fn write_wrong(label: &str, wrong: &Wrong, out: &mut impl Write) -> io::Result<(
     if let Some(line) = wrong.line {
         write!(out, " line {line}")?;
     }
-    writeln!(out, ": {}", wrong.what)
+    writeln!(out, ": {}", one_line(&wrong.what))
 }
 
 fn write_checked(checked: &Checked, out: &mut impl Write) -> io::Result<()> {
@@ -138,6 +152,16 @@ fn write_checked(checked: &Checked, out: &mut impl Write) -> io::Result<()> {
     if checked.unfinished_bytes > 0 {
         let bytes = count(checked.unfinished_bytes, "byte");
         writeln!(out, "  its end   {bytes} of an unfinished line, ignored")?;
+    }
+    if checked.accepted_losses > 0 {
+        let times = count(checked.accepted_losses.into(), "time");
+        let (known, restored) = (checked.known_line, count(checked.restored, "result"));
+        let known = known.unwrap_or_default();
+        writeln!(
+            out,
+            "  loss      the journal lost lines {times}, the last time up to line {known}, and the \
+             organiser went on; {restored} came back from referees"
+        )?;
     }
     let players = count(checked.players as u64, "player");
     let referees = count(checked.referees as u64, "referee");
@@ -195,7 +219,9 @@ fn write_others(checked: &Checked, out: &mut impl Write) -> io::Result<()> {
         writeln!(out, "  behind    {} more", count(more, "file"))?;
     }
     for left_out in &checked.not_compared {
-        let NotCompared { count, what, why } = left_out;
+        let NotCompared {
+            count, what, why, ..
+        } = left_out;
         writeln!(out, "  not compared: {count} {what}: {why}")?;
     }
     Ok(())

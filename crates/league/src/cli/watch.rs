@@ -21,6 +21,7 @@ use crate::cli::arguments::CommonArgs;
 use crate::cli::failure::CommandError;
 use crate::cli::inquiry::{manager_client, progress};
 use crate::cli::leagues::last_state;
+use crate::cli::network::TrustArgs;
 use crate::cli::runtime::{Signals, runtime};
 use crate::cli::text::{COLUMNS, figures, print_object, print_standings};
 use crate::cli::{Exit, Output};
@@ -52,19 +53,21 @@ pub(crate) struct WatchArgs {
     #[arg(long, value_name = "URL", conflicts_with = "url")]
     manager: Option<String>,
     #[command(flatten)]
+    trust: TrustArgs,
+    #[command(flatten)]
     common: CommonArgs,
 }
 
 impl WatchArgs {
     pub(crate) fn run(&self, out: &mut impl Write) -> Result<Exit, CommandError> {
         let endpoint = self.manager.as_deref().or(self.url.as_deref());
-        let manager = manager_client(&self.common, endpoint)?;
+        let manager = manager_client(&self.common, endpoint, &self.trust)?;
         let watcher = Watcher::new(manager, self.common.root());
         let runtime = runtime()?;
         if self.common.output == Output::Text && io::stdout().is_terminal() {
             return draw_until_quit(&runtime, watcher);
         }
-        runtime.block_on(print_changes(watcher, &self.common, out))
+        runtime.block_on(print_changes(watcher, self, out))
     }
 }
 
@@ -158,15 +161,16 @@ impl Watcher {
 /// Prints the standings when they change, until the league is over.
 async fn print_changes(
     mut watcher: Watcher,
-    common: &CommonArgs,
+    asked: &WatchArgs,
     out: &mut impl Write,
 ) -> Result<Exit, CommandError> {
+    let common = &asked.common;
     let mut signals = Signals::new()?;
     let mut printed = None;
     let mut misses = 0;
     loop {
         tokio::select! {
-            () = signals.interrupted() => return interrupted(&watcher.state, common, out),
+            () = signals.interrupted() => return interrupted(&watcher.state, asked, out),
             () = watcher.look() => {}
         }
         let state = &watcher.state;
@@ -186,7 +190,7 @@ async fn print_changes(
             None => 0,
         };
         tokio::select! {
-            () = signals.interrupted() => return interrupted(&watcher.state, common, out),
+            () = signals.interrupted() => return interrupted(&watcher.state, asked, out),
             () = tokio::time::sleep(POLL) => {}
         }
     }
@@ -219,11 +223,12 @@ fn print(state: &WatchState, common: &CommonArgs, out: &mut impl Write) -> io::R
 
 fn interrupted(
     state: &WatchState,
-    common: &CommonArgs,
+    asked: &WatchArgs,
     out: &mut impl Write,
 ) -> Result<Exit, CommandError> {
-    if common.talks() {
-        writeln!(out, "go on with `league watch {}`", state.endpoint)?;
+    if asked.common.talks() {
+        let (endpoint, ca) = (&state.endpoint, asked.trust.flag());
+        writeln!(out, "continue with `league watch {endpoint}{ca}`")?;
     }
     Ok(Exit::Interrupted)
 }

@@ -32,6 +32,12 @@ with_defaults! {
 }
 
 impl AgentsConfig {
+    /// The endpoints of the listed referees that take part.
+    pub(crate) fn listed_referees(&self) -> Vec<String> {
+        let referees = self.referees.iter().filter(|referee| referee.active);
+        referees.map(|referee| referee.endpoint.clone()).collect()
+    }
+
     /// The endpoints of all listed referees and players.
     pub fn endpoints(&self) -> impl Iterator<Item = &str> {
         let referees = self.referees.iter().map(|referee| &*referee.endpoint);

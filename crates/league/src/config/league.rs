@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use league_core::breaker::BreakerRule;
-use league_core::draw::LeagueSecret;
+use league_core::draw::{LeagueSecret, LeagueSecrets};
 use league_core::league::{Assignment, League, LeagueRules};
 use league_core::timeouts::{Backoff, Timeouts};
 use league_protocol::id::{GameType, LeagueId};
@@ -18,7 +18,7 @@ use serde::de::{Deserializer, Error as _};
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Map, Value};
 
-use super::reader::{seconds, with_defaults, within};
+use super::reader::{optional_seconds, seconds, with_defaults, within};
 use super::{BackoffStrategy, ConfigError, SchemaVersion, Seconds, SystemConfig};
 
 with_defaults! {
@@ -41,10 +41,10 @@ with_defaults! {
         participants: ParticipantsConfig = ParticipantsConfig::default();
         /// How tolerantly messages are read.
         strictness: Strictness = Strictness::Lenient;
-        /// How matches advance.
-        match_mode: MatchMode = MatchMode::Auto;
-        /// How matches are assigned to referees.
-        assignment_policy: AssignmentPolicy = AssignmentPolicy::RoundRobin;
+        /// How matches advance (ruling 3).
+        match_mode: Mode = Mode::Auto;
+        /// How matches are assigned to referees (ruling 22).
+        assignment_policy: Assignment = Assignment::RoundRobin;
         /// A player with this many technical losses in a row is removed from the league.
         #[serde(deserialize_with = "within::<1, 1_000_000, _, _>")]
         max_fail: u32 = 5;
@@ -55,8 +55,9 @@ with_defaults! {
         #[serde(deserialize_with = "within::<0, 1_000_000, _, _>")]
         broadcast_top_rows: usize = 20;
         /// How long a match may run before the manager takes it from its referee.
-        #[serde(deserialize_with = "seconds::<1_000, 604_800_000, _>")]
-        match_limit_sec: Seconds = Seconds::of(30 * 60);
+        /// `null` for the time that the game's own deadlines allow, and two minutes.
+        #[serde(deserialize_with = "optional_seconds::<1_000, 604_800_000, _>")]
+        match_limit_sec: Option<Seconds> = None;
         /// How long a referee may be silent before the manager probes it.
         #[serde(deserialize_with = "seconds::<100, 604_800_000, _>")]
         probe_interval_sec: Seconds = Seconds::of(5);
@@ -79,28 +80,6 @@ pub enum Strictness {
     Lenient,
     /// Every deviation is refused.
     Strict,
-}
-
-/// How matches advance (ruling 3).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum MatchMode {
-    /// Automatically, to the end.
-    Auto,
-    /// Step by step, by `league step` or the tools of the referee.
-    Manual,
-}
-
-/// How matches are assigned to referees (ruling 22).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum AssignmentPolicy {
-    /// To each referee in turn.
-    RoundRobin,
-    /// To the referee with the fewest open matches.
-    LeastLoaded,
-    /// To each referee in proportion to its capacity.
-    Weighted,
 }
 
 with_defaults! {
@@ -213,19 +192,11 @@ impl LeagueConfig {
         rules.max_players = self.participants.max_players;
         rules.start_when = self.participants.start_when();
         rules.strict = self.strictness == Strictness::Strict;
-        rules.mode = match self.match_mode {
-            MatchMode::Auto => Mode::Auto,
-            MatchMode::Manual => Mode::Manual,
-        };
-        rules.assignment = match self.assignment_policy {
-            AssignmentPolicy::RoundRobin => Assignment::RoundRobin,
-            AssignmentPolicy::LeastLoaded => Assignment::LeastLoaded,
-            AssignmentPolicy::Weighted => Assignment::Weighted,
-        };
+        rules.mode = self.match_mode;
+        rules.assignment = self.assignment_policy;
         rules.max_fail = self.max_fail;
         rules.broadcast_limit = self.broadcast_limit;
         rules.top_rows = self.broadcast_top_rows;
-        rules.match_limit = self.match_limit_sec.duration();
         rules.probe_every = self.probe_interval_sec.duration();
     }
 }
@@ -250,9 +221,14 @@ pub fn league_rules(
     league.write_rules(&mut rules);
     rules.timeouts = timeouts(system);
     rules.breaker = breaker_rule(system);
+    rules.open_referees = system.security.open_referees;
+    rules.match_limit = match league.match_limit_sec {
+        Some(limit) => limit.duration(),
+        None => rules.longest_match(),
+    };
     rules.token_ttl = Duration::from_secs(u64::from(system.security.token_ttl_hours) * 60 * 60);
     // The state machine checks that the rules are consistent; the secret does not matter here.
-    League::new(rules.clone(), LeagueSecret([0; 32]))?;
+    League::new(rules.clone(), LeagueSecrets::one(LeagueSecret([0; 32])))?;
     Ok(rules)
 }
 

@@ -8,7 +8,7 @@ use std::fmt::Display;
 use std::net::IpAddr;
 
 use league_protocol::time;
-use serde::de::{DeserializeOwned, Deserializer, Error as _};
+use serde::de::{self, DeserializeOwned, Deserializer, Error as _};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use serde_path_to_error::Segment;
@@ -77,7 +77,7 @@ pub(crate) fn read<T: DeserializeOwned + Serialize>(
     file: Value,
     prepare: impl Fn(&mut Value),
 ) -> Result<(T, Vec<Stray>), Wrong> {
-    let source = Source {
+    let source = ConfigSource {
         file,
         prepare: &prepare,
     };
@@ -116,12 +116,12 @@ impl Problem {
     }
 }
 
-struct Source<'a> {
+struct ConfigSource<'a> {
     file: Value,
     prepare: &'a dyn Fn(&mut Value),
 }
 
-impl Source<'_> {
+impl ConfigSource<'_> {
     fn parse<T: DeserializeOwned>(&self) -> Result<T, Problem> {
         let mut file = self.file.clone();
         (self.prepare)(&mut file);
@@ -170,7 +170,7 @@ impl Source<'_> {
         if ["a string", "string or map"].contains(&kind(&message)) {
             let mut file = self.file.clone();
             put(&mut file, at, json!(""));
-            let asked = Source { file, ..*self }.parse::<T>();
+            let asked = ConfigSource { file, ..*self }.parse::<T>();
             if let Some(problem) = asked.err().filter(|problem| problem.at == at) {
                 message = problem.message;
             }
@@ -185,7 +185,7 @@ impl Source<'_> {
         let mut file = self.file.clone();
         remove(&mut file, at)?;
         for _ in 0..MAX_OTHER_PROBLEMS {
-            let source = Source { file, ..*self };
+            let source = ConfigSource { file, ..*self };
             match source.parse::<T>() {
                 Ok(config) => return find(&value_of(&config), at).cloned(),
                 Err(problem) => {
@@ -360,12 +360,28 @@ pub(crate) fn seconds<'de, const LEAST: u64, const MOST: u64, D>(
 where
     D: Deserializer<'de>,
 {
+    bounded::<LEAST, MOST, _>(Seconds::deserialize(from)?)
+}
+
+/// Reads a duration within bounds in milliseconds, or null; for `deserialize_with`.
+pub(crate) fn optional_seconds<'de, const LEAST: u64, const MOST: u64, D>(
+    from: D,
+) -> Result<Option<Seconds>, D::Error>
+where
+    D: Deserializer<'de>,
+{
+    let seconds = Option::deserialize(from)?;
+    seconds.map(bounded::<LEAST, MOST, _>).transpose()
+}
+
+fn bounded<const LEAST: u64, const MOST: u64, E: de::Error>(
+    seconds: Seconds,
+) -> Result<Seconds, E> {
     let (least, most) = (Seconds::of_millis(LEAST), Seconds::of_millis(MOST));
-    let seconds = Seconds::deserialize(from)?;
     if (least..=most).contains(&seconds) {
         Ok(seconds)
     } else {
-        Err(D::Error::custom(range(least, most)))
+        Err(E::custom(range(least, most)))
     }
 }
 

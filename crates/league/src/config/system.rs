@@ -1,9 +1,11 @@
 //! `config/system.json`: settings for every league and every agent (000 §9.3.1, §10.3.2).
 
 use std::net::{IpAddr, Ipv4Addr};
+use std::path::PathBuf;
 
 use league_protocol::id::LeagueId;
 use league_protocol::time::Timestamp;
+use league_protocol::token::AuthToken;
 use serde::{Deserialize, Deserializer, Serialize};
 
 use super::allowed::{self, AllowedEndpoint};
@@ -79,9 +81,26 @@ with_defaults! {
         /// Addresses that agents may have: `loopback`, addresses, and networks such as
         /// `10.0.0.0/8`.
         allowed_endpoints: Vec<AllowedEndpoint> = vec![AllowedEndpoint::Loopback];
+        /// The code that players must show to join; null if they need none.
+        join_code: Option<String> = None;
+        /// The key by which referees are admitted; null for one that the manager makes.
+        referee_key: Option<String> = None;
+        /// Whether every referee is admitted before the start, as the documents have it.
+        open_referees: bool = false;
+        /// Whether agents may register an address that does not end in `/mcp`.
+        any_path: bool = false;
         /// The address on which our agents listen.
         #[serde(deserialize_with = "address")]
         bind: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
+        /// The certificate that our listeners show, in PEM; null for plain HTTP. Files are relative
+        /// to the root.
+        tls_cert: Option<PathBuf> = None;
+        /// The private key of the certificate, in PEM.
+        tls_key: Option<PathBuf> = None;
+        /// Certificates of authorities that we trust besides those of the platform, in PEM.
+        ca: Option<PathBuf> = None;
+        /// Whether our agents may listen on a public address without TLS.
+        insecure: bool = false;
         /// Host names by which callers may call our agents, besides loopback and
         /// `network.base_host`.
         allowed_hosts: Vec<String> = Vec::new();
@@ -91,6 +110,16 @@ with_defaults! {
 }
 
 impl SecurityConfig {
+    /// The code that players must show to join, if they must.
+    pub(crate) fn join_code(&self) -> Option<AuthToken> {
+        self.join_code.as_ref().map(AuthToken::new)
+    }
+
+    /// The key by which referees are admitted, if one was chosen.
+    pub(crate) fn referee_key(&self) -> Option<AuthToken> {
+        self.referee_key.as_ref().map(AuthToken::new)
+    }
+
     /// Whether an agent may be called at this address.
     pub fn allows(&self, address: IpAddr) -> bool {
         let canonical = address.to_canonical();

@@ -4,8 +4,9 @@
 //! clients cost half as much again (decision 0006).
 
 use std::collections::BTreeMap;
+use std::io;
 use std::net::SocketAddr;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -18,8 +19,12 @@ use hyper_util::rt::TokioIo;
 use league_protocol::peer::{self, EventStream, StreamState, Verb};
 use thiserror::Error;
 use tokio::net::TcpStream;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use super::endpoint::Endpoint;
+use super::descriptors::{Shortage, is_local};
+use super::endpoint::{Endpoint, Scheme};
+use super::tls::Trust;
+use super::transport::Transport;
 
 /// The most idle connections per address, which many players may share.
 pub(crate) const MAX_IDLE_PER_ADDRESS: usize = 1_024;
@@ -27,12 +32,30 @@ pub(crate) const MAX_IDLE_PER_ADDRESS: usize = 1_024;
 /// The largest answer, in bytes.
 pub(crate) const MAX_ANSWER: usize = 4 * 1024 * 1024;
 
-#[derive(Debug, Clone, Default)]
+/// Calls others; clones share the connections.
+#[derive(Debug, Clone)]
 pub(crate) struct Client {
-    idle: Arc<Mutex<BTreeMap<SocketAddr, Vec<Connection>>>>,
+    idle: Arc<Mutex<BTreeMap<PoolKey, Vec<Connection>>>>,
+    /// One permit for each connection that may still be opened.
+    room: Arc<Semaphore>,
+    pub(crate) shortage: Shortage,
+    trust: Trust,
 }
 
-type Connection = SendRequest<Full<Bytes>>;
+impl Default for Client {
+    fn default() -> Self {
+        Self::trusting(Trust::default())
+    }
+}
+
+#[derive(Debug)]
+struct Connection {
+    requests: SendRequest<Full<Bytes>>,
+    room: OwnedSemaphorePermit,
+}
+
+/// Connections that are alike: the address and, over TLS, the host whose certificate was checked.
+type PoolKey = (SocketAddr, Option<Arc<str>>);
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Answer {
@@ -47,11 +70,33 @@ pub(crate) enum CallError {
     Timeout(Duration),
     #[error("no connection: {0}")]
     Connection(String),
+    /// The call could not leave this machine.
+    #[error("this machine cannot call for now: {0}")]
+    Local(String),
+    /// The server was reached, but TLS with it failed.
+    #[error("no connection: {0}")]
+    Tls(String),
     #[error("the answer is larger than {MAX_ANSWER} bytes")]
     TooLarge,
 }
 
 impl Client {
+    /// A client for a few calls.
+    pub(crate) fn trusting(trust: Trust) -> Self {
+        Self::new(trust, Semaphore::MAX_PERMITS)
+    }
+
+    /// A client with at most so many connections at once, which calls servers over TLS if it trusts
+    /// their authorities.
+    pub(crate) fn new(trust: Trust, most: usize) -> Self {
+        Self {
+            idle: Arc::default(),
+            room: Arc::new(Semaphore::new(most.clamp(1, Semaphore::MAX_PERMITS))),
+            shortage: Shortage::default(),
+            trust,
+        }
+    }
+
     /// Posts a body once and waits for the answer.
     ///
     /// # Errors
@@ -110,13 +155,13 @@ impl Client {
         id: Option<u64>,
         request: impl Fn() -> Result<Request<Full<Bytes>>, CallError>,
     ) -> Result<Answer, CallError> {
-        if let Some(kept) = self.take(endpoint.address) {
+        if let Some(kept) = self.take(endpoint) {
             match self.over(kept, endpoint, id, request()?).await {
                 Err(ExchangeError::BeforeAnswer(_)) => {}
                 other => return other.map_err(ExchangeError::into_error),
             }
         }
-        let fresh = connect(endpoint.address).await?;
+        let fresh = self.connect(endpoint).await?;
         let answered = self.over(fresh, endpoint, id, request()?).await;
         answered.map_err(ExchangeError::into_error)
     }
@@ -129,9 +174,10 @@ impl Client {
         request: Request<Full<Bytes>>,
     ) -> Result<Answer, ExchangeError> {
         let response = connection
+            .requests
             .send_request(request)
             .await
-            .map_err(|error| ExchangeError::BeforeAnswer(broken(&error)))?;
+            .map_err(|error| ExchangeError::BeforeAnswer(unanswered(endpoint, &error)))?;
         let status = response.status().as_u16();
         let event_stream = header(response.headers(), "content-type")
             .is_some_and(|kind| kind.trim_start().starts_with("text/event-stream"));
@@ -141,7 +187,10 @@ impl Client {
             Some(id) => events(response.into_body(), id).await?,
             None => {
                 let body = whole(response.into_body()).await?;
-                self.put(endpoint.address, connection);
+                if is_tls_wanted(endpoint, status, &body) {
+                    return Err(ExchangeError::Within(speaks_tls(endpoint)));
+                }
+                self.put(endpoint, connection);
                 body
             }
         };
@@ -152,18 +201,114 @@ impl Client {
         })
     }
 
-    fn take(&self, address: SocketAddr) -> Option<Connection> {
-        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
-        let kept = idle.get_mut(&address)?;
-        std::iter::from_fn(|| kept.pop()).find(SendRequest::is_ready)
+    /// Connects to a server without sending a request.
+    ///
+    /// # Errors
+    ///
+    /// The server cannot be reached or trusted.
+    pub(crate) async fn probe(
+        &self,
+        endpoint: &Endpoint,
+        timeout: Duration,
+    ) -> Result<(), CallError> {
+        let opened = tokio::time::timeout(timeout, self.open(endpoint)).await;
+        opened.unwrap_or(Err(CallError::Timeout(timeout))).map(drop)
     }
 
-    fn put(&self, address: SocketAddr, connection: Connection) {
-        if connection.is_closed() {
+    async fn open(&self, endpoint: &Endpoint) -> Result<Transport<TcpStream>, CallError> {
+        let address = endpoint.address;
+        let lost = |error: io::Error| {
+            let cause = error.to_string();
+            if is_local(&error, address) {
+                CallError::Local(cause)
+            } else {
+                CallError::Connection(cause)
+            }
+        };
+        let stream = TcpStream::connect(address).await.map_err(lost)?;
+        stream.set_nodelay(true).map_err(lost)?;
+        match endpoint.scheme {
+            Scheme::Http => Ok(Transport::Plain(stream)),
+            Scheme::Https => {
+                let secured = self.trust.secure(stream, endpoint.host()).await;
+                secured.map_err(CallError::Tls)
+            }
+        }
+    }
+
+    async fn connect(&self, endpoint: &Endpoint) -> Result<Connection, CallError> {
+        let connected = match self.make_room() {
+            Some(room) => self.connect_in(endpoint, room).await,
+            None => {
+                let cause = "all its connections are in use".to_owned();
+                Err(CallError::Local(cause))
+            }
+        };
+        if let Err(CallError::Local(cause)) = &connected {
+            self.shortage.begin(cause);
+            // The last one to a peer stays: there may be no other for a while.
+            drop(self.close_idle(1));
+        } else {
+            self.shortage.end();
+        }
+        connected
+    }
+
+    async fn connect_in(
+        &self,
+        endpoint: &Endpoint,
+        room: OwnedSemaphorePermit,
+    ) -> Result<Connection, CallError> {
+        let stream = self.open(endpoint).await?;
+        let (requests, connection) = handshake(TokioIo::new(stream))
+            .await
+            .map_err(|error| broken(&error))?;
+        tokio::spawn(async move {
+            // The pending request reports a broken connection to its caller.
+            let _ = connection.await;
+        });
+        Ok(Connection { requests, room })
+    }
+
+    /// Room for a connection, if need be that of an idle one.
+    fn make_room(&self) -> Option<OwnedSemaphorePermit> {
+        let room = Arc::clone(&self.room).try_acquire_owned().ok();
+        room.or_else(|| self.close_idle(0))
+    }
+
+    /// Closes the oldest idle connection to the address that has most of them, if it has more than
+    /// so many.
+    fn close_idle(&self, kept: usize) -> Option<OwnedSemaphorePermit> {
+        let mut idle = self.idle();
+        let (_, most) = idle.iter_mut().max_by_key(|(_, idle)| idle.len())?;
+        (most.len() > kept).then(|| most.remove(0).room)
+    }
+
+    fn idle(&self) -> MutexGuard<'_, BTreeMap<PoolKey, Vec<Connection>>> {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn take(&self, endpoint: &Endpoint) -> Option<Connection> {
+        let mut idle = self.idle();
+        let kept = idle.get_mut(&key(endpoint))?;
+        std::iter::from_fn(|| kept.pop()).find(|kept| kept.requests.is_ready())
+    }
+
+    /// The number of idle connections.
+    #[cfg(test)]
+    pub(crate) fn idle_connections(&self) -> usize {
+        self.idle().values().map(Vec::len).sum()
+    }
+
+    fn put(&self, endpoint: &Endpoint, connection: Connection) {
+        if connection.requests.is_closed() {
             return;
         }
-        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
-        let kept = idle.entry(address).or_default();
+        let mut idle = self.idle();
+        let kept = idle.entry(key(endpoint)).or_default();
+        // The latest is used first, so that those that the peer has closed lie at the bottom.
+        let open = kept.iter().position(|kept| !kept.requests.is_closed());
+        kept.drain(..open.unwrap_or(kept.len()));
         if kept.len() < MAX_IDLE_PER_ADDRESS {
             kept.push(connection);
         }
@@ -232,18 +377,29 @@ fn header<'h>(headers: &'h HeaderMap, name: &str) -> Option<&'h str> {
     headers.get(name)?.to_str().ok()
 }
 
-async fn connect(address: SocketAddr) -> Result<Connection, CallError> {
-    let lost = |error: std::io::Error| CallError::Connection(error.to_string());
-    let stream = TcpStream::connect(address).await.map_err(lost)?;
-    stream.set_nodelay(true).map_err(lost)?;
-    let (sender, connection) = handshake(TokioIo::new(stream))
-        .await
-        .map_err(|error| broken(&error))?;
-    tokio::spawn(async move {
-        // The pending request reports a broken connection to its caller.
-        let _ = connection.await;
-    });
-    Ok(sender)
+fn key(endpoint: &Endpoint) -> PoolKey {
+    let host = match endpoint.scheme {
+        Scheme::Http => None,
+        Scheme::Https => Some(Arc::clone(&endpoint.authority)),
+    };
+    (endpoint.address, host)
+}
+
+/// Whether a server refuses plain HTTP because it speaks TLS, as ours and all usual ones do.
+fn is_tls_wanted(endpoint: &Endpoint, status: u16, body: &[u8]) -> bool {
+    const WORD: &[u8] = b"https";
+    endpoint.scheme == Scheme::Http
+        && status == 400
+        && body
+            .windows(WORD.len())
+            .any(|word| word.eq_ignore_ascii_case(WORD))
+}
+
+fn speaks_tls(endpoint: &Endpoint) -> CallError {
+    let authority = &endpoint.authority;
+    CallError::Tls(format!(
+        "`{authority}` speaks TLS, not plain HTTP; its address begins with `https://`"
+    ))
 }
 
 fn call(
@@ -264,6 +420,17 @@ fn call(
     request
         .body(Full::new(body))
         .map_err(|error| CallError::Connection(error.to_string()))
+}
+
+fn unanswered(endpoint: &Endpoint, error: &hyper::Error) -> CallError {
+    match broken(error) {
+        CallError::Connection(cause) if error.is_parse() && endpoint.scheme == Scheme::Http => {
+            CallError::Connection(format!(
+                "the answer is not HTTP: {cause}; if it is TLS, the address begins with `https://`"
+            ))
+        }
+        error => error,
+    }
 }
 
 fn broken(error: &hyper::Error) -> CallError {

@@ -8,14 +8,50 @@ use league_mcp::Origin;
 use thiserror::Error;
 
 use super::local;
+use super::tls::ServerTls;
 use crate::config::{SecurityConfig, SystemConfig};
 
 /// The longest accepted address, in bytes.
 pub(crate) const MAX_ENDPOINT: usize = 256;
 
-/// A callable address: `http://host:port/path`, resolved once.
+/// How a server is spoken to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Scheme {
+    Http,
+    /// HTTP over TLS.
+    Https,
+}
+
+impl Scheme {
+    /// How a listener with this certificate is spoken to.
+    pub(crate) const fn of(tls: Option<&ServerTls>) -> Self {
+        match tls {
+            None => Self::Http,
+            Some(_) => Self::Https,
+        }
+    }
+
+    const fn usual_port(self) -> u16 {
+        match self {
+            Self::Http => 80,
+            Self::Https => 443,
+        }
+    }
+}
+
+impl fmt::Display for Scheme {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Http => "http",
+            Self::Https => "https",
+        })
+    }
+}
+
+/// A callable address: `http://host:port/path` or `https://…`, resolved once.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Endpoint {
+    pub(crate) scheme: Scheme,
     pub(crate) address: SocketAddr,
     /// The value of the `Host` header.
     pub(crate) authority: Arc<str>,
@@ -28,6 +64,8 @@ pub(crate) struct Endpoint {
 pub(crate) struct AllowList {
     security: Arc<SecurityConfig>,
     home: Arc<OwnAddresses>,
+    /// The manager, if the user gave a name; names are not resolved again.
+    manager: Option<Arc<(String, Endpoint)>>,
     /// Whether callers reach us through a proxy on this machine, so that all of them seem to be
     /// local.
     led: bool,
@@ -55,6 +93,13 @@ pub(crate) enum BadEndpoint {
     Name(String),
     #[error("no address was found for `{0}`; give the address instead of the name")]
     Unknown(String),
+    /// A registered address is called later: a free path would let an agent aim our calls at any
+    /// service of a machine.
+    #[error(
+        "`{0}` is not the path of an agent; send an address that ends in `/mcp` and has no query; \
+         the organiser allows others with `--any-path`"
+    )]
+    Path(String),
     #[error(
         "agents may not answer at `{0}` here; the organiser allows it with `--allow {0}`, given to \
          the manager and to every referee"
@@ -114,7 +159,7 @@ impl AllowList {
 
     /// The same list, with proxy detection from the configured bind address and host.
     pub(crate) fn of(system: &SystemConfig) -> Self {
-        let told = Endpoint::parse(&url(&system.network.base_host, 0));
+        let told = Endpoint::parse(&url(Scheme::Http, &system.network.base_host, 0));
         let told_here = told.is_ok_and(|told| told.address.ip().is_loopback());
         Self {
             led: system.security.bind.to_canonical().is_loopback() && !told_here,
@@ -128,6 +173,15 @@ impl AllowList {
     pub(crate) fn away_from_manager(self) -> Self {
         Self {
             is_away: true,
+            ..self
+        }
+    }
+
+    /// The same list for an agent of this manager, whose name is resolved already.
+    #[must_use]
+    pub(crate) fn knowing(self, manager: Endpoint) -> Self {
+        Self {
+            manager: Some(Arc::new((manager.to_string(), manager))),
             ..self
         }
     }
@@ -158,7 +212,10 @@ impl AllowList {
     ///
     /// Describes the problem and a correct address.
     pub(crate) fn check(&self, text: &str) -> Result<Endpoint, BadEndpoint> {
-        let endpoint = Endpoint::parse(text)?;
+        let endpoint = match self.manager.as_deref() {
+            Some((known, manager)) if known == text => manager.clone(),
+            _ => Endpoint::parse(text)?,
+        };
         let host = endpoint.address.ip();
         if SecurityConfig::never_allows(host) {
             Err(BadEndpoint::Never(host))
@@ -179,7 +236,16 @@ impl AllowList {
     ///
     /// Describes the problem and a correct address.
     pub(crate) fn check_of(&self, origin: Origin, text: &str) -> Result<Endpoint, BadEndpoint> {
-        let Endpoint { address, path, .. } = Endpoint::parse(text)?;
+        let Endpoint {
+            scheme,
+            address,
+            path,
+            ..
+        } = Endpoint::parse(text)?;
+        let is_agents = path.strip_suffix('/').unwrap_or(&path).ends_with("/mcp");
+        if !self.security.any_path && (!is_agents || path.contains('?')) {
+            return Err(BadEndpoint::Path(path.to_string()));
+        }
         if !self.leads_here(address.ip(), origin) || self.is_from_here(origin, address) {
             return self.check(text);
         }
@@ -190,7 +256,7 @@ impl AllowList {
                 Err(BadEndpoint::Elsewhere {
                     host,
                     from,
-                    instead: format!("http://{}{path}", SocketAddr::new(from, address.port())),
+                    instead: format!("{scheme}://{}{path}", SocketAddr::new(from, address.port())),
                 })
             }
             _ => Err(BadEndpoint::Here(host)),
@@ -249,10 +315,10 @@ impl OwnAddresses {
 }
 
 /// The URL of an agent at a host and port.
-pub(crate) fn url(host: &str, port: u16) -> String {
+pub(crate) fn url(scheme: Scheme, host: &str, port: u16) -> String {
     match host.parse() {
-        Ok(IpAddr::V6(address)) => format!("http://[{address}]:{port}/mcp"),
-        _ => format!("http://{host}:{port}/mcp"),
+        Ok(IpAddr::V6(address)) => format!("{scheme}://[{address}]:{port}/mcp"),
+        _ => format!("{scheme}://{host}:{port}/mcp"),
     }
 }
 
@@ -267,12 +333,33 @@ impl Endpoint {
             Err(BadEndpoint::Name(_)) => {
                 let found = Self::read(text, found)?;
                 // We send the address as `Host`, because the server need not know the name. A proxy
-                // that routes by name must route calls for its address to the manager.
-                let authority = found.address.to_string().into();
+                // that routes by name must route calls for its address to the manager. A server
+                // with a certificate knows the name in it.
+                let authority = match found.scheme {
+                    Scheme::Http => found.address.to_string().into(),
+                    Scheme::Https => found.authority,
+                };
                 Ok(Self { authority, ..found })
             }
             read => read,
         }
+    }
+
+    /// Parses the address of a manager that a person entered: `http://` and `/mcp` may be omitted.
+    ///
+    /// # Errors
+    ///
+    /// The address is not valid, or its name cannot be resolved.
+    pub(crate) fn of_manager(text: &str) -> Result<Self, BadEndpoint> {
+        let found = match text.contains("://") {
+            true => Self::look_up(text),
+            false => Self::look_up(&format!("http://{text}")),
+        }?;
+        let is_bare = &*found.path == "/";
+        Ok(Self {
+            path: if is_bare { "/mcp".into() } else { found.path },
+            ..found
+        })
     }
 
     /// Parses an address; `mcp://` counts as `http://`.
@@ -293,33 +380,43 @@ impl Endpoint {
             return Err(BadEndpoint::TooLong);
         }
         let malformed = || BadEndpoint::Malformed(text.escape_debug().to_string());
-        let rest = text
-            .strip_prefix("http://")
-            .or_else(|| text.strip_prefix("mcp://"))
-            .ok_or_else(malformed)?;
+        let (scheme, rest) = match text.split_once("://") {
+            Some(("http" | "mcp", rest)) => (Scheme::Http, rest),
+            Some(("https", rest)) => (Scheme::Https, rest),
+            _ => return Err(malformed()),
+        };
         let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
         let plain = |byte: u8| byte.is_ascii_graphic() && byte != b'#' && byte != b'@';
         if !rest.bytes().all(plain) {
             return Err(malformed());
         }
-        let address = resolve(authority, malformed, look_up)?;
+        let address = resolve(authority, scheme.usual_port(), malformed, look_up)?;
         Ok(Self {
+            scheme,
             // Canonical form, so that two notations of an address compare equal.
             address: SocketAddr::new(address.ip().to_canonical(), address.port()),
             authority: authority.into(),
             path: if path.is_empty() { "/mcp" } else { path }.into(),
         })
     }
+
+    /// The host, for which the certificate of a server must be valid.
+    pub(crate) fn host(&self) -> &str {
+        let with_port = self.authority.rsplit_once(':');
+        let host = with_port.map_or(&*self.authority, |(host, _)| host);
+        host.trim_start_matches('[').trim_end_matches(']')
+    }
 }
 
 impl fmt::Display for Endpoint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "http://{}{}", self.authority, self.path)
+        write!(f, "{}://{}{}", self.scheme, self.authority, self.path)
     }
 }
 
 fn resolve(
     authority: &str,
+    usual_port: u16,
     malformed: impl Fn() -> BadEndpoint,
     look_up: impl FnOnce(&str, u16) -> Result<SocketAddr, BadEndpoint>,
 ) -> Result<SocketAddr, BadEndpoint> {
@@ -328,7 +425,7 @@ fn resolve(
     }
     let (host, port) = match authority.rsplit_once(':') {
         Some((host, port)) => (host, port.parse().map_err(|_| malformed())?),
-        None => (authority, 80),
+        None => (authority, usual_port),
     };
     match host {
         "localhost" => Ok((Ipv4Addr::LOCALHOST, port).into()),

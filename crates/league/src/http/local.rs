@@ -1,74 +1,54 @@
 //! Where an agent listens, by which host others reach it, and which peers it may call: as the user
 //! specifies, else as configured, else loopback only.
 
-use std::net::{IpAddr, Ipv4Addr, SocketAddr, UdpSocket};
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 
 use crate::config::{AllowedEndpoint, NetworkConfig, SecurityConfig, SystemConfig};
 
-/// Settings for an agent's address that override the configuration.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Place<'p> {
-    /// The address to listen on.
-    pub(crate) bind: Option<IpAddr>,
-    /// The name or address by which others reach it.
-    pub(crate) host: Option<&'p str>,
+/// Overrides the configured address to listen on and the host by which others reach it. Without a
+/// configured host, the host becomes the address by which `peer` would reach this machine.
+pub(crate) fn settle(
+    system: &mut SystemConfig,
+    bind: Option<IpAddr>,
+    host: Option<&str>,
+    peer: Option<SocketAddr>,
+) {
+    if let Some(bind) = bind.or_else(|| implied_bind(host?, system.security.bind)) {
+        system.security.bind = bind;
+    }
+    let configured = &system.network.base_host;
+    let is_usual = *configured == NetworkConfig::default().base_host;
+    if let Some(host) = host {
+        system.network.base_host = host.to_owned();
+    } else if is_usual {
+        system.network.base_host = usual_host(system.security.bind, peer);
+    }
 }
 
-impl Place<'_> {
-    /// Overrides the configuration. Without a configured host, the host becomes the address by
-    /// which `peer` would reach this machine.
-    pub(crate) fn settle(&self, system: &mut SystemConfig, peer: Option<SocketAddr>) {
-        if let Some(bind) = self.bind.or_else(|| self.implied(system.security.bind)) {
-            system.security.bind = bind;
-        }
-        let configured = &system.network.base_host;
-        let is_usual = *configured == NetworkConfig::default().base_host;
-        if let Some(host) = self.host {
-            system.network.base_host = host.to_owned();
-        } else if is_usual {
-            system.network.base_host = usual_host(system.security.bind, peer);
-        }
-    }
-
-    /// The same for an agent that calls others: also allows its own address, the manager's address
-    /// if one is given, and `more`.
-    pub(crate) fn settle_caller(
-        &self,
-        system: &mut SystemConfig,
-        manager: Option<SocketAddr>,
-        more: &[AllowedEndpoint],
-    ) {
-        self.settle(system, manager);
-        system.security.allowed_endpoints.extend(more);
-        let own = called(system, manager).parse().ok();
-        let known = own.into_iter().chain(manager.map(|manager| manager.ip()));
-        for address in known {
-            if !system.security.allows(address) {
-                let entry = AllowedEndpoint::address(address);
-                system.security.allowed_endpoints.push(entry);
-            }
+/// Allows calls to the agent's own address, to the manager's if one is given, and to `more`.
+pub(crate) fn allow_calls(
+    system: &mut SystemConfig,
+    manager: Option<SocketAddr>,
+    more: &[AllowedEndpoint],
+) {
+    system.security.allowed_endpoints.extend(more);
+    let own = called(system, manager).parse().ok();
+    let known = own.into_iter().chain(manager.map(|manager| manager.ip()));
+    for address in known {
+        if !system.security.allows(address) {
+            let entry = AllowedEndpoint::address(address);
+            system.security.allowed_endpoints.push(entry);
         }
     }
+}
 
-    /// The same for an agent that joins a league: also replaces a configured host name by an
-    /// address, because other agents do not resolve names.
-    pub(crate) fn settle_joining(
-        &self,
-        system: &mut SystemConfig,
-        manager: Option<SocketAddr>,
-        more: &[AllowedEndpoint],
-    ) {
-        self.settle_caller(system, manager, more);
-        system.network.base_host = called(system, manager);
-    }
-
-    /// The address to listen on if loopback is configured but the given host is another address of
-    /// this machine: that address.
-    fn implied(&self, configured: IpAddr) -> Option<IpAddr> {
-        let named: IpAddr = self.host?.parse().ok()?;
-        let other = !named.to_canonical().is_loopback() && is_own(named);
-        (configured.is_loopback() && other).then_some(named)
-    }
+/// The address to listen on if loopback is configured but the given host is another address of
+/// this machine: that address.
+fn implied_bind(host: &str, configured: IpAddr) -> Option<IpAddr> {
+    let named: IpAddr = host.parse().ok()?;
+    let other = !named.to_canonical().is_loopback() && is_own(named);
+    (configured.is_loopback() && other).then_some(named)
 }
 
 /// The default host for an agent with this bind address.
@@ -109,6 +89,41 @@ pub(crate) fn addresses() -> Vec<IpAddr> {
     addresses
 }
 
+/// The public address on which a server with this bind address listens, if there is one.
+pub(crate) fn public_address(bind: IpAddr) -> Option<IpAddr> {
+    public_among(bind, &addresses())
+}
+
+fn public_among(bind: IpAddr, own: &[IpAddr]) -> Option<IpAddr> {
+    let bind = bind.to_canonical();
+    if !bind.is_unspecified() {
+        return Some(bind).filter(|bind| is_public(*bind));
+    }
+    // `::` listens on the addresses of IPv4 too.
+    let mut own = own.iter().map(IpAddr::to_canonical);
+    own.find(|own| is_public(*own) && (bind.is_ipv6() || own.is_ipv4()))
+}
+
+/// Whether the whole Internet may reach an address.
+fn is_public(address: IpAddr) -> bool {
+    match address {
+        IpAddr::V4(address) => {
+            let [first, second, ..] = address.octets();
+            let is_carriers = first == 100 && second & 0xc0 == 64;
+            let is_unicast = (1..224).contains(&first);
+            let is_own = address.is_loopback() || address.is_private() || address.is_link_local();
+            is_unicast && !is_own && !is_carriers && !address.is_documentation()
+        }
+        IpAddr::V6(address) => {
+            let is_documentation = address.segments()[..2] == [0x2001, 0x0db8];
+            let is_own = address.is_loopback()
+                || address.is_unique_local()
+                || address.is_unicast_link_local();
+            !is_own && !address.is_unspecified() && !address.is_multicast() && !is_documentation
+        }
+    }
+}
+
 /// The network of one of the addresses of this machine.
 pub(crate) fn network_of(address: IpAddr) -> Option<AllowedEndpoint> {
     let mut networks = networks().into_iter();
@@ -135,6 +150,14 @@ fn owns(listed: Option<&[(IpAddr, AllowedEndpoint)]>, address: IpAddr) -> Option
     listed.map(|listed| listed.iter().any(|(own, _)| *own == address))
 }
 
+/// The addresses that count as one: a customer of a provider has 2^64 addresses of IPv6.
+pub(crate) fn household(address: IpAddr) -> IpAddr {
+    match address.to_canonical() {
+        IpAddr::V6(address) => Ipv6Addr::from_bits(address.to_bits() >> 64 << 64).into(),
+        address => address,
+    }
+}
+
 /// The address by which a peer reaches this machine; for a missing or local peer, the address that
 /// most others use.
 pub(crate) fn address_towards(peer: Option<SocketAddr>) -> Option<IpAddr> {
@@ -157,16 +180,20 @@ fn names_of(host: &str) -> Vec<String> {
     names.into_iter().filter(usable).collect()
 }
 
-/// The source address that the system would use towards a peer; no packet is sent.
+/// The source address that the system would use towards a peer, if others can call it.
 fn source(peer: SocketAddr) -> Option<IpAddr> {
+    route(peer).ok().filter(|own| is_reachable(*own))
+}
+
+/// The source address that the system would use towards a peer; no packet is sent.
+pub(crate) fn route(peer: SocketAddr) -> io::Result<IpAddr> {
     let any: IpAddr = match peer {
         SocketAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
-        SocketAddr::V6(_) => std::net::Ipv6Addr::UNSPECIFIED.into(),
+        SocketAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
     };
-    let socket = UdpSocket::bind((any, 0)).ok()?;
-    socket.connect(peer).ok()?;
-    let own = socket.local_addr().ok()?.ip().to_canonical();
-    is_reachable(own).then_some(own)
+    let socket = UdpSocket::bind((any, 0))?;
+    socket.connect(peer)?;
+    Ok(socket.local_addr()?.ip().to_canonical())
 }
 
 /// The addresses of this machine that others can call, each with its network.
@@ -198,11 +225,7 @@ mod tests {
 
     fn settled(bind: &str, named: Option<&str>) -> SystemConfig {
         let mut system = SystemConfig::default();
-        let place = Place {
-            bind: Some(bind.parse().unwrap()),
-            host: named,
-        };
-        place.settle(&mut system, None);
+        settle(&mut system, Some(bind.parse().unwrap()), named, None);
         system
     }
 
@@ -226,11 +249,8 @@ mod tests {
     fn an_address_of_this_machine_that_is_named_is_listened_on() {
         let settled = |bind: Option<&str>, host: String| {
             let mut system = SystemConfig::default();
-            let place = Place {
-                bind: bind.map(|bind| bind.parse().unwrap()),
-                host: Some(&host),
-            };
-            place.settle(&mut system, None);
+            let bind = bind.map(|bind| bind.parse().unwrap());
+            settle(&mut system, bind, Some(&host), None);
             system.security.bind
         };
         // Empty on a machine without a network.
@@ -266,14 +286,10 @@ mod tests {
     fn a_configured_host_stands_unless_a_flag_names_another() {
         let mut system = SystemConfig::default();
         system.network.base_host = "192.0.2.9".to_owned();
-        let mut place = Place {
-            bind: Some(Ipv4Addr::UNSPECIFIED.into()),
-            host: None,
-        };
-        place.settle(&mut system, None);
+        let bind = Some(Ipv4Addr::UNSPECIFIED.into());
+        settle(&mut system, bind, None, None);
         assert_eq!(system.network.base_host, "192.0.2.9");
-        place.host = Some("board");
-        place.settle(&mut system, None);
+        settle(&mut system, bind, Some("board"), None);
         assert_eq!(system.network.base_host, "board");
     }
 
@@ -291,6 +307,42 @@ mod tests {
         assert_eq!(owns(None, Ipv4Addr::LOCALHOST.into()), Some(true));
         assert_eq!(owns(Some(&[]), ANYWHERE.ip()), Some(false));
         assert!(!may_be_own(ANYWHERE.ip()), "this one tells them");
+    }
+
+    #[test]
+    fn listening_is_public_only_where_the_internet_reaches_this_machine() {
+        let own: Vec<IpAddr> = ["10.0.0.7", "9.9.9.9", "fd12::7", "2620:fe::9"]
+            .map(|own| own.parse().unwrap())
+            .into();
+        for (bind, own, public) in [
+            ("9.9.9.9", &[][..], Some("9.9.9.9")),
+            ("2620:fe::9", &[], Some("2620:fe::9")),
+            ("::ffff:9.9.9.9", &[], Some("9.9.9.9")),
+            ("172.32.0.1", &[], Some("172.32.0.1")),
+            ("100.128.0.1", &[], Some("100.128.0.1")),
+            ("127.0.0.1", &own, None),
+            ("10.0.0.7", &own, None),
+            ("172.16.0.1", &own, None),
+            ("192.168.1.10", &own, None),
+            ("169.254.7.7", &own, None),
+            ("100.64.0.1", &own, None),
+            ("100.127.255.254", &own, None),
+            ("192.0.2.7", &own, None),
+            ("::1", &own, None),
+            ("fd12::7", &own, None),
+            ("fe80::1", &own, None),
+            ("0.0.0.0", &own, Some("9.9.9.9")),
+            ("0.0.0.0", &own[..1], None),
+            ("0.0.0.0", &own[3..], None),
+            ("0.0.0.0", &[], None),
+            ("::", &own[3..], Some("2620:fe::9")),
+            ("::", &own[1..2], Some("9.9.9.9")),
+            ("::", &own[2..3], None),
+        ] {
+            let found = public_among(bind.parse().unwrap(), own);
+            let public = public.map(|public| public.parse().unwrap());
+            assert_eq!(found, public, "{bind} {own:?}");
+        }
     }
 
     #[test]

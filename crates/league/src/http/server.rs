@@ -1,54 +1,68 @@
 //! The HTTP server of an agent: `POST /mcp`, `GET /health`, and optional pages; bytes in, bytes
 //! out.
 //!
-//! Many agents may share one listener, each below its own path. The [`Gate`] decides which requests
-//! are allowed, and the [`Service`] handles the body.
+//! Many agents may share one listener, each below its own path. The [`Gate`] checks the `Host` and
+//! `Origin` headers of every request before its body is read: a web page can make a browser send
+//! requests to a port on this machine, and with a domain of its own that resolves to this machine
+//! it could even read the answers. These two headers reveal such requests, and a page cannot set
+//! them. The [`Service`] handles the body.
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;
-use std::error::Error;
 use std::future::poll_fn;
 use std::io;
 use std::mem::take;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::pin::{Pin, pin};
 use std::sync::Arc;
-use std::task::Poll;
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
 use http_body_util::{BodyExt, Either, Full, LengthLimitError, Limited};
-use hyper::body::{Body as _, Incoming};
-use hyper::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, HeaderMap, HeaderValue};
+use hyper::body::{Body, Frame, Incoming, SizeHint};
+use hyper::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, HOST, HeaderMap, HeaderValue, ORIGIN};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
-use hyper::{Method, Request, Response, StatusCode};
+use hyper::{Method, Request, Response, StatusCode, Uri};
 use hyper_util::rt::TokioIo;
-pub(crate) use league_mcp::McpResponse as Answered;
+pub(crate) use league_mcp::McpResponse as ServiceResponse;
 use league_mcp::{Events, Origin, RequestHead, ResponseBody};
 use league_protocol::rpc::{self, Era, MAX_BODY, RpcError};
+use thiserror::Error;
 use tokio::io::{AsyncBufRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::{mpsc, watch};
 
 use super::connection::{HeadTimer, ShutdownSignal, WriteTimeout};
-use super::gate::Gate;
+use super::connections::{Connections, Phase};
+use super::descriptors::{Descriptors, is_shortage};
+use super::local;
+use super::tls::ServerTls;
+use super::transport::{Listener, Transport};
+use crate::config::SystemConfig;
 use crate::wire::record::RejectedCall;
 
 /// The limits of a listener.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct Limits {
     /// The largest body, in bytes.
     pub body: usize,
-    /// The most connections at once; further connections are closed.
-    pub connections: usize,
+    /// The connections of the process, which all its listeners share.
+    pub connections: Connections,
 }
 
+/// The most connections at once if nothing else is said.
+const MAX_CONNECTIONS: usize = 4_096;
+
+/// The limits of a process with one listener.
 impl Default for Limits {
     fn default() -> Self {
+        let descriptors = Descriptors::of(1, 1);
+        let incoming = descriptors.map_or(1, |own| own.incoming(MAX_CONNECTIONS));
         Self {
             body: MAX_BODY,
-            connections: 4_096,
+            connections: Connections::new(incoming),
         }
     }
 }
@@ -56,7 +70,7 @@ impl Default for Limits {
 impl Limits {
     /// The most connections for viewers; the rest are reserved for agents.
     pub fn viewers(&self) -> usize {
-        self.connections / 2
+        self.connections.most() / 2
     }
 }
 
@@ -66,32 +80,36 @@ const HEAD_TIMEOUT: Duration = Duration::from_secs(30);
 const BODY_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long a peer may read nothing of a response.
 const WRITE_TIMEOUT: Duration = Duration::from_secs(10);
+/// How long a listener rests when this machine lacks descriptors.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(10);
 /// How long open requests may continue when the server stops.
 const SHUTDOWN_GRACE: Duration = Duration::from_secs(1);
+/// The answer to plain HTTP at a port that speaks TLS.
+const NEEDS_TLS: &str = "this port speaks TLS; call it at `https://`";
 
 /// Answers the requests below a path.
 pub trait Service: Send + Sync {
     /// Answers the body of a `POST`.
-    fn receive(&self, head: RequestHead, body: Bytes) -> Answering<'_>;
+    fn receive(&self, head: RequestHead, body: Bytes) -> ResponseFuture<'_>;
     /// Answers methods other than `POST` at `/mcp`.
-    fn beside(&self, method: Method, head: RequestHead) -> Answering<'_>;
+    fn answer_other(&self, method: Method, head: RequestHead) -> ResponseFuture<'_>;
     /// Records a call that was refused before its body was read.
-    fn turned_away(&self, call: &RejectedCall);
-    fn health(&self) -> Answering<'_>;
+    fn note_rejected(&self, call: &RejectedCall);
+    fn health(&self) -> ResponseFuture<'_>;
     /// Answers the lines of a pipe until it ends.
-    fn attend(self: Arc<Self>, said: PipeIn, answers: PipeOut) -> Attending;
+    fn serve_pipe(self: Arc<Self>, said: PipeIn, answers: PipeOut) -> PipeFuture;
 }
 
 /// Pages for people, beside the services.
 pub trait Pages: Send + Sync {
-    fn visit(&self, path: &str, headers: HeaderMap) -> Answering<'_>;
+    fn get(&self, path: &str, headers: HeaderMap) -> ResponseFuture<'_>;
 }
 
 pub(crate) type PipeIn = Box<dyn AsyncBufRead + Send + Unpin>;
 pub(crate) type PipeOut = Box<dyn AsyncWrite + Send + Unpin>;
-pub(crate) type Attending = Pin<Box<dyn Future<Output = io::Result<()>> + Send>>;
+pub(crate) type PipeFuture = Pin<Box<dyn Future<Output = io::Result<()>> + Send>>;
 
-pub(crate) type Answering<'d> = Pin<Box<dyn Future<Output = Answered> + Send + 'd>>;
+pub(crate) type ResponseFuture<'d> = Pin<Box<dyn Future<Output = ServiceResponse> + Send + 'd>>;
 
 type HttpResponse = Response<Either<Full<Bytes>, Events>>;
 
@@ -99,7 +117,7 @@ type HttpResponse = Response<Either<Full<Bytes>, Events>>;
 #[derive(Clone, Default)]
 pub struct Routes {
     gate: Gate,
-    doors: BTreeMap<String, Arc<dyn Service>>,
+    services: BTreeMap<String, Arc<dyn Service>>,
     pages: Option<Arc<dyn Pages>>,
 }
 
@@ -119,8 +137,8 @@ impl Routes {
     }
 
     /// Adds a service below a prefix, such as an empty one or `/agents/P01`.
-    pub fn open(&mut self, prefix: impl Into<String>, door: Arc<dyn Service>) {
-        self.doors.insert(prefix.into(), door);
+    pub fn open(&mut self, prefix: impl Into<String>, service: Arc<dyn Service>) {
+        self.services.insert(prefix.into(), service);
     }
 }
 
@@ -135,65 +153,91 @@ pub async fn bind(address: SocketAddr) -> io::Result<TcpListener> {
 
 /// Serves until the shutdown signal; open requests get `SHUTDOWN_GRACE` to finish.
 pub async fn serve(
-    listener: TcpListener,
-    doors: Routes,
+    listener: impl Into<Listener>,
+    routes: Routes,
     limits: Limits,
     mut end: watch::Receiver<bool>,
 ) {
-    let doors = Arc::new(doors);
-    let room = Arc::new(Semaphore::new(limits.connections));
+    let listener = listener.into();
+    let routes = Arc::new(routes);
+    // Each connection holds a sender, so that the last one closes the channel.
+    let (open, mut all_closed) = mpsc::channel::<Infallible>(1);
     loop {
         let accepted = tokio::select! {
             _ = end.wait_for(|ended| *ended) => break,
             accepted = listener.accept() => accepted,
         };
-        let Ok((stream, _)) = accepted else {
-            // Out of file descriptors, or the peer left at once: try the next.
-            tokio::time::sleep(Duration::from_millis(10)).await;
+        let (stream, from) = match accepted {
+            Ok(accepted) => accepted,
+            Err(error) if is_shortage(&error) => {
+                limits.connections.make_room();
+                tokio::time::sleep(ACCEPT_PAUSE).await;
+                continue;
+            }
+            // The peer left at once.
+            Err(_) => continue,
+        };
+        let Some(mut place) = limits.connections.admit(from.ip()).await else {
             continue;
         };
-        let Ok(seat) = Arc::clone(&room).try_acquire_owned() else {
-            continue;
-        };
-        let (doors, end) = (Arc::clone(&doors), end.clone());
+        let (routes, end, open) = (Arc::clone(&routes), end.clone(), open.clone());
+        let tls = listener.tls();
         tokio::spawn(async move {
-            serve_connection(stream, doors, limits.body, end).await;
-            drop(seat);
+            let serving = serve_connection(stream, tls, routes, limits.body, place.phase(), end);
+            tokio::select! {
+                biased;
+                () = serving => {}
+                () = place.closed() => {}
+            }
+            drop((place, open));
         });
     }
-    drop(listener);
+    drop((listener, open));
     // Wait until open requests are answered.
-    let seats = u32::try_from(limits.connections).unwrap_or(u32::MAX);
-    let empty = room.acquire_many(seats);
-    let _ = tokio::time::timeout(SHUTDOWN_GRACE, empty).await;
+    let _ = tokio::time::timeout(SHUTDOWN_GRACE, all_closed.recv()).await;
 }
 
 async fn serve_connection(
     stream: TcpStream,
-    doors: Arc<Routes>,
-    largest: usize,
-    end: watch::Receiver<bool>,
+    tls: Option<ServerTls>,
+    routes: Arc<Routes>,
+    max_body: usize,
+    phase: Arc<Phase>,
+    mut end: watch::Receiver<bool>,
 ) {
     if stream.set_nodelay(true).is_err() {
         return;
     }
+    let ends = stream.peer_addr().ok().zip(stream.local_addr().ok());
+    let begun = tokio::select! {
+        biased;
+        begun = tokio::time::timeout(HEAD_TIMEOUT, begin(stream, tls.as_ref())) => begun,
+        _ = end.wait_for(|ended| *ended) => return,
+    };
+    // An error of the handshake is for the peer, which has got an alert.
+    let Ok(Ok(stream)) = begun else {
+        return;
+    };
     // All requests share the context of their connection, and so avoid counters that connections
     // share.
-    let ends = stream.peer_addr().ok().zip(stream.local_addr().ok());
-    let visit = Arc::new(ConnectionContext {
+    let context = Arc::new(ConnectionContext {
         origin: ends.map_or(Origin::Unknown, |(from, at)| Origin::Network {
             from: from.ip().to_canonical(),
             at: at.ip().to_canonical(),
         }),
-        doors,
-        largest,
+        routes,
+        max_body,
+        phase,
+        needs_tls: tls.is_some() && stream.is_plain(),
     });
     let service = service_fn(move |mut request| {
-        let visit = Arc::clone(&visit);
+        let context = Arc::clone(&context);
         // Pass the request by reference: a moved value would be stored twice in the future.
-        async move { Ok::<_, Infallible>(visit.answer(&mut request).await) }
+        async move {
+            let answer = context.answer(&mut request).await;
+            Ok::<_, Infallible>(context.send(answer))
+        }
     });
-    let stream = WriteTimeout::new(stream, WRITE_TIMEOUT);
     let connection = http1::Builder::new()
         .timer(HeadTimer::default())
         .header_read_timeout(HEAD_TIMEOUT)
@@ -209,11 +253,33 @@ async fn serve_connection(
     let _ = tokio::time::timeout(SHUTDOWN_GRACE, connection).await;
 }
 
+/// Begins TLS if the listener speaks it. A peer that begins with plain HTTP is served plainly, so
+/// that it can be told. Writes have their timeout below TLS, which may hold back an answer.
+async fn begin(
+    stream: TcpStream,
+    tls: Option<&ServerTls>,
+) -> io::Result<Transport<WriteTimeout<TcpStream>>> {
+    let mut first = [0];
+    if tls.is_some() {
+        stream.peek(&mut first).await?;
+    }
+    let stream = WriteTimeout::new(stream, WRITE_TIMEOUT);
+    match tls {
+        // The methods of HTTP are in capitals; TLS begins with another byte.
+        // Boxed, so that connections without TLS have no room for its state.
+        Some(tls) if !first[0].is_ascii_uppercase() => Box::pin(tls.accept(stream)).await,
+        _ => Ok(Transport::Plain(stream)),
+    }
+}
+
 /// The context that all requests of one connection share.
 struct ConnectionContext {
-    doors: Arc<Routes>,
+    routes: Arc<Routes>,
     origin: Origin,
-    largest: usize,
+    max_body: usize,
+    phase: Arc<Phase>,
+    /// Whether the caller speaks plain HTTP to a port that speaks TLS.
+    needs_tls: bool,
 }
 
 impl ConnectionContext {
@@ -225,39 +291,48 @@ impl ConnectionContext {
     }
 
     async fn answer(&self, request: &mut Request<Incoming>) -> HttpResponse {
-        let (doors, headers) = (&*self.doors, request.headers());
+        if self.needs_tls {
+            return refused(StatusCode::BAD_REQUEST, NEEDS_TLS);
+        }
+        let (routes, headers) = (&*self.routes, request.headers());
         let arrived_at = match self.origin {
             Origin::Network { at, .. } => Some(at),
             Origin::Unknown | Origin::Pipe => None,
         };
         let path = request.uri().path();
         let (prefix, tool) = path.split_at(path.rfind('/').unwrap_or(0));
-        let door = doors.doors.get(prefix);
-        if let Err(refusal) = doors.gate.check(request.uri(), headers, arrived_at) {
+        let service = routes.services.get(prefix);
+        if let Err(refusal) = routes.gate.check(request.uri(), headers, arrived_at) {
             let is_call = *request.method() == Method::POST && tool == "/mcp";
             let refused = refused(StatusCode::FORBIDDEN, &refusal.to_string());
-            return self.turn_away(door.filter(|_| is_call), refused);
+            return self.reject(service.filter(|_| is_call), refused);
+        }
+        if request.body().is_end_stream() {
+            self.phase.begin_answer().await;
         }
         let is_look = matches!(*request.method(), Method::GET | Method::HEAD);
-        if let (Some(pages), true) = (&doors.pages, is_look && !matches!(tool, "/mcp" | "/health"))
-        {
-            return respond(pages.visit(path, headers.clone()).await);
+        if let (Some(pages), true) = (
+            &routes.pages,
+            is_look && !matches!(tool, "/mcp" | "/health"),
+        ) {
+            return respond(pages.get(path, headers.clone()).await);
         }
-        let Some(door) = door else {
+        let Some(service) = service else {
             return plain(StatusCode::NOT_FOUND, "there is no agent at this path");
         };
         match (request.method(), tool) {
-            (&Method::POST, "/mcp") => match read(request.body_mut(), self.largest).await {
-                Ok(body) => respond(
-                    door.receive(self.head(take(request.headers_mut())), body)
-                        .await,
-                ),
-                Err(refused) => self.turn_away(Some(door), refused),
+            (&Method::POST, "/mcp") => match read(request.body_mut(), self.max_body).await {
+                Ok(body) => {
+                    self.phase.begin_answer().await;
+                    let head = self.head(take(request.headers_mut()));
+                    respond(service.receive(head, body).await)
+                }
+                Err(refused) => self.reject(Some(service), refused),
             },
-            (&Method::GET, "/health") => respond(door.health().await),
+            (&Method::GET, "/health") => respond(service.health().await),
             (method, "/mcp") => {
                 let head = self.head(headers.clone());
-                respond(door.beside(method.clone(), head).await)
+                respond(service.answer_other(method.clone(), head).await)
             }
             (_, "/health") => not_allowed("GET"),
             _ => plain(
@@ -269,10 +344,27 @@ impl ConnectionContext {
 }
 
 impl ConnectionContext {
+    /// Hands an answer over to the connection, which then waits for the next request, or streams.
+    fn send(&self, answer: HttpResponse) -> Response<Either<Full<Bytes>, AnswerStream>> {
+        let (head, body) = answer.into_parts();
+        let body = match body {
+            Either::Left(whole) => {
+                self.phase.end_answer();
+                Either::Left(whole)
+            }
+            Either::Right(events) => {
+                self.phase.begin_stream();
+                let phase = Arc::clone(&self.phase);
+                Either::Right(AnswerStream { events, phase })
+            }
+        };
+        Response::from_parts(head, body)
+    }
+
     /// Records a refused call with its service.
-    fn turn_away(&self, door: Option<&Arc<dyn Service>>, refused: HttpResponse) -> HttpResponse {
-        if let Some(door) = door {
-            door.turned_away(&RejectedCall {
+    fn reject(&self, service: Option<&Arc<dyn Service>>, refused: HttpResponse) -> HttpResponse {
+        if let Some(service) = service {
+            service.note_rejected(&RejectedCall {
                 origin: self.origin,
                 status: refused.status().as_u16(),
                 code: RpcError::INVALID_REQUEST,
@@ -282,8 +374,40 @@ impl ConnectionContext {
     }
 }
 
-async fn read(body: &mut Incoming, largest: usize) -> Result<Bytes, HttpResponse> {
-    let mut whole = pin!(whole(Limited::new(body, largest)));
+/// An answer that is a stream of events, until its end.
+struct AnswerStream {
+    events: Events,
+    phase: Arc<Phase>,
+}
+
+impl Body for AnswerStream {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        Pin::new(&mut self.events).poll_frame(context)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.events.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.events.size_hint()
+    }
+}
+
+impl Drop for AnswerStream {
+    fn drop(&mut self) {
+        self.phase.end_answer();
+    }
+}
+
+async fn read(body: &mut Incoming, max_body: usize) -> Result<Bytes, HttpResponse> {
+    let mut whole = pin!(whole(Limited::new(body, max_body)));
     // Most bodies arrive together with their heads and need no timer.
     let read = match poll_fn(|context| Poll::Ready(whole.as_mut().poll(context))).await {
         Poll::Ready(read) => Ok(read),
@@ -293,7 +417,7 @@ async fn read(body: &mut Incoming, largest: usize) -> Result<Bytes, HttpResponse
         Ok(Ok(body)) => Ok(body),
         Ok(Err(error)) if error.is::<LengthLimitError>() => Err(refused(
             StatusCode::PAYLOAD_TOO_LARGE,
-            &format!("the body is larger than {largest} bytes"),
+            &format!("the body is larger than {max_body} bytes"),
         )),
         Ok(Err(_)) => Err(refused(StatusCode::BAD_REQUEST, "the body broke off")),
         Err(_) => Err(refused(
@@ -304,7 +428,9 @@ async fn read(body: &mut Incoming, largest: usize) -> Result<Bytes, HttpResponse
 }
 
 /// Collects a body; a body of one chunk is not copied.
-async fn whole(mut body: Limited<&mut Incoming>) -> Result<Bytes, Box<dyn Error + Send + Sync>> {
+async fn whole(
+    mut body: Limited<&mut Incoming>,
+) -> Result<Bytes, Box<dyn std::error::Error + Send + Sync>> {
     let first = match body.frame().await.transpose()? {
         Some(frame) => frame.into_data().unwrap_or_default(),
         None => return Ok(Bytes::new()),
@@ -319,7 +445,7 @@ async fn whole(mut body: Limited<&mut Incoming>) -> Result<Bytes, Box<dyn Error 
     Ok(pieces.freeze())
 }
 
-fn respond(answered: Answered) -> HttpResponse {
+fn respond(answered: ServiceResponse) -> HttpResponse {
     let (kind, body) = match answered.body {
         ResponseBody::Whole(body) => ("application/json", Either::Left(Full::new(body))),
         ResponseBody::Events(events) => ("text/event-stream", Either::Right(events)),
@@ -362,9 +488,300 @@ fn refused(status: StatusCode, sentence: &str) -> HttpResponse {
 }
 
 fn json(status: StatusCode, body: Vec<u8>) -> HttpResponse {
-    respond(Answered {
+    respond(ServiceResponse {
         status: status.as_u16(),
         headers: HeaderMap::new(),
         body: ResponseBody::Whole(body.into()),
     })
+}
+
+/// The allowed hosts and origins.
+///
+/// The names and addresses of loopback are always allowed, and so is the address at which a
+/// connection arrived. If agents listen on more than loopback, the machine's own names are allowed
+/// as well, and over TLS the names in the certificate; a foreign name that resolves to this machine
+/// is not.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Gate(Arc<AllowedNames>);
+
+#[derive(Debug, Default)]
+struct AllowedNames {
+    hosts: Vec<String>,
+    origins: Vec<String>,
+    /// The certificate of the listener, which names hosts too.
+    tls: Option<ServerTls>,
+}
+
+/// Why a request was refused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+pub(crate) enum GateRefusal {
+    #[error(
+        "the header `Host` is missing or names a host that this agent does not go by; \
+         if it should, start it with `--host` and that name, or add the name to \
+         `security.allowed_hosts` in config/system.json"
+    )]
+    Host,
+    #[error(
+        "pages of this `Origin` may not call this agent; \
+         if they should, add it to `security.allowed_origins` in config/system.json"
+    )]
+    Origin,
+}
+
+impl Gate {
+    /// Also allows the hosts and origins of the configuration, and the hosts of a certificate.
+    pub(crate) fn new(system: &SystemConfig, tls: Option<ServerTls>) -> Self {
+        let security = &system.security;
+        // On a local network, people reach a machine by its name.
+        let own = if security.bind.is_loopback() {
+            Vec::new()
+        } else {
+            local::names()
+        };
+        let named = security.allowed_hosts.iter();
+        let hosts = named.chain([&system.network.base_host]).chain(&own);
+        let lower = |text: &String| text.trim().trim_end_matches('/').to_ascii_lowercase();
+        Self(Arc::new(AllowedNames {
+            hosts: hosts.map(lower).collect(),
+            origins: security.allowed_origins.iter().map(lower).collect(),
+            tls,
+        }))
+    }
+
+    /// Checks the head of a request that arrived at one of our addresses.
+    ///
+    /// # Errors
+    ///
+    /// Names the wrong header.
+    pub(crate) fn check(
+        &self,
+        uri: &Uri,
+        headers: &HeaderMap,
+        arrived_at: Option<IpAddr>,
+    ) -> Result<(), GateRefusal> {
+        let mut hosts = headers.get_all(HOST).iter();
+        let named = match (uri.authority(), hosts.next()) {
+            (Some(authority), _) => Some(authority.as_str()),
+            (None, Some(host)) => host.to_str().ok(),
+            (None, None) => None,
+        };
+        let authority = named.filter(|_| hosts.next().is_none());
+        let named = authority.and_then(host);
+        if !named.is_some_and(|named| self.goes_by(named, arrived_at)) {
+            return Err(GateRefusal::Host);
+        }
+        let mut origins = headers.get_all(ORIGIN).iter();
+        // A page that we served ourselves, under one of our names, may send us requests.
+        let own = |origin: &str| {
+            let scheme = origin.split_once("://").map(|(_, authority)| authority);
+            scheme
+                .zip(authority)
+                .is_some_and(|(own, named)| own.eq_ignore_ascii_case(named))
+        };
+        let trusted = |origin: &str| own(origin) || self.trusts(origin);
+        if origins.all(|origin| origin.to_str().is_ok_and(trusted)) {
+            Ok(())
+        } else {
+            Err(GateRefusal::Origin)
+        }
+    }
+
+    fn goes_by(&self, host: &str, arrived_at: Option<IpAddr>) -> bool {
+        let mut hosts = self.0.hosts.iter();
+        is_loopback(host)
+            || arrived_at.is_some_and(|at| address(host) == Some(at.to_canonical()))
+            || hosts.any(|name| host.eq_ignore_ascii_case(name))
+            || self.0.tls.as_ref().is_some_and(|tls| tls.is_for(host))
+    }
+
+    fn trusts(&self, origin: &str) -> bool {
+        let origin = origin.trim();
+        let listed = |name: &String| name == "*" || origin.eq_ignore_ascii_case(name);
+        if self.0.origins.iter().any(listed) {
+            return true;
+        }
+        let authority = ["http://", "https://"].iter().find_map(|scheme| {
+            let start = origin.get(..scheme.len())?;
+            start
+                .eq_ignore_ascii_case(scheme)
+                .then(|| &origin[scheme.len()..])
+        });
+        authority.and_then(host).is_some_and(is_loopback)
+    }
+}
+
+/// Whether a host is a name or an address of loopback.
+fn is_loopback(host: &str) -> bool {
+    // The two usual forms need no parsing.
+    host.eq_ignore_ascii_case("localhost")
+        || host == "127.0.0.1"
+        || address(host).is_some_and(|address| address.is_loopback())
+}
+
+fn address(host: &str) -> Option<IpAddr> {
+    host.parse()
+        .ok()
+        .map(|address: IpAddr| address.to_canonical())
+}
+
+/// The host in `host`, `host:port`, `[v6]` or `[v6]:port`; `None` for any other form.
+fn host(authority: &str) -> Option<&str> {
+    let (host, port) = match authority.strip_prefix('[') {
+        Some(rest) => {
+            let (host, after) = rest.split_once(']')?;
+            let port = match after {
+                "" => None,
+                _ => Some(after.strip_prefix(':')?),
+            };
+            (host, port)
+        }
+        None => match authority.split_once(':') {
+            Some((host, port)) => (host, Some(port)),
+            None => (authority, None),
+        },
+    };
+    let port_fits = port.is_none_or(|port| port.parse::<u16>().is_ok());
+    (!host.is_empty() && port_fits).then_some(host)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn verdict(gate: &Gate, host: Option<&str>, origin: Option<&str>) -> Result<(), GateRefusal> {
+        let mut headers = HeaderMap::new();
+        if let Some(host) = host {
+            headers.insert(HOST, HeaderValue::from_str(host).unwrap());
+        }
+        if let Some(origin) = origin {
+            headers.insert(ORIGIN, HeaderValue::from_str(origin).unwrap());
+        }
+        let arrived_at = Some("10.0.0.7".parse().unwrap());
+        gate.check(&Uri::from_static("/mcp"), &headers, arrived_at)
+    }
+
+    #[test]
+    fn loopback_and_the_address_of_arrival_are_let_in() {
+        let gate = Gate::default();
+        for host in [
+            "localhost",
+            "LOCALHOST:8000",
+            "127.0.0.1:1",
+            "[::1]:8000",
+            "[::1]",
+            "10.0.0.7:8101",
+            "127.3.2.1",
+            "[::ffff:127.0.0.1]:1",
+        ] {
+            assert_eq!(verdict(&gate, Some(host), None), Ok(()), "{host}");
+        }
+    }
+
+    #[test]
+    fn foreign_hosts_are_refused() {
+        let gate = Gate::default();
+        for host in [
+            "evil.example",
+            "localhost.evil.example",
+            "evil.example:8000",
+            "127.0.0.1.evil.example",
+            "10.0.0.8",
+            "[::2]:80",
+            "localhost:port",
+            "localhost:1:2",
+            "[::1",
+            "",
+            "user@localhost",
+        ] {
+            assert_eq!(
+                verdict(&gate, Some(host), None),
+                Err(GateRefusal::Host),
+                "{host}"
+            );
+        }
+        assert_eq!(verdict(&gate, None, None), Err(GateRefusal::Host));
+    }
+
+    #[test]
+    fn foreign_origins_are_refused() {
+        let gate = Gate::default();
+        let from = |origin| verdict(&gate, Some("localhost:1"), Some(origin));
+        for origin in [
+            "http://localhost",
+            "https://localhost:5173",
+            "http://[::1]:80",
+        ] {
+            assert_eq!(from(origin), Ok(()), "{origin}");
+        }
+        for origin in [
+            "null",
+            "",
+            "http://evil.example",
+            "http://localhost.evil.example",
+            "localhost:1",
+            "file://localhost",
+            "http://evil.example#localhost",
+            "http://localhost/",
+        ] {
+            assert_eq!(from(origin), Err(GateRefusal::Origin), "{origin}");
+        }
+    }
+
+    #[test]
+    fn our_own_pages_may_call_under_their_own_host() {
+        let gate = Gate::default();
+        let from = |host, origin| verdict(&gate, Some(host), Some(origin));
+        assert_eq!(from("10.0.0.7:8000", "http://10.0.0.7:8000"), Ok(()));
+        for origin in [
+            "http://10.0.0.7:9000",
+            "http://10.0.0.7",
+            "http://10.0.0.7:8000/",
+        ] {
+            assert_eq!(
+                from("10.0.0.7:8000", origin),
+                Err(GateRefusal::Origin),
+                "{origin}"
+            );
+        }
+        let stranger = from("evil.example", "http://evil.example");
+        assert_eq!(
+            stranger,
+            Err(GateRefusal::Host),
+            "a name that only points here"
+        );
+    }
+
+    #[test]
+    fn beyond_loopback_the_names_of_the_machine_are_let_in() {
+        let mut system = SystemConfig::default();
+        let names = local::names();
+        let own = |gate: &Gate| {
+            let mut names = names.iter();
+            names.all(|name| verdict(gate, Some(&format!("{name}:8000")), None) == Ok(()))
+        };
+        let is_localhost = names.iter().any(|name| name == "localhost");
+        assert!(is_localhost || !own(&Gate::new(&system, None)));
+        system.security.bind = "0.0.0.0".parse().unwrap();
+        let gate = Gate::new(&system, None);
+        assert!(own(&gate));
+        for pointed_here in ["evil.example:8000", "sub.localhost.evil.example"] {
+            let refused = verdict(&gate, Some(pointed_here), None);
+            assert_eq!(refused, Err(GateRefusal::Host), "{pointed_here}");
+        }
+    }
+
+    #[test]
+    fn configured_hosts_and_origins_are_let_in() {
+        let mut system = SystemConfig::default();
+        system.security.allowed_hosts = vec!["League.example".to_owned()];
+        system.security.allowed_origins = vec!["https://board.example".to_owned()];
+        system.network.base_host = "10.1.2.3".to_owned();
+        let gate = Gate::new(&system, None);
+        let origin = Some("https://board.example");
+        assert_eq!(verdict(&gate, Some("league.EXAMPLE:8000"), origin), Ok(()));
+        assert_eq!(verdict(&gate, Some("10.1.2.3:8000"), None), Ok(()));
+        let other_port = Some("https://board.example:444");
+        let refused = verdict(&gate, Some("league.example"), other_port);
+        assert_eq!(refused, Err(GateRefusal::Origin));
+    }
 }

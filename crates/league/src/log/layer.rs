@@ -181,7 +181,7 @@ impl LogFields {
         }
         let component = self.component.or_else(|| self.agent_id.clone());
         LogLine {
-            timestamp: clock::now(),
+            timestamp: clock::wall(),
             level,
             component: component.unwrap_or_else(|| target.to_owned()),
             agent_id: self.agent_id,

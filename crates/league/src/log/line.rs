@@ -63,7 +63,8 @@ impl LogLine {
         let mut written = Vec::with_capacity(LINE_CAPACITY);
         // Serialising a line cannot fail.
         let _ = serde_json::to_writer(&mut written, self);
-        let mut text = escape(String::from_utf8(written).unwrap_or_default());
+        let text = String::from_utf8(written).unwrap_or_default();
+        let mut text = escape(&text).into_owned();
         text.push('\n');
         text
     }
@@ -135,27 +136,29 @@ fn masked(value: &Value, depth: usize) -> Cow<'_, Value> {
     }
 }
 
-/// Escapes characters that could break a line or change the text direction on a screen. In JSON
-/// such characters occur only inside strings.
-pub fn escape(text: String) -> String {
+/// Escapes characters that could command a terminal, break a line or change the text direction; line
+/// ends and tabs stay. JSON means the same afterwards, because these occur only inside its strings.
+pub fn escape(text: &str) -> Cow<'_, str> {
     let harmful = |letter: char| {
         matches!(letter,
-            '\u{7f}'..='\u{9f}' | '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}'
-            | '\u{2066}'..='\u{2069}' | '\u{feff}')
+            '\0'..='\u{8}' | '\u{b}'..='\u{1f}' | '\u{7f}'..='\u{9f}' | '\u{61c}' | '\u{200e}'
+            | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
     };
-    let plain = text.is_ascii() && !text.contains('\u{7f}');
-    if plain || !text.contains(harmful) {
-        return text;
+    let plain = |byte: u8| matches!(byte, b' '..0x7f | b'\n' | b'\t');
+    if text.bytes().all(plain) || !text.contains(harmful) {
+        return Cow::Borrowed(text);
     }
     let mut safe = String::with_capacity(text.len() + 16);
-    for letter in text.chars() {
-        if harmful(letter) {
+    let mut letters = text.chars().peekable();
+    while let Some(letter) = letters.next() {
+        let ends_line = letter == '\r' && letters.peek() == Some(&'\n');
+        if harmful(letter) && !ends_line {
             safe.push_str(&format!("\\u{:04x}", u32::from(letter)));
         } else {
             safe.push(letter);
         }
     }
-    safe
+    Cow::Owned(safe)
 }
 
 #[cfg(test)]
@@ -185,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_carries_the_fields_of_both_chapters() {
+    fn line_carries_the_fields_of_both_chapters() {
         let text = line("late", json!({"match_id": "R1M1", "timeout_sec": 30})).to_text();
         assert_eq!(
             text,
@@ -235,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_is_bounded_whatever_it_is_told() {
+    fn line_is_bounded_whatever_it_is_told() {
         let huge = "é".repeat(1_000_000);
         let text = line(&huge, json!({"body": huge, "deep": deep(1_000)})).to_text();
         assert!(text.len() <= MAX_LINE, "{}", text.len());

@@ -18,6 +18,7 @@ use league_protocol::id::{LeagueId, PlayerId};
 use super::line::LogLine;
 use crate::clock;
 use crate::config::LogLevel;
+use crate::storage::files::make_private;
 use crate::storage::root::Root;
 
 /// The maximum size of all queued lines, in bytes.
@@ -179,7 +180,7 @@ fn told(target: &LogTarget, missing: u64) -> String {
         LogTarget::League(_) | LogTarget::System => None,
     };
     let line = LogLine {
-        timestamp: clock::now(),
+        timestamp: clock::wall(),
         level: LogLevel::Warning,
         component: "log".to_owned(),
         agent_id: agent,
@@ -310,7 +311,7 @@ fn open(path: &Path) -> io::Result<File> {
     match options.open(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             if let Some(folder) = path.parent() {
-                fs::create_dir_all(folder)?;
+                make_private(folder)?;
             }
             options.open(path)
         }
@@ -369,7 +370,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_much_is_counted_where_it_is_missing() {
+    fn dropped_lines_are_counted_in_place() {
         let folder = tempfile::tempdir().unwrap();
         let (root, waiting) = (Root::new(folder.path()), LogQueue::default());
         let line = format!("{}\n", "x".repeat(1023));
@@ -385,7 +386,7 @@ mod tests {
     }
 
     #[test]
-    fn a_flood_of_some_leaves_room_for_the_lines_of_all_others() {
+    fn flood_of_some_leaves_room_for_the_lines_of_all_others() {
         let folder = tempfile::tempdir().unwrap();
         let (root, waiting) = (Root::new(folder.path()), LogQueue::default());
         let line = format!("{}\n", "x".repeat(1023));
@@ -410,7 +411,7 @@ mod tests {
     }
 
     #[test]
-    fn what_could_not_be_written_is_counted_and_told_when_it_can_be_again() {
+    fn unwritten_lines_are_counted_and_reported_later() {
         let folder = tempfile::tempdir().unwrap();
         let root = Root::new(folder.path());
         let target = LogTarget::System;
@@ -477,7 +478,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_log_is_put_aside_and_the_oldest_is_dropped() {
+    fn full_log_is_put_aside_and_the_oldest_is_dropped() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("deep/P01.log.jsonl");
         let mut log = LogFile::open(&path, bounds(20)).unwrap();
@@ -492,7 +493,7 @@ mod tests {
     }
 
     #[test]
-    fn a_log_that_another_process_put_aside_is_taken_up_anew() {
+    fn log_that_another_process_put_aside_is_taken_up_anew() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("system.log.jsonl");
         let mut one = LogFile::open(&path, bounds(40)).unwrap();

@@ -19,6 +19,7 @@ use super::gzip::{GZIP_HEADER, GzipChunk};
 use super::live_view::{LiveView, ReadError};
 use super::observations::referee_record;
 use crate::clock;
+use crate::storage::hand_in::HAND_IN_TIMEOUT;
 use crate::storage::root::Root;
 use crate::storage::verify;
 
@@ -168,8 +169,25 @@ impl Hub {
         }
         (state.verifying, state.untrusted) = (true, false);
         let hub = Arc::clone(self);
-        tokio::task::spawn_blocking(move || {
-            let verification = match verify::verify(&hub.root, &hub.league_id) {
+        tokio::spawn(async move {
+            if hub.verify_now(false).await {
+                // Referees elsewhere hand in their journals now.
+                tokio::time::sleep(HAND_IN_TIMEOUT).await;
+                hub.verify_now(true).await;
+            }
+        });
+    }
+
+    /// Verifies the league and shows the outcome; returns whether records of a finished league are
+    /// missing.
+    async fn verify_now(self: &Arc<Self>, again: bool) -> bool {
+        let hub = Arc::clone(self);
+        let verified = tokio::task::spawn_blocking(move || {
+            let verdict = verify::verify(&hub.root, &hub.league_id);
+            let is_incomplete = verdict
+                .as_ref()
+                .is_ok_and(|verdict| verdict.verdict == verify::Conclusion::Incomplete);
+            let verification = match verdict {
                 Ok(verdict) => verification(&verdict),
                 Err(error) => Verification {
                     holds: false,
@@ -177,15 +195,17 @@ impl Hub {
                 },
             };
             let mut state = hub.lock();
-            if verification.holds && !state.live.needs_verification() {
+            if verification.holds && !again && !state.live.needs_verification() {
                 // The league goes on, so this would be out of date at once.
                 state.verifying = false;
-                return;
+                return false;
             }
             state.live.set_verification(verification);
             // If this fails, the next viewer refreshes as well.
             let _ = state.refresh();
+            is_incomplete
         });
+        verified.await.unwrap_or(false)
     }
 }
 
@@ -275,15 +295,21 @@ async fn send(sender: &mut Sender<Bytes>, event: &GzipChunk, gzip: bool) -> Opti
     sender.send_data(bytes).await.ok()
 }
 
+fn capitalised(sentence: &str) -> String {
+    let mut letters = sentence.chars();
+    let first = letters.next().into_iter().flat_map(char::to_uppercase);
+    first.chain(letters).collect()
+}
+
 /// The outcome of `league verify` as a page shows it.
 pub(crate) fn verification(verdict: &verify::Verdict) -> Verification {
     let checked = &verdict.checked;
     let detail = match &verdict.wrong {
         None => format!(
-            "Verified: {} journal lines are chained, {} draws and games were replayed, {} results agree with their referees' journals.{}",
+            "{}. {} journal lines are chained, {} draws and games were replayed.{}",
+            capitalised(&verdict.sentence()),
             checked.lines,
             checked.results,
-            checked.confirmed,
             match checked.disputed.first() {
                 None => String::new(),
                 Some(first) => format!(

@@ -85,6 +85,8 @@ pub(crate) fn referee_record(
         .transcript
         .into_iter()
         .map(|said| TranscriptMessage {
+            lost: said.is_lost(),
+            resumed: said.resumed,
             at: said.timestamp,
             from: said.from,
             to: said.to,

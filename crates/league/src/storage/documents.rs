@@ -24,7 +24,7 @@ use super::root::Root;
 pub(crate) use history::history;
 pub use history::{HistoryDocument, PlayerHistoryRepository};
 pub use matches::{
-    DrawDocument, Lifecycle, MatchDocument, MatchRepository, TranscriptMessage, Verbatim,
+    DrawDocument, Lifecycle, MatchDocument, MatchRepository, Seal, TranscriptMessage, Verbatim,
 };
 pub(crate) use matches::{MatchChange, MatchesProjection, result_of};
 pub(crate) use rounds::RoundsProjection;

@@ -4,8 +4,9 @@
 //! Nothing is synced here, because these files can be rebuilt.
 
 use std::ffi::OsString;
-use std::fs::{self, File};
+use std::fs::{self, DirBuilder, File};
 use std::io::{self, Read};
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::process;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -69,15 +70,21 @@ pub(crate) fn pretty(value: &impl Serialize) -> Vec<u8> {
     text
 }
 
-/// Replaces a file in one step.
+/// Makes a folder for records and logs. Folders that are missing are made for their owner alone: they
+/// show how agents play.
+pub(crate) fn make_private(folder: &Path) -> io::Result<()> {
+    DirBuilder::new().recursive(true).mode(0o700).create(folder)
+}
+
+/// Replaces a record in one step.
 pub(crate) fn replace(file: &Path, content: &[u8]) -> io::Result<()> {
-    let temporary = write_beside(file, content)?;
+    let temporary = write_beside(file, content, make_private)?;
     fs::rename(&temporary, file).inspect_err(|_| remove(&temporary))
 }
 
-/// Creates a file; an existing file is left unchanged.
+/// Creates a settings file; an existing file is left unchanged.
 pub(crate) fn create(file: &Path, content: &[u8]) -> io::Result<()> {
-    let temporary = write_beside(file, content)?;
+    let temporary = write_beside(file, content, |folder| fs::create_dir_all(folder))?;
     // A hard link fails if the file exists, so only one of two concurrent writers succeeds.
     let linked = fs::hard_link(&temporary, file);
     let created = match linked {
@@ -90,7 +97,11 @@ pub(crate) fn create(file: &Path, content: &[u8]) -> io::Result<()> {
     created
 }
 
-fn write_beside(file: &Path, content: &[u8]) -> io::Result<PathBuf> {
+fn write_beside(
+    file: &Path,
+    content: &[u8],
+    make_folder: impl FnOnce(&Path) -> io::Result<()>,
+) -> io::Result<PathBuf> {
     let temporary = beside(file);
     if let Err(error) = fs::write(&temporary, content) {
         if error.kind() != io::ErrorKind::NotFound {
@@ -98,7 +109,7 @@ fn write_beside(file: &Path, content: &[u8]) -> io::Result<PathBuf> {
             return Err(error);
         }
         if let Some(folder) = file.parent() {
-            fs::create_dir_all(folder)?;
+            make_folder(folder)?;
         }
         fs::write(&temporary, content).inspect_err(|_| remove(&temporary))?;
     }

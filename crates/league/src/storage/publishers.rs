@@ -316,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn a_document_is_written_at_once_and_then_twice_a_second() {
+    fn document_is_written_at_once_and_then_twice_a_second() {
         let mut throttle = Throttle::default();
         assert_eq!(throttle.take(at(1_000), 4), None, "nothing changed");
         throttle.change(1, at(1_000));
@@ -330,7 +330,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_urgent_does_not_wait_and_what_is_large_waits_longer() {
+    fn urgent_documents_do_not_wait_and_large_ones_wait_longer() {
         let mut throttle = Throttle::default();
         throttle.change(1, at(0));
         throttle.take(at(0), 100_000).unwrap();

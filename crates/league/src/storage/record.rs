@@ -6,8 +6,9 @@ use std::path::Path;
 use league_core::league::{Event, LeagueRules};
 use league_protocol::id::{LeagueId, MatchId};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
-use crate::storage::documents::TranscriptMessage;
+use crate::storage::documents::{TranscriptMessage, Verbatim};
 use crate::storage::store::{Entry, read_backwards};
 
 /// One entry of a journal.
@@ -18,8 +19,8 @@ pub(crate) enum Record<Fact> {
     Opened(Box<Opening>),
     /// An event of the state machine.
     Event(Fact),
-    /// The messages of a match since the last such entry, written once the match is decided; only
-    /// in a referee's journal.
+    /// The messages of a match since the last such entry; only in a referee's journal. A message
+    /// that shows what the rules hide is a hash until the match is decided.
     Transcript(Transcript),
 }
 
@@ -63,6 +64,21 @@ pub(crate) struct Transcript {
     pub(crate) match_id: MatchId,
     pub(crate) attempt: u32,
     pub(crate) messages: Vec<TranscriptMessage>,
+    /// Messages that stood there as hashes so far.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) opened: Vec<OpenedMessage>,
+}
+
+/// A message whose hash was written before.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct OpenedMessage {
+    /// Its place among the messages of the attempt, from 0.
+    pub(crate) place: usize,
+    /// The salt of the hash, in hex.
+    pub(crate) salt: String,
+    pub(crate) message: Value,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) verbatim: Option<Verbatim>,
 }
 
 /// Whether the league with this journal is over; false if there is no readable journal.
@@ -75,7 +91,8 @@ pub(crate) fn is_over(journal: &Path) -> bool {
         Record::Event(
             Event::AgentReturned { .. }
             | Event::ReportConflicted { .. }
-            | Event::ReportRefused { .. },
+            | Event::ReportRefused { .. }
+            | Event::LossAccepted { .. },
         ) => ControlFlow::Continue(()),
         Record::Event(Event::LeagueCompleted { .. }) => {
             over = true;
@@ -99,7 +116,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("journal.jsonl");
         let opened = Journal::open(&path, Durability::Written, |_: Entry<Record<Event>>| {});
-        let mut journal = opened.unwrap().journal;
+        let mut journal = opened.unwrap().accept().unwrap();
         for event in events {
             let fact = Record::Event(event.clone());
             journal.append(Timestamp::default(), &[fact]).unwrap();

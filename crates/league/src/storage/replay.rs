@@ -9,7 +9,7 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use league_core::draw::LeagueSecret;
+use league_core::draw::{LeagueSecret, LeagueSecrets};
 use league_core::league::{Event, League, RulesError};
 use league_core::letter::Peer;
 use league_core::machine::Machine;
@@ -96,7 +96,8 @@ fn rebuild_league(root: &Root, league_id: &LeagueId) -> Result<u64, ReplayError>
             (Record::Opened(opening), None) => {
                 let rules = opening.rules.clone();
                 // No document depends on the secret.
-                league = rules.map(|rules| League::new(rules, LeagueSecret([0; 32])));
+                league = rules
+                    .map(|rules| League::new(rules, LeagueSecrets::one(LeagueSecret([0; 32]))));
             }
             (Record::Event(event), Some(Ok(league))) => {
                 league.apply(event);
@@ -293,6 +294,7 @@ fn player_rules(memory: MemoryRule) -> PlayerRules {
             speech: Some(CallStyle::Simple),
         }),
         wanted_id: None,
+        join_code: None,
         strict: false,
         memory,
     }

@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-use league_core::draw::LeagueSecret;
+use league_core::draw::{LeagueSecret, LeagueSecrets};
 use league_protocol::id::LeagueId;
 use league_protocol::token::{AuthToken, hex, unhex};
 use serde::{Deserialize, Serialize};
@@ -19,11 +19,14 @@ use crate::storage::root::Root;
 /// The prefix of the name of an agent without an id; its port follows.
 pub(crate) const BY_PORT: &str = "port-";
 
+/// Begins every referee key, so that people recognise one.
+const REFEREE_KEY: &str = "referee";
+
 /// The secrets of a league's manager.
 #[derive(Debug, Clone)]
 pub(crate) struct LeagueKeys {
-    /// Every draw and every match token is derived from it.
-    pub(crate) secret: LeagueSecret,
+    /// Draws and tokens are derived from them.
+    pub(crate) secrets: LeagueSecrets,
     /// The administrator's token.
     pub(crate) admin: AuthToken,
 }
@@ -75,7 +78,15 @@ impl SecretError {
 #[derive(Serialize, Deserialize)]
 struct KeysFile {
     league_secret: String,
+    /// Absent in a league of version 0.1, which derives its tokens from `league_secret` as well.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    token_secret: Option<String>,
     admin_token: String,
+}
+
+#[derive(Serialize, Deserialize)]
+struct RefereeKeyFile {
+    referee_key: String,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -105,17 +116,25 @@ impl LeagueKeys {
         league: &LeagueId,
         chance: &Chance,
     ) -> Result<Self, SecretError> {
-        let secret = chance.bytes_for(&format!("league secret:{league}"));
-        let admin = AuthToken::mint("admin", &chance.bytes_for(&format!("admin token:{league}")));
-        let file = KeysFile {
-            league_secret: hex(&secret),
-            admin_token: admin.reveal().to_owned(),
+        let keys = Self {
+            secrets: LeagueSecrets {
+                draws: LeagueSecret(chance.bytes_for(&format!("league secret:{league}"))),
+                tokens: LeagueSecret(chance.bytes()),
+            },
+            admin: AuthToken::mint("admin", &chance.bytes()),
         };
-        save(&place(root, league, "manager"), &file)?;
-        Ok(Self {
-            secret: LeagueSecret(secret),
-            admin,
-        })
+        keys.save(root, league)?;
+        Ok(keys)
+    }
+
+    fn save(&self, root: &Root, league: &LeagueId) -> Result<(), SecretError> {
+        let LeagueSecrets { draws, tokens } = self.secrets;
+        let file = KeysFile {
+            league_secret: hex(&draws.0),
+            token_secret: (tokens != draws).then(|| hex(&tokens.0)),
+            admin_token: self.admin.reveal().to_owned(),
+        };
+        save(&place(root, league, "manager"), &file)
     }
 
     /// Reads the keys of a league that has begun, and checks the fingerprint of its secret.
@@ -141,7 +160,7 @@ impl LeagueKeys {
     /// Identifies the secret without revealing it.
     pub(crate) fn fingerprint(&self) -> String {
         let mut digest = Sha256::new_with_prefix(b"league secret ");
-        digest.update(self.secret.0);
+        digest.update(self.secrets.draws.0);
         hex(&digest.finalize().into())
     }
 
@@ -155,12 +174,46 @@ impl LeagueKeys {
         let Some(file) = load::<KeysFile>(&path)? else {
             return Ok(None);
         };
-        let secret = unhex(&file.league_secret).ok_or_else(|| spoilt(&path))?;
+        let secret = |text: &str| {
+            let bytes = unhex(text).ok_or_else(|| spoilt(&path));
+            bytes.map(LeagueSecret)
+        };
+        let draws = secret(&file.league_secret)?;
+        let tokens = file.token_secret.as_deref().map(secret).transpose()?;
         Ok(Some(Self {
-            secret: LeagueSecret(secret),
+            secrets: LeagueSecrets {
+                draws,
+                tokens: tokens.unwrap_or(draws),
+            },
             admin: AuthToken::new(file.admin_token),
         }))
     }
+}
+
+/// Reads the key by which managers below a root admit referees. The manager and its referees may start
+/// in any order, and a referee may not know its league yet, so the first of them makes one key for all
+/// leagues of the root.
+///
+/// # Errors
+///
+/// The file cannot be read or written, or is damaged.
+pub(crate) fn referee_key(
+    root: &Root,
+    league: &LeagueId,
+    chance: &Chance,
+) -> Result<AuthToken, SecretError> {
+    let path = root
+        .secrets_folder(league)
+        .with_file_name("referee_key.json");
+    if load::<RefereeKeyFile>(&path)?.is_none() {
+        let key = AuthToken::mint(REFEREE_KEY, &chance.bytes());
+        let file = RefereeKeyFile {
+            referee_key: key.reveal().to_owned(),
+        };
+        make(&path, &file)?;
+    }
+    let file = load::<RefereeKeyFile>(&path)?.ok_or_else(|| SecretError::missing(root, league))?;
+    Ok(AuthToken::new(file.referee_key))
 }
 
 /// The path of an agent's secret file.
@@ -247,11 +300,23 @@ fn load<T: for<'de> Deserialize<'de>>(path: &Path) -> Result<Option<T>, SecretEr
 
 fn save(path: &Path, content: &impl Serialize) -> Result<(), SecretError> {
     let body = serde_json::to_vec(content).unwrap_or_default();
-    write(path, &body).map_err(|source| failed(path, source))
+    write_private(path, &body).map_err(|source| failed(path, source))
+}
+
+/// Saves a file unless another process has done so.
+fn make(path: &Path, content: &impl Serialize) -> Result<(), SecretError> {
+    let own = path.with_extension(format!("json.{}", std::process::id()));
+    save(&own, content)?;
+    let made = fs::hard_link(&own, path);
+    let removed = fs::remove_file(&own);
+    match made {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(failed(path, error)),
+        _ => removed.map_err(|source| failed(&own, source)),
+    }
 }
 
 /// Replaces a file in one step, readable only by its owner.
-fn write(path: &Path, body: &[u8]) -> io::Result<()> {
+pub(crate) fn write_private(path: &Path, body: &[u8]) -> io::Result<()> {
     let folder = path.parent().unwrap_or(Path::new("."));
     DirBuilder::new()
         .recursive(true)
@@ -297,14 +362,14 @@ mod tests {
         let made = LeagueKeys::make(&root, &league, &chance).unwrap();
         let known = Some(made.fingerprint());
         let read = LeagueKeys::of(&root, &league, known.as_deref()).unwrap();
-        assert_eq!((made.admin, made.secret), (read.admin, read.secret));
+        assert_eq!((made.admin, made.secrets), (read.admin, read.secrets));
         let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
         let path = place(&root, &league, "manager");
         assert_eq!(mode(&path), 0o600);
         assert_eq!(mode(path.parent().unwrap()), 0o700);
 
         let again = LeagueKeys::make(&root, &league, &chance).unwrap();
-        assert_ne!(again.secret, made.secret);
+        assert_ne!(again.secrets, made.secrets);
         let other = LeagueKeys::of(&root, &league, known.as_deref());
         assert!(matches!(other, Err(SecretError::Another { .. })));
         fs::remove_file(path).unwrap();
@@ -313,7 +378,48 @@ mod tests {
     }
 
     #[test]
-    fn a_spoilt_file_is_named() {
+    fn seed_gives_the_draws_and_no_key_or_token() {
+        let folder = tempfile::tempdir().unwrap();
+        let (root, league) = (Root::new(folder.path()), LeagueId::new("one").unwrap());
+        let keys = || LeagueKeys::make(&root, &league, &Chance::new(Some(7)).unwrap()).unwrap();
+        let (one, other) = (keys(), keys());
+        assert_eq!(one.secrets.draws, other.secrets.draws);
+        assert_ne!(one.secrets.tokens, other.secrets.tokens);
+        assert_ne!(one.admin, other.admin);
+    }
+
+    #[test]
+    fn file_of_version_0_1_has_one_secret() {
+        let folder = tempfile::tempdir().unwrap();
+        let (root, league) = (Root::new(folder.path()), LeagueId::new("one").unwrap());
+        let old = format!(
+            r#"{{"league_secret":"{}","admin_token":"tok-a"}}"#,
+            "07".repeat(32)
+        );
+        let path = place(&root, &league, "manager");
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, old).unwrap();
+        let load = || LeagueKeys::load(&root, &league).unwrap().unwrap();
+        assert_eq!(load().secrets, LeagueSecrets::one(LeagueSecret([7; 32])));
+    }
+
+    #[test]
+    fn referee_key_is_made_once_and_only_its_owner_reads_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let (root, league) = (Root::new(folder.path()), LeagueId::new("one").unwrap());
+        let key = |seed| referee_key(&root, &league, &Chance::new(seed).unwrap()).unwrap();
+        assert_eq!(key(None), key(Some(7)));
+        let path = root
+            .secrets_folder(&league)
+            .with_file_name("referee_key.json");
+        let mode = fs::metadata(&path).unwrap().permissions().mode() & 0o777;
+        assert_eq!(mode, 0o600);
+        let files = fs::read_dir(path.parent().unwrap()).unwrap().count();
+        assert_eq!(files, 1, "no draft is left");
+    }
+
+    #[test]
+    fn spoilt_file_is_named() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("P01.json");
         fs::write(&path, "{").unwrap();
@@ -322,7 +428,7 @@ mod tests {
     }
 
     #[test]
-    fn an_agent_named_by_its_port_shares_no_file_with_another_kind() {
+    fn agent_named_by_its_port_shares_no_file_with_another_kind() {
         let folder = tempfile::tempdir().unwrap();
         let (root, league) = (Root::new(folder.path()), LeagueId::new("one").unwrap());
         let journal = folder.path().join("journal.jsonl");
@@ -343,7 +449,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pledge_is_made_once_and_stays_until_a_token_comes() {
+    fn pledge_is_made_once_and_stays_until_a_token_comes() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("secrets/P01.json");
         let chance = Chance::new(None).unwrap();
@@ -353,7 +459,7 @@ mod tests {
     }
 
     #[test]
-    fn a_token_takes_the_place_of_an_older_one() {
+    fn token_takes_the_place_of_an_older_one() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("secrets/P01.json");
         assert!(load_tokens(&path).unwrap().is_none());

@@ -16,14 +16,12 @@ use league_protocol::time::Timestamp;
 pub(crate) use error::Damage;
 pub(crate) use error::StoreError;
 pub(crate) use follow::{Follower, read_backwards};
+pub(crate) use journal::{Cut, Durability, End, Journal, Opened};
 #[cfg(test)]
-pub(crate) use journal::Cut;
-pub(crate) use journal::{Durability, End, Journal};
+pub(crate) use line::MAX_LINE;
+pub(crate) use lock::{holder, was_locked};
 #[cfg(test)]
-pub(crate) use line::LONGEST_LINE;
-pub(crate) use lock::holder;
-#[cfg(test)]
-pub(crate) use scan::MOST_IN_A_BATCH;
+pub(crate) use scan::MAX_BATCH;
 
 /// Stores facts in order.
 pub(crate) trait Store<Fact>: Send {
@@ -32,6 +30,10 @@ pub(crate) trait Store<Fact>: Send {
     /// After a crash either all of them are stored or none. After an error it is unknown which; the
     /// caller must stop acting and restart from the stored facts.
     fn append(&mut self, at: Timestamp, facts: &[Fact]) -> Result<u64, StoreError>;
+
+    /// Appends facts that a crash of the machine may undo; the end of the process does not. The next
+    /// [`append`](Self::append) makes them durable.
+    fn append_lightly(&mut self, at: Timestamp, facts: &[Fact]) -> Result<u64, StoreError>;
 
     /// The sequence of the last fact; 0 if there is none.
     fn last(&self) -> u64;

@@ -11,6 +11,7 @@ mod manager;
 mod players;
 mod referees;
 mod transcript;
+mod verdict;
 
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -19,7 +20,6 @@ use league_core::league;
 use league_protocol::id::LeagueId;
 use league_protocol::time::Timestamp;
 use league_protocol::token::hex;
-use serde::Serialize;
 use thiserror::Error;
 
 use crate::storage::documents::RepositoryError;
@@ -30,6 +30,7 @@ use crate::storage::store::{End, Entry, Journal, StoreError, holder};
 use evidence::Evidence;
 use manager::{ManagerDocuments, ManagerReplay};
 use referees::MatchFiles;
+pub(crate) use verdict::{Behind, Checked, Conclusion, NotCompared, RepeatedMatch, Verdict, Wrong};
 
 /// The phase of an unfinished league that no process on this machine plays.
 const INTERRUPTED: &str = "interrupted";
@@ -40,109 +41,6 @@ const MATCH_FILES: &str = "files of matches";
 
 /// How many disputes by players are listed one by one.
 pub(crate) const MAX_DISPUTED: usize = 20;
-
-/// The outcome of a verification.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub(crate) struct Verdict {
-    pub(crate) league_id: LeagueId,
-    /// Whether every check passed.
-    pub(crate) verified: bool,
-    /// The first failure.
-    pub(crate) wrong: Option<Wrong>,
-    /// What was checked; after a failure, what was checked before it.
-    pub(crate) checked: Checked,
-}
-
-/// A failed check, or a dispute by a player.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub(crate) struct Wrong {
-    /// The file, below the root.
-    pub(crate) file: PathBuf,
-    /// The line of a journal, from 1.
-    pub(crate) line: Option<u64>,
-    /// What is wrong, and what was expected.
-    pub(crate) what: String,
-}
-
-impl Wrong {
-    fn new(file: &Path, line: Option<u64>, what: impl Into<String>) -> Self {
-        Self {
-            file: file.to_owned(),
-            line,
-            what: what.into(),
-        }
-    }
-}
-
-/// What was checked.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
-pub(crate) struct Checked {
-    /// The phase of the league: `registering`, `running` or `completed`; `interrupted` if it is
-    /// unfinished and no process on this machine plays it.
-    pub(crate) phase: Option<String>,
-    /// Whether all randomness came from a given seed.
-    pub(crate) reproducible: bool,
-    /// Lines of the manager's journal.
-    pub(crate) lines: u64,
-    /// The SHA-256 of its last line: an earlier copy of this hash proves that nothing was changed
-    /// since.
-    pub(crate) head: Option<String>,
-    /// The size of the incomplete batch at its end, in bytes.
-    pub(crate) unfinished_bytes: u64,
-    /// Admitted players.
-    pub(crate) players: usize,
-    /// Admitted referees.
-    pub(crate) referees: usize,
-    /// Started rounds.
-    pub(crate) rounds: u32,
-    /// Results, each with its draw opened and its game replayed.
-    pub(crate) results: u64,
-    /// Matches in total.
-    pub(crate) matches: u64,
-    /// Documents that agree with the journal.
-    pub(crate) documents: Vec<PathBuf>,
-    /// Referees whose journals were checked.
-    pub(crate) referee_journals: u64,
-    /// Lines of the referees' journals.
-    pub(crate) referee_lines: u64,
-    /// Results that the manager ruled on, without a referee.
-    pub(crate) ruled: u64,
-    /// Results that the referee's journal confirms.
-    pub(crate) confirmed: u64,
-    /// Files of matches that agree with the journals.
-    pub(crate) match_files: u64,
-    /// Player files that agree with the manager's journal.
-    pub(crate) player_files: u64,
-    /// Disputes by players; at most [`MAX_DISPUTED`].
-    ///
-    /// A player's memory alone is not proof, so a dispute does not fail the verification; the
-    /// organiser has to examine it.
-    pub(crate) disputed: Vec<Wrong>,
-    /// The number of further disputes.
-    pub(crate) disputed_more: u64,
-    /// Files that agree with an earlier line of their journal: they have not been updated since.
-    pub(crate) behind: Vec<Behind>,
-    /// Records that could not be compared.
-    pub(crate) not_compared: Vec<NotCompared>,
-}
-
-/// A file that agrees with an earlier line of its journal.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub(crate) struct Behind {
-    /// The file, below the root.
-    pub(crate) file: PathBuf,
-    /// The last line of its journal that it reflects.
-    pub(crate) line: u64,
-}
-
-/// A kind of record that could not be compared.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-pub(crate) struct NotCompared {
-    pub(crate) count: u64,
-    /// The kind of record, in the plural.
-    pub(crate) what: String,
-    pub(crate) why: String,
-}
 
 /// Why a league could not be verified; this does not say that the league is wrong.
 #[derive(Debug, Error)]
@@ -179,34 +77,29 @@ pub(crate) fn leagues(root: &Root) -> Result<Vec<LeagueId>, VerifyError> {
 
 /// Recomputes a league from its journals and compares all records.
 pub(crate) fn verify(root: &Root, league: &LeagueId) -> Result<Verdict, VerifyError> {
-    let mut verdict = Verdict {
-        league_id: league.clone(),
-        verified: false,
-        wrong: None,
-        checked: Checked::default(),
-    };
-    match verify_all(root, league, &mut verdict.checked) {
-        Ok(()) => verdict.verified = true,
+    let mut checked = Checked::default();
+    let wrong = match verify_all(root, league, &mut checked) {
+        Ok(()) => None,
         Err(Stop::Wrong(mut wrong)) => {
             wrong.file = below(root, &wrong.file);
-            verdict.wrong = Some(wrong);
             // After an incomplete read it is unknown what is missing.
-            verdict.checked.not_compared.clear();
+            checked.not_compared.clear();
+            Some(wrong)
         }
         Err(Stop::Failed(error)) => return Err(error),
-    }
+    };
     let Checked {
         documents,
         behind,
         disputed,
         ..
-    } = &mut verdict.checked;
+    } = &mut checked;
     let behind = behind.iter_mut().map(|behind| &mut behind.file);
     let disputed = disputed.iter_mut().map(|disputed| &mut disputed.file);
     for file in documents.iter_mut().chain(behind).chain(disputed) {
         *file = below(root, file);
     }
-    Ok(verdict)
+    Ok(Verdict::new(league, wrong, checked))
 }
 
 /// Why the verification stops early.
@@ -324,6 +217,7 @@ fn tell_missing(root: &Root, league: &LeagueId, remembering: usize, checked: &mu
             count,
             what,
             why: "not here".to_owned(),
+            needed: false,
         }));
 }
 

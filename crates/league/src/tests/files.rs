@@ -7,5 +7,4 @@ mod projections;
 mod publishers;
 mod replay;
 mod repositories;
-mod world;
 mod wrong_config;

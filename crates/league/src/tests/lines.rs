@@ -3,7 +3,13 @@
 use std::sync::Arc;
 
 use crate::wire::router::{Caller, Router, ToolService};
+use league_mcp::Mcp;
 use league_protocol::rpc::{self, Call};
+use rmcp::model::{
+    CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ErrorData,
+};
+use rmcp::service::RequestContext;
+use rmcp::{RoleServer, ServerHandler};
 use serde_json::{Map, Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt, BufReader, duplex};
 
@@ -24,11 +30,25 @@ impl ToolService for Echo {
     }
 }
 
+/// Serves every tool of MCP with a greeting.
+struct Greeter;
+
+impl ServerHandler for Greeter {
+    async fn call_tool(
+        &self,
+        _: CallToolRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        let greeting = ContentBlock::text("Hello.");
+        Ok(CallToolResult::success(vec![greeting]).into())
+    }
+}
+
 /// Sends lines down a pipe and gives all that came back, in the order of their ids.
 async fn answers(lines: &[&str]) -> Vec<Value> {
     let router = Arc::new(Router {
         tools: Arc::new(Echo),
-        mcp: league_mcp::fixture::mcp(),
+        mcp: Mcp::with_sessions(Greeter),
     });
     let (mut near, far) = duplex(1 << 20);
     let (reader, writer) = tokio::io::split(far);
@@ -50,7 +70,7 @@ async fn answers(lines: &[&str]) -> Vec<Value> {
 }
 
 #[tokio::test]
-async fn a_line_that_is_not_json_is_answered_and_the_pipe_goes_on() {
+async fn line_that_is_not_json_gets_an_answer_and_the_pipe_goes_on() {
     let long = format!("\"{}\"", "x".repeat(300 * 1024));
     let call = r#"{"jsonrpc":"2.0","id":1,"method":"echo"}"#;
     let answers = answers(&["{bad", &long, "", call, "[]"]).await;
@@ -74,7 +94,7 @@ async fn modern_mcp_needs_no_headers_on_a_pipe() {
     let call = json!({
         "jsonrpc": "2.0", "id": 5, "method": "tools/call",
         "params": {
-            "name": "test_simple_text",
+            "name": "greet",
             "_meta": {
                 "io.modelcontextprotocol/protocolVersion": "2026-07-28",
                 "io.modelcontextprotocol/clientCapabilities": {},
@@ -89,7 +109,7 @@ async fn modern_mcp_needs_no_headers_on_a_pipe() {
 }
 
 #[tokio::test]
-async fn a_notification_is_not_answered() {
+async fn notification_is_not_answered() {
     let note = r#"{"jsonrpc":"2.0","method":"echo"}"#;
     assert_eq!(answers(&[note]).await, Vec::<Value>::new());
 }

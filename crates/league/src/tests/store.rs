@@ -43,7 +43,8 @@ impl Place {
         let opened = Journal::open(&self.path, Durability::Synced, |entry: Entry<String>| {
             facts.push(entry.fact);
         })?;
-        Ok((opened.journal, facts, opened.cut))
+        let cut = opened.cut();
+        Ok((opened.accept()?, facts, cut))
     }
 
     fn read(&self) -> Result<(Vec<String>, End), StoreError> {

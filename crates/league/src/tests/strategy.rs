@@ -42,6 +42,7 @@ impl Chair {
     fn think(&self, game: &str, view: Value, options: &[Value], opponent: &str) -> Think {
         let opponent_id = PlayerId::new(opponent).expect("it is an id");
         Think {
+            attempt: 1,
             match_id: MatchId::new("R1M1").expect("it is an id"),
             turn: 1,
             game_type: GameType::new(game).expect("it is an id"),
@@ -102,6 +103,7 @@ fn rules() -> PlayerRules {
             speech: Some(CallStyle::Simple),
         }),
         wanted_id: None,
+        join_code: None,
         strict: false,
         memory: MemoryRule::default(),
     }

@@ -1,24 +1,23 @@
-//! Client for a running league manager: health, queries, starting the league and stepping a match.
+//! Client for a running league manager: health, queries, starting the league and stepping a match;
+//! and for a referee that hands in its journal.
 //!
 //! Each request is one attempt. Callers print the answers.
 
-use std::borrow::Cow;
 use std::time::Duration;
 
 use bytes::Bytes;
-use league_protocol::decode::decode;
 use league_protocol::dialect::Hints;
-use league_protocol::encode::{Sender, Stamp, conversation, encode, tool};
+use league_protocol::encode::{Sender, Stamp, conversation, encode};
 use league_protocol::fault::Code;
-use league_protocol::finding::{Notes, Reading, excerpt};
+use league_protocol::finding::excerpt;
 use league_protocol::id::{GameType, LeagueId, MatchId, RefereeId};
 use league_protocol::message::{
     LeagueQuery, LeagueQueryResponse, MatchState, Message, Query, QueryAnswer, StandingRow,
 };
-use league_protocol::rpc::members::split;
+use league_protocol::rpc;
 use league_protocol::sender::{Agent, Dialect};
 use league_protocol::token::AuthToken;
-use league_protocol::{lenient, rpc};
+use league_protocol::wire::{Context, read_content};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -29,6 +28,7 @@ use tokio::time::Instant;
 use crate::clock;
 use crate::http::client::{Answer, CallError, Client};
 use crate::http::endpoint::{BadEndpoint, Endpoint};
+use crate::storage::hand_in::JournalPiece;
 
 /// How long to wait for a manager's answer.
 pub(crate) const REPLY_TIMEOUT: Duration = Duration::from_secs(5);
@@ -108,19 +108,23 @@ impl ManagerClient {
     /// # Errors
     ///
     /// The address is not valid.
-    pub(crate) fn new(manager: &str) -> Result<Self, BadEndpoint> {
-        let endpoint = Endpoint::look_up(manager)?;
+    pub(crate) fn new(manager: &str, client: Client) -> Result<Self, BadEndpoint> {
+        Ok(Self::of(Endpoint::of_manager(manager)?, client))
+    }
+
+    /// The client of the manager at an address.
+    pub(crate) fn of(endpoint: Endpoint, client: Client) -> Self {
         let prefix = endpoint.path.strip_suffix("/mcp");
         let prefix = prefix.unwrap_or(endpoint.path.trim_end_matches('/'));
         let health = Endpoint {
             path: format!("{prefix}/health").into(),
             ..endpoint.clone()
         };
-        Ok(Self {
-            client: Client::default(),
+        Self {
+            client,
             endpoint,
             health,
-        })
+        }
     }
 
     pub(crate) fn endpoint(&self) -> &Endpoint {
@@ -134,7 +138,7 @@ impl ManagerClient {
     /// No answer, or not a league manager's.
     pub(crate) async fn health(&self) -> Result<Health, AskError> {
         let asking = self.client.get(&self.health, REPLY_TIMEOUT);
-        let answer = told(&format!("GET {}", self.health), asking).await?;
+        let answer = logged(&format!("GET {}", self.health), asking).await?;
         if answer.status != 200 {
             return Err(AskError::Unclear(format!("HTTP status {}", answer.status)));
         }
@@ -147,7 +151,7 @@ impl ManagerClient {
     ///
     /// No answer, or not a league manager's.
     pub(crate) async fn table(&self) -> Result<QueryReply, AskError> {
-        understood(self.post("get_standings", Some(&json!({}))).await?)
+        query_reply(self.post("get_standings", Some(&json!({}))).await?)
     }
 
     /// Fetches the rows of the standings.
@@ -156,8 +160,8 @@ impl ManagerClient {
     ///
     /// No answer, or not a standings table.
     pub(crate) async fn standings(&self) -> Result<Vec<StandingRow>, AskError> {
-        let told = self.table().await?;
-        match told.response.answer {
+        let table = self.table().await?;
+        match table.response.answer {
             Ok(QueryAnswer::Standings { rows, .. }) => Ok(rows.to_vec()),
             Ok(_) => Err(AskError::Unclear("it is not the table".to_owned())),
             Err(sentence) => Err(AskError::Refused {
@@ -193,7 +197,7 @@ impl ManagerClient {
             token: Some(admin),
         };
         let outgoing = encode(&message, Dialect::V2, stamp, &Hints::default());
-        understood(self.post(tool(&message), outgoing.as_ref()).await?)
+        query_reply(self.post(message.tool(), outgoing.as_ref()).await?)
     }
 
     /// Starts the league.
@@ -207,43 +211,57 @@ impl ManagerClient {
         Ok(())
     }
 
+    /// Lets the referee at an address register, as the administrator.
+    pub(crate) async fn invite_referee(
+        &self,
+        endpoint: &str,
+        admin: &AuthToken,
+    ) -> Result<(), AskError> {
+        let arguments = json!({"contact_endpoint": endpoint, "auth_token": admin.reveal()});
+        self.call::<Value>("invite_referee", &arguments).await?;
+        Ok(())
+    }
+
+    /// Asks a referee for a piece of its journal, with the token of its manager.
+    ///
+    /// # Errors
+    ///
+    /// No answer, or the referee refuses; a foreign referee knows no such tool.
+    pub(crate) async fn journal_piece(
+        &self,
+        from: u64,
+        token: &AuthToken,
+    ) -> Result<JournalPiece, AskError> {
+        let arguments = json!({"from": from.to_string(), "auth_token": token.reveal()});
+        self.call("get_journal", &arguments).await
+    }
+
     /// Calls a tool whose arguments and answer are plain JSON; a message in reply is a refusal.
     async fn call<T: DeserializeOwned>(
         &self,
         tool: &str,
         arguments: &Value,
     ) -> Result<T, AskError> {
-        let answer = self.post(tool, Some(arguments)).await?;
-        if split(answer.get()).is_ok_and(|members| members.has("message_type")) {
-            spoken(&answer)?;
-            return Err(AskError::Unclear(excerpt(answer.get())));
+        let (json, message) = self.post(tool, Some(arguments)).await?;
+        if message != Message::Acknowledged {
+            return Err(AskError::Unclear(excerpt(json.get())));
         }
-        serde_json::from_str(answer.get()).map_err(|error| AskError::Unclear(error.to_string()))
+        serde_json::from_str(json.get()).map_err(|error| AskError::Unclear(error.to_string()))
     }
 
-    async fn post(
-        &self,
-        tool: &str,
-        params: Option<&impl Serialize>,
-    ) -> Result<Box<RawValue>, AskError> {
+    async fn post(&self, tool: &str, params: Option<&impl Serialize>) -> Result<Content, AskError> {
         let body = rpc::request(ID, tool, params);
         let body = body.map_err(|error| AskError::Unclear(error.to_string()))?;
         let asking = self
             .client
             .post(&self.endpoint, Bytes::from(body), REPLY_TIMEOUT);
-        let answer = told(&format!("{tool} at {}", self.endpoint), asking).await?;
-        let mut notes = Notes::new(Reading::Lenient);
-        let found = lenient::reply(&answer.body, ID, &mut notes).map(Cow::into_owned);
-        found.ok_or_else(|| {
-            let first = notes.first_error().map(|finding| finding.detail.clone());
-            let status = format!("HTTP status {}", answer.status);
-            AskError::Unclear(first.unwrap_or(status))
-        })
+        let answer = logged(&format!("{tool} at {}", self.endpoint), asking).await?;
+        read(&answer)
     }
 }
 
 /// Logs the outcome of a call for debugging, without its content.
-async fn told(
+async fn logged(
     call: &str,
     asking: impl Future<Output = Result<Answer, CallError>>,
 ) -> Result<Answer, CallError> {
@@ -259,9 +277,28 @@ async fn told(
     answer
 }
 
-/// Decodes the answer to a query.
-fn understood(json: Box<RawValue>) -> Result<QueryReply, AskError> {
-    match spoken(&json)? {
+/// The content of an answer, and the message in it.
+type Content = (Box<RawValue>, Message);
+
+/// Reads an answer; a refusal becomes an error.
+fn read(answer: &Answer) -> Result<Content, AskError> {
+    let context = Context {
+        pinned: Some(Dialect::V2),
+        ..Context::default()
+    };
+    match read_content(&answer.reply(), ID, &context) {
+        Ok((_, Message::LeagueError(error))) => Err(AskError::Refused {
+            sentence: error.detail,
+            code: Some(error.code),
+        }),
+        Ok((json, message)) => Ok((json.into_owned(), message)),
+        Err(error) => Err(AskError::Unclear(error.detail)),
+    }
+}
+
+/// The answer to a query.
+fn query_reply((json, message): Content) -> Result<QueryReply, AskError> {
+    match message {
         Message::LeagueQueryResponse(mut response) => {
             response.answer = response.answer.map(printable);
             Ok(QueryReply {
@@ -285,21 +322,6 @@ fn printable(mut answer: QueryAnswer) -> QueryAnswer {
         QueryAnswer::Schedule { .. } | QueryAnswer::NextMatch(_) => {}
     }
     answer
-}
-
-/// Decodes a message; a refusal becomes an error.
-fn spoken(json: &RawValue) -> Result<Message, AskError> {
-    let decoded = decode(json, Reading::Lenient, Some(Dialect::V2));
-    let mut decoded = decoded.map_err(|_| AskError::Unclear(excerpt(json.get())))?;
-    let message = decoded.message(&Hints::default());
-    match message {
-        Ok(Message::LeagueError(error)) => Err(AskError::Refused {
-            sentence: error.detail,
-            code: Some(error.code),
-        }),
-        Ok(message) => Ok(message),
-        Err(finding) => Err(AskError::Unclear(finding.detail)),
-    }
 }
 
 /// The steps of a match, in order.
@@ -347,7 +369,7 @@ impl ManagerClient {
     ) -> Result<StepReport, AskError> {
         let wanted = json!({"match_id": match_id, "auth_token": admin.reveal()});
         let reins: StepAccess = self.call("get_step_token", &wanted).await?;
-        let referee = Self::new(&reins.contact_endpoint)
+        let referee = Self::new(&reins.contact_endpoint, self.client.clone())
             .map_err(|error| AskError::Unclear(error.to_string()))?;
         let arguments = json!({"match_id": match_id, "auth_token": reins.step_token});
         let step = referee.first_due(&arguments).await?;
@@ -389,8 +411,8 @@ mod tests {
             ("http://localhost:8000/", "/health"),
             ("http://localhost:8000/agents/LM/mcp", "/agents/LM/health"),
         ] {
-            let inquirer = ManagerClient::new(manager).unwrap();
-            assert_eq!(&*inquirer.health.path, health, "{manager}");
+            let client = ManagerClient::new(manager, Client::default()).unwrap();
+            assert_eq!(&*client.health.path, health, "{manager}");
         }
     }
 
@@ -403,8 +425,13 @@ mod tests {
             "error_description": "AUTH_TOKEN_INVALID",
             "context": {"detail": "this call takes the administrator's token"},
         });
-        let json = serde_json::value::to_raw_value(&json).unwrap();
-        let refused = understood(json).unwrap_err();
+        let frame = json!({"jsonrpc": "2.0", "id": ID, "result": json});
+        let refused = read(&Answer {
+            status: 200,
+            session: None,
+            body: frame.to_string().into(),
+        });
+        let refused = refused.unwrap_err();
         assert_eq!(
             refused.to_string(),
             "this call takes the administrator's token"

@@ -8,15 +8,14 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use league_mcp::{
-    About, BoxFuture, Completing, Given, Offering, Origin, Prompt, PromptFault, Resource,
-    ResourceText, Template, Tool,
+    About, BoxFuture, Completing, Offering, Origin, Prompt, PromptFault, Resource, ResourceText,
+    Template, Tool, ToolAnswer,
 };
-use league_protocol::dialect::Hints;
 use league_protocol::encode::{Stamp, encode};
 use league_protocol::fault::Code;
 use league_protocol::finding::{Finding, Notes, Path, Reading};
 use league_protocol::id::{ConversationId, MatchId};
-use league_protocol::message::{LeagueError, Message, RegisterResponse};
+use league_protocol::message::{LeagueError, Message, RegisterResponse, expects_answer};
 use league_protocol::rpc::{self, Call, Era, RpcError};
 use league_protocol::sender::{Agent, Dialect};
 use league_protocol::tools::{ToolArguments, ToolEntry};
@@ -31,7 +30,7 @@ use super::router::{Caller, ToolService};
 use crate::agents::identity::Identity;
 use crate::clock;
 use crate::storage::root::Root;
-use crate::wire::observed::{Deviations, Seen};
+use crate::wire::observed::{DeviationSource, Deviations};
 
 /// How long a client may cache a resource, in milliseconds.
 const FRESH_FOR: u64 = 1_000;
@@ -53,7 +52,7 @@ pub(crate) trait AgentService: Send + Sync + 'static {
     /// Additional members of the health page.
     fn health(&self) -> impl Future<Output = Map<String, Value>> + Send;
     /// Whether it acknowledges notifications of unknown types.
-    fn nods(&self) -> bool {
+    fn acknowledges_news(&self) -> bool {
         false
     }
 }
@@ -204,20 +203,24 @@ impl<A: AgentService> Dispatcher<A> {
 
     /// Decodes a call in the context of this agent.
     fn read<Out>(&self, caller: Caller<'_>, read: impl FnOnce(&Context<'_>) -> Out) -> Out {
-        self.hinted(|hints| {
-            read(&Context {
-                reading: self.identity.reading(),
-                pinned: self.identity.pinned(),
-                hints: *hints,
-                tools: self.service.manifest().tools,
-                bearer: caller.bearer,
-                acknowledges_all: self.service.nods(),
-            })
+        let latest = self.identity.latest();
+        read(&Context {
+            reading: latest.reading(),
+            pinned: self.identity.pinned(&latest),
+            hints: self.identity.hints(&latest),
+            tools: self.service.manifest().tools,
+            bearer: caller.bearer,
+            acknowledges_all: self.service.acknowledges_news(),
         })
     }
 
     /// Executes a call.
-    async fn serve(&self, tool: &str, inbound: Inbound, origin: Origin) -> Result<Given, RpcError> {
+    async fn serve(
+        &self,
+        tool: &str,
+        inbound: Inbound,
+        origin: Origin,
+    ) -> Result<ToolAnswer, RpcError> {
         match inbound {
             Inbound::Message(received) => Ok(self.answer_message(*received, origin).await),
             Inbound::Unread(unread) => Ok(self.refuse(*unread)),
@@ -225,7 +228,7 @@ impl<A: AgentService> Dispatcher<A> {
                 Some(reply) => Ok(self.written(reply, Dialect::V2, None)),
                 None => Err(RpcError::method_not_found(tool)),
             },
-            Inbound::Acknowledged => Ok(Given {
+            Inbound::Acknowledged => Ok(ToolAnswer {
                 answer: raw(&acknowledgement()),
                 failed: false,
             }),
@@ -233,7 +236,7 @@ impl<A: AgentService> Dispatcher<A> {
         }
     }
 
-    async fn answer_message(&self, mut received: Received, origin: Origin) -> Given {
+    async fn answer_message(&self, mut received: Received, origin: Origin) -> ToolAnswer {
         let dialect = self.identity.answers_in(received.dialect);
         let call = IncomingCall::log_received(&self.identity, &received);
         let findings = std::mem::take(&mut received.findings);
@@ -249,11 +252,11 @@ impl<A: AgentService> Dispatcher<A> {
     }
 
     /// Answers a message that could not be decoded.
-    fn refuse(&self, unread: Unread) -> Given {
+    fn refuse(&self, unread: Unread) -> ToolAnswer {
         let call = IncomingCall::log_unread(&self.identity, &unread);
         let kind = unread.error.original_message_type.as_deref();
-        let is_news = kind.is_some_and(|kind| !wire::expects_answer(kind));
-        let reply = if self.service.nods() && is_news {
+        let is_news = kind.is_some_and(|kind| !expects_answer(kind));
+        let reply = if self.service.acknowledges_news() && is_news {
             ServiceReply::Message(Box::new(Message::Acknowledged))
         } else {
             ServiceReply::error(*unread.error)
@@ -277,7 +280,7 @@ impl<A: AgentService> Dispatcher<A> {
         let proved = !reply.is_refusal() && !reply.message().is_some_and(is_admission);
         let believed = sender.filter(|_| proved);
         let note = |agent: &str, findings: &[Finding]| {
-            let seen = Seen {
+            let seen = DeviationSource {
                 by: &self.identity,
                 agent,
                 match_id,
@@ -298,46 +301,31 @@ impl<A: AgentService> Dispatcher<A> {
         reply: ServiceReply,
         dialect: Dialect,
         conversation: Option<ConversationId>,
-    ) -> Given {
+    ) -> ToolAnswer {
         let failed = reply.is_refusal();
-        let given = |answer| Given { answer, failed };
+        let given = |answer| ToolAnswer { answer, failed };
         let (message, proven, dialect) = match reply {
             ServiceReply::Plain(value) => return given(raw(&value)),
             ServiceReply::Message(message) => (message, false, dialect),
             ServiceReply::Proven(message) => (message, true, dialect),
             ServiceReply::Spelled(message, dialect) => (message, false, dialect),
         };
-        let agent = self.identity.agent();
-        let own = || league_protocol::encode::conversation(&message, &self.identity.label());
+        let latest = self.identity.latest();
+        let own = || league_protocol::encode::conversation(&message, &latest.names.label);
         let conversation = conversation.unwrap_or_else(own);
-        let token = self.identity.token().filter(|_| proven);
         let stamp = Stamp {
-            sender: self.identity.sender(agent.as_ref()),
+            sender: self.identity.sender(latest.info.agent.as_ref()),
             at: clock::now(),
             conversation: &conversation,
-            token: token.as_ref(),
+            token: latest.info.token.as_ref().filter(|_| proven),
         };
-        self.hinted(|hints| {
-            let outgoing = encode(&message, dialect, stamp, hints);
-            // If the dialect has no form for the answer, the caller gets an acknowledgement.
-            given(match outgoing {
+        // If the dialect has no form for the answer, the caller gets an acknowledgement.
+        given(
+            match encode(&message, dialect, stamp, &self.identity.hints(&latest)) {
                 Some(outgoing) => raw(&outgoing),
                 None => raw(&acknowledgement()),
-            })
-        })
-    }
-
-    /// Calls `act` with the values that this agent knows and a message may omit.
-    fn hinted<Out>(&self, act: impl FnOnce(&Hints<'_>) -> Out) -> Out {
-        let (league, game) = (self.identity.meant(), self.identity.game());
-        let reader = self.identity.player();
-        act(&Hints {
-            league_id: league.as_ref(),
-            game_type: game.as_ref(),
-            reader: reader.as_ref(),
-            synonyms: self.identity.takes_anything(),
-            ..Hints::default()
-        })
+            },
+        )
     }
 
     /// Reads a listed resource, sanitised for display.
@@ -376,7 +364,7 @@ impl<A: AgentService> Offering for Dispatcher<A> {
         tool: &'o str,
         arguments: Option<&'o RawValue>,
         caller: league_mcp::McpCaller,
-    ) -> BoxFuture<'o, Option<Given>> {
+    ) -> BoxFuture<'o, Option<ToolAnswer>> {
         Box::pin(async move {
             let from = Caller {
                 bearer: caller.bearer.as_deref(),
@@ -444,10 +432,9 @@ impl<A: AgentService> Offering for Dispatcher<A> {
                 }
                 None => self.look_up(manifest.background).await.unwrap_or_default(),
             };
-            let game = self.identity.game();
-            let listing = game
-                .as_ref()
-                .and_then(|game| league_games::find(game.as_str()));
+            let latest = self.identity.latest();
+            let game = latest.info.game_type.as_ref();
+            let listing = game.and_then(|game| league_games::find(game.as_str()));
             let rules = &listing.unwrap_or(&league_games::all()[0]).rules;
             let moves = arguments.get("legal_moves").map(String::as_str);
             prompts::write(name, rules, moves, &data)

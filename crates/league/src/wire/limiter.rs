@@ -41,25 +41,60 @@ impl Priority {
 }
 
 /// Hands out permits to send, to urgent letters first.
+///
+/// No priority gets all permits: a player answers an invitation only after the announcement of its
+/// round, so urgent letters must not stop the news for which they wait.
 #[derive(Debug, Clone)]
 pub(crate) struct Limiter(Arc<Mutex<Queue>>);
 
 #[derive(Debug)]
 struct Queue {
     free: usize,
+    /// The letters that may still be sent, by priority.
+    left: [usize; 2],
     /// Waiting letters by priority, first in, first out.
     waiting: [VecDeque<oneshot::Sender<Permit>>; 2],
 }
 
+impl Queue {
+    /// Takes a permit, if one is free for this priority.
+    fn take(&mut self, priority: Priority) -> bool {
+        let left = &mut self.left[priority as usize];
+        let may = self.free > 0 && *left > 0;
+        self.free -= usize::from(may);
+        *left -= usize::from(may);
+        may
+    }
+
+    fn put_back(&mut self, priority: Priority) {
+        self.free += 1;
+        self.left[priority as usize] += 1;
+    }
+
+    /// The next waiting letter that gets a permit, which is taken for it.
+    fn next(&mut self) -> Option<(Priority, oneshot::Sender<Permit>)> {
+        for priority in [Priority::Clocked, Priority::News] {
+            if !self.waiting[priority as usize].is_empty() && self.take(priority) {
+                let waiting = self.waiting[priority as usize].pop_front();
+                return waiting.map(|waiting| (priority, waiting));
+            }
+        }
+        None
+    }
+}
+
 /// A permit to send; dropping it passes it to the next waiting letter.
 #[derive(Debug)]
-pub(crate) struct Permit(Option<Arc<Mutex<Queue>>>);
+pub(crate) struct Permit(Option<(Arc<Mutex<Queue>>, Priority)>);
 
 impl Limiter {
-    /// A limiter with this many permits.
+    /// A limiter with so many permits, at least two: three quarters of them for urgent letters at
+    /// most, and half of them for news.
     pub(crate) fn new(most: usize) -> Self {
+        let most = most.max(2);
         Self(Arc::new(Mutex::new(Queue {
-            free: most.max(1),
+            free: most,
+            left: [most - most.div_ceil(4), most / 2],
             waiting: Default::default(),
         })))
     }
@@ -68,9 +103,8 @@ impl Limiter {
     pub(crate) async fn permit(&self, priority: Priority) -> Option<Permit> {
         let turn = {
             let mut queue = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-            if queue.free > 0 {
-                queue.free -= 1;
-                return Some(Permit(Some(Arc::clone(&self.0))));
+            if queue.take(priority) {
+                return Some(Permit(Some((Arc::clone(&self.0), priority))));
             }
             if queue.waiting[priority as usize].len() >= MAX_QUEUED {
                 return None;
@@ -84,31 +118,22 @@ impl Limiter {
     }
 }
 
-impl Default for Limiter {
-    fn default() -> Self {
-        Self::new(MAX_IN_FLIGHT)
-    }
-}
-
 impl Drop for Permit {
     fn drop(&mut self) {
-        let Some(limiter) = self.0.take() else {
+        let Some((limiter, mut priority)) = self.0.take() else {
             return;
         };
         loop {
-            let waiting = {
+            let next = {
                 let mut queue = limiter.lock().unwrap_or_else(PoisonError::into_inner);
-                let first = queue.waiting.iter_mut().find_map(VecDeque::pop_front);
-                if first.is_none() {
-                    queue.free += 1;
-                }
-                first
+                queue.put_back(priority);
+                queue.next()
             };
-            let Some(waiting) = waiting else { return };
-            match waiting.send(Self(Some(Arc::clone(&limiter)))) {
+            let Some((taken, waiting)) = next else { return };
+            match waiting.send(Self(Some((Arc::clone(&limiter), taken)))) {
                 Ok(()) => return,
                 // The waiting task is gone; pass the permit to the next.
-                Err(mut unused) => unused.0 = None,
+                Err(mut unused) => (unused.0, priority) = (None, taken),
             }
         }
     }
@@ -120,8 +145,12 @@ mod tests {
 
     #[tokio::test]
     async fn urgent_letters_go_first() {
-        let limiter = Limiter::new(1);
-        let held = limiter.permit(Priority::News).await;
+        let limiter = Limiter::new(4);
+        let held = limiter.permit(Priority::Clocked).await;
+        let mut others = vec![limiter.permit(Priority::News).await];
+        for _ in 0..2 {
+            others.push(limiter.permit(Priority::Clocked).await);
+        }
         let (done, mut order) = tokio::sync::mpsc::unbounded_channel();
         for priority in [Priority::News, Priority::Clocked, Priority::News] {
             let (limiter, done) = (limiter.clone(), done.clone());
@@ -141,8 +170,8 @@ mod tests {
 
     #[tokio::test]
     async fn a_place_of_one_who_has_gone_is_not_lost() {
-        let limiter = Limiter::new(1);
-        let held = limiter.permit(Priority::News).await;
+        let limiter = Limiter::new(2);
+        let held = limiter.permit(Priority::Clocked).await;
         let gone = tokio::spawn({
             let limiter = limiter.clone();
             async move { limiter.permit(Priority::Clocked).await.is_some() }
@@ -151,6 +180,22 @@ mod tests {
         gone.abort();
         let _ = gone.await;
         drop(held);
-        drop(limiter.permit(Priority::News).await);
+        drop(limiter.permit(Priority::Clocked).await);
+    }
+
+    #[tokio::test]
+    async fn neither_priority_takes_all_permits() {
+        for (first, other) in [
+            (Priority::Clocked, Priority::News),
+            (Priority::News, Priority::Clocked),
+        ] {
+            let limiter = Limiter::new(8);
+            let mut held = Vec::new();
+            while limiter.0.lock().unwrap().left[first as usize] > 0 {
+                held.push(limiter.permit(first).await);
+            }
+            assert!(held.len() >= 4 && held.len() < 8, "{first:?}");
+            assert!(limiter.permit(other).await.is_some(), "{other:?}");
+        }
     }
 }

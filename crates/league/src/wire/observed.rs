@@ -250,7 +250,7 @@ type Kinds = BTreeMap<Kind, (u64, String)>;
 
 /// The context of a deviation.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Seen<'s> {
+pub(crate) struct DeviationSource<'s> {
     /// The agent that saw it, and logs it.
     pub(crate) by: &'s Identity,
     /// The agent that deviated.
@@ -260,7 +260,7 @@ pub(crate) struct Seen<'s> {
 
 impl Deviations {
     /// Records the tolerated deviations of an agent.
-    pub(crate) fn note(&self, seen: &Seen<'_>, findings: &[Finding]) {
+    pub(crate) fn note(&self, seen: &DeviationSource<'_>, findings: &[Finding]) {
         let forgiven = findings
             .iter()
             .filter(|finding| finding.severity == Severity::Deviation);

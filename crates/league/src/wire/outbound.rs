@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use league_core::letter::{CallFailure, CallOutcome, Credential, Letter, Peer, PeerAnswer};
 use league_protocol::dialect::{self, Hints};
-use league_protocol::encode::{Stamp, conversation, encode, tool};
+use league_protocol::encode::{Stamp, conversation, encode};
 use league_protocol::fault::Code;
 use league_protocol::finding::{Finding, Notes, Path, Reading};
 use league_protocol::id::{ConversationId, PlayerId};
@@ -18,12 +18,12 @@ use league_protocol::wire::{Context, ReadReply, Received, SentCall, Unread, read
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value};
 
-use crate::agents::identity::{Identity, LogNames};
+use crate::agents::identity::{AgentInfo, Identity, LogNames, Snapshot};
 use crate::clock;
 use crate::http::client;
-use crate::wire::observed::{Deviations, Seen};
+use crate::wire::observed::{DeviationSource, Deviations};
 use crate::wire::record::{CallEnd, CallLine, Direction, log, shown};
-use crate::wire::transcript::{Transcripts, verbatim};
+use crate::wire::transcript::{Secrecy, Transcripts, verbatim};
 use crate::wire::troubles::{PeerTroubles, RegistrationTroubles, WrongTokens};
 
 /// Encodes the letters of one agent and decodes their replies.
@@ -36,7 +36,7 @@ pub(crate) struct Outbound {
     /// Reported causes of failed registrations.
     pub(crate) registration: RegistrationTroubles,
     /// Reported troubles with peers.
-    pub(crate) peers: PeerTroubles,
+    pub(crate) troubles: PeerTroubles,
 }
 
 /// A message in the receiver's dialect; `None` for a ping, which has no message.
@@ -56,7 +56,7 @@ impl Outbound {
         identity: Arc<Identity>,
         deviations: Deviations,
         transcripts: Option<Transcripts>,
-        peers: PeerTroubles,
+        troubles: PeerTroubles,
     ) -> Self {
         Self {
             identity,
@@ -64,7 +64,7 @@ impl Outbound {
             transcripts,
             wrong_tokens: WrongTokens::default(),
             registration: RegistrationTroubles::default(),
-            peers,
+            troubles,
         }
     }
 
@@ -86,24 +86,22 @@ impl Outbound {
             if !letter.message.expects_reply() {
                 return Ok(None);
             }
-            let tool = tool(&letter.message);
-            return Err(CallFailure {
-                code: Code::InvalidMessage,
-                detail: format!("the agent lists no tool `{tool}`"),
-            });
+            let tool = letter.message.tool();
+            let detail = format!("the agent lists no tool `{tool}`");
+            return Err(CallFailure::of_peer(Code::InvalidMessage, detail));
         }
-        let (token, agent) = (self.proof(letter), self.identity.agent());
+        let latest = self.identity.latest();
         let conversation = self.conversation(letter);
         let stamp = Stamp {
-            sender: self.identity.sender(agent.as_ref()),
+            sender: self.identity.sender(latest.info.agent.as_ref()),
             at: clock::now(),
             conversation: &conversation,
-            token: token.as_ref(),
+            token: proof(letter, &latest.info),
         };
-        let json = self.hinted(letter, |hints| {
-            let outgoing = encode(&letter.message, letter.to.dialect, stamp, hints)?;
-            to_raw_value(&outgoing).ok()
-        });
+        let opponent = opponent(&letter.to, &letter.message);
+        let hints = self.hints(letter, &latest, opponent.as_ref());
+        let outgoing = encode(&letter.message, letter.to.dialect, stamp, &hints);
+        let json = outgoing.and_then(|outgoing| to_raw_value(&outgoing).ok());
         Ok(json.map(|json| EncodedLetter(Some(json))))
     }
 
@@ -122,23 +120,6 @@ impl Outbound {
         peer::call(profile, id, tool, json, inputs)
     }
 
-    fn proof<T>(&self, letter: &Letter<T>) -> Option<AuthToken> {
-        match &letter.credential {
-            // A returning agent proves itself by the token in its registration.
-            Credential::None => match &letter.message {
-                Message::RefereeRegisterRequest(request)
-                | Message::PlayerRegisterRequest(request) => request.token.clone(),
-                _ => None,
-            },
-            Credential::Own => self.identity.token(),
-            Credential::Return => self
-                .identity
-                .return_token()
-                .or_else(|| self.identity.token()),
-            Credential::Match(token) | Credential::Manager(token) => Some(token.clone()),
-        }
-    }
-
     fn conversation<T>(&self, letter: &Letter<T>) -> ConversationId {
         match letter.message {
             Message::PlayerRegisterRequest(_) => self.identity.own_registration(),
@@ -146,19 +127,20 @@ impl Outbound {
         }
     }
 
-    /// Calls `act` with the values that are known about a letter and its receiver.
-    fn hinted<T, Out>(&self, letter: &Letter<T>, act: impl FnOnce(&Hints<'_>) -> Out) -> Out {
-        let opponent = opponent(&letter.to, &letter.message);
-        let (league, game) = (self.identity.meant(), self.identity.game());
-        act(&Hints {
-            league_id: league.as_ref(),
-            game_type: game.as_ref(),
+    /// The values that are known about a letter and its receiver.
+    fn hints<'h, T>(
+        &'h self,
+        letter: &'h Letter<T>,
+        latest: &'h Snapshot,
+        opponent: Option<&'h PlayerId>,
+    ) -> Hints<'h> {
+        Hints {
             reader: player(&letter.to),
-            opponent: opponent.as_ref(),
+            opponent,
             match_id: letter.message.match_id(),
-            placeholders: false,
             synonyms: false,
-        })
+            ..self.identity.hints(latest)
+        }
     }
 
     /// Decodes the reply of a receiver with this call style.
@@ -177,17 +159,16 @@ impl Outbound {
             player: player(&letter.to),
             is_kept: self.transcripts.is_some() && letter.message.match_id().is_some(),
         };
-        // Load once: the whole reply must be judged by one snapshot.
-        let reading = self.identity.reading();
-        let reply = self.hinted(letter, |hints| {
-            let context = Context {
-                reading,
-                pinned: Some(letter.to.dialect),
-                hints: *hints,
-                ..Context::default()
-            };
-            read_reply(&sent, &answer.reply(), &context)
-        });
+        let latest = self.identity.latest();
+        let reading = latest.reading();
+        let opponent = opponent(&letter.to, &letter.message);
+        let context = Context {
+            reading,
+            pinned: Some(letter.to.dialect),
+            hints: self.hints(letter, &latest, opponent.as_ref()),
+            ..Context::default()
+        };
+        let reply = read_reply(&sent, &answer.reply(), &context);
         self.keep_reply(letter, &reply, answer);
         let doubtful = reply.doubtful;
         let outcome = match reply.read {
@@ -196,10 +177,7 @@ impl Outbound {
                 error, findings, ..
             }) => {
                 self.note(letter, &findings);
-                Err(CallFailure {
-                    code: error.code,
-                    detail: error.detail,
-                })
+                Err(CallFailure::of_peer(error.code, error.detail))
             }
         };
         LetterReply { outcome, doubtful }
@@ -233,7 +211,7 @@ impl Outbound {
         if findings.is_empty() {
             return;
         }
-        let seen = Seen {
+        let seen = DeviationSource {
             by: &self.identity,
             agent: &letter.to.agent.to_string(),
             match_id: letter.message.match_id(),
@@ -243,7 +221,7 @@ impl Outbound {
 
     /// Counts a receiver that accepts this call layout but refuses the documented one.
     pub(crate) fn note_layout<T>(&self, letter: &Letter<T>, layout: CallStyle) {
-        if self.identity.reading() == Reading::Strict {
+        if self.identity.latest().info.strict {
             return;
         }
         let detail = format!(
@@ -264,7 +242,8 @@ impl Outbound {
         {
             message.remove("auth_token");
             let between = (self.identity.label(), letter.to.agent.to_string());
-            transcripts.add(match_id, clock::now(), between, message.into(), None);
+            let at = (clock::now(), Secrecy::of_sent(&letter.message));
+            transcripts.add(match_id, at, between, message.into(), None);
         }
     }
 
@@ -293,7 +272,8 @@ impl Outbound {
         let message = reply.repaired.as_ref().or(reply.sent.as_ref());
         let between = (letter.to.agent.to_string(), self.identity.label());
         let message = message.cloned().unwrap_or_default();
-        transcripts.add(match_id, clock::now(), between, message, came);
+        let at = (clock::now(), Secrecy::of_reply(&letter.message));
+        transcripts.add(match_id, at, between, message, came);
     }
 
     /// Logs an outgoing letter.
@@ -325,7 +305,7 @@ impl Outbound {
     pub(crate) fn log_lost<T>(&self, letter: &Letter<T>, failure: &CallFailure, after: Duration) {
         let end = CallEnd::lost(failure.code, after);
         let LogNames { log, label } = self.identity.names();
-        if letter.to.agent == Agent::Manager {
+        if letter.to.agent == Agent::Manager && !failure.is_local() {
             self.registration.note_silence(failure);
             // Without its manager an agent can only retry, so people should know.
             return self.line(letter, |line| {
@@ -379,12 +359,28 @@ impl Outbound {
     }
 }
 
+/// The token that proves the sender of a letter.
+fn proof<'l, T>(letter: &'l Letter<T>, own: &'l AgentInfo) -> Option<&'l AuthToken> {
+    match &letter.credential {
+        // A returning agent proves itself by the token in its registration.
+        Credential::None => match &letter.message {
+            Message::RefereeRegisterRequest(request) | Message::PlayerRegisterRequest(request) => {
+                request.token.as_ref()
+            }
+            _ => None,
+        },
+        Credential::Own => own.token.as_ref(),
+        Credential::Return => own.return_token.as_ref().or(own.token.as_ref()),
+        Credential::Match(token) | Credential::Manager(token) => Some(token),
+    }
+}
+
 /// The receiver's tool for a message, and its parameters.
 fn offered<'p>(
     message: &Message,
     profile: &'p PeerProfile,
 ) -> Option<(&'p str, Option<&'p Inputs>)> {
-    let own = tool(message);
+    let own = message.tool();
     match &profile.tools {
         Some(tools) => tools
             .offered(own)

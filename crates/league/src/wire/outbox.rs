@@ -6,9 +6,11 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use league_core::letter::{CallFailure, CallOutcome, Letter};
 use league_core::machine::Machine;
+use league_core::timeouts::Backoff;
 use league_protocol::fault::Code;
 use league_protocol::id::MatchId;
 use league_protocol::peer::PeerProfile;
@@ -20,7 +22,7 @@ use crate::agents::actor::{Handle, Outbox};
 use crate::chance::Chance;
 use crate::http::client::{CallError, Client};
 use crate::http::endpoint::{AllowList, Endpoint};
-use crate::wire::limiter::{Limiter, MAX_QUEUED, Permit, Priority};
+use crate::wire::limiter::{Limiter, MAX_IN_FLIGHT, Permit, Priority};
 use crate::wire::observed::Latencies;
 use crate::wire::outbound::{EncodedLetter, LetterReply, Outbound, acknowledged};
 use crate::wire::sessions::{Carrier, PeerSession, Sessions};
@@ -41,12 +43,12 @@ pub(crate) struct OutboxContext {
 }
 
 impl OutboxContext {
-    pub(crate) fn new(allowed: AllowList) -> Self {
-        let client = Client::default();
+    /// For agents that call others by this client, over so many connections at once.
+    pub(crate) fn new(allowed: AllowList, client: Client, connections: usize) -> Self {
         Self {
             sessions: Sessions::new(client.clone()),
             client,
-            limiter: Limiter::default(),
+            limiter: Limiter::new(MAX_IN_FLIGHT.min(connections)),
             allowed,
             latencies: Latencies::default(),
             closing: Arc::default(),
@@ -62,6 +64,11 @@ impl OutboxContext {
         self.closing.load(Ordering::Relaxed)
     }
 }
+
+/// How often a letter is kept back because this machine cannot call; nobody is blamed for that.
+const MAX_POSTPONED: u32 = 9;
+/// How long it is kept back each time, about a minute in all.
+const LOCAL_BACKOFF: Backoff = Backoff::Exponential(Duration::from_millis(200));
 
 /// The profile of peers that declared plain JSON-RPC.
 static PLAIN: PeerProfile = PeerProfile::PLAIN;
@@ -172,14 +179,24 @@ impl<M: Machine> LetterSender<M> {
         let endpoint = self.context.allowed.check(&letter.to.endpoint);
         let endpoint = endpoint.map_err(|error| {
             let own = &self.outbound.identity;
-            self.outbound.peers.barred(own, letter, &error)
+            self.outbound.troubles.barred(own, letter, &error)
         })?;
-        let mut failed = 0;
+        let (mut failed, mut postponed) = (0, 0);
         loop {
             let outcome = self.try_once(letter, &endpoint).await;
-            if !self.context.is_closing() {
+            if outcome.as_ref().is_err_and(CallFailure::is_local) {
+                // A letter of one attempt has a deadline, which its machine keeps.
+                if letter.retry.attempts == 1 || postponed == MAX_POSTPONED || self.is_closing() {
+                    return outcome;
+                }
+                postponed += 1;
+                let wait = LOCAL_BACKOFF.wait(postponed, self.chance.number());
+                tokio::time::sleep(wait).await;
+                continue;
+            }
+            if !self.is_closing() {
                 self.outbound
-                    .peers
+                    .troubles
                     .note(&self.outbound.identity, letter, &outcome);
             }
             failed += 1;
@@ -191,6 +208,10 @@ impl<M: Machine> LetterSender<M> {
                 outcome => return outcome,
             }
         }
+    }
+
+    fn is_closing(&self) -> bool {
+        self.context.is_closing()
     }
 
     async fn try_once(
@@ -243,8 +264,13 @@ impl<M: Machine> LetterSender<M> {
     /// Waits for a permit to send.
     async fn permit(&self, letter: &Letter<M::CorrelationId>) -> Result<Permit, CallFailure> {
         let priority = Priority::of(&letter.message);
-        let permit = self.context.limiter.permit(priority).await;
-        permit.ok_or_else(crowded)
+        let permit = self.context.limiter.permit(priority);
+        if letter.retry.attempts > 1 {
+            return permit.await.ok_or_else(crowded);
+        }
+        // The deadline of its machine runs meanwhile, and is the receiver's.
+        let permit = tokio::time::timeout(letter.retry.timeout / 4, permit).await;
+        permit.ok().flatten().ok_or_else(crowded)
     }
 
     /// Calls a peer that declared plain JSON-RPC.
@@ -398,20 +424,16 @@ enum Attempt {
 }
 
 fn failure(error: &CallError) -> CallFailure {
-    CallFailure {
-        code: match error {
-            CallError::Timeout(_) => Code::Timeout,
-            CallError::Connection(_) => Code::Connection,
-            CallError::TooLarge => Code::InvalidMessage,
-        },
-        detail: error.to_string(),
-    }
+    let code = match error {
+        CallError::Timeout(_) => Code::Timeout,
+        CallError::Connection(_) | CallError::Tls(_) => Code::Connection,
+        CallError::Local(_) => return CallFailure::local(error.to_string()),
+        CallError::TooLarge => Code::InvalidMessage,
+    };
+    CallFailure::of_peer(code, error.to_string())
 }
 
-/// The failure of a letter that was refused because the queue is full.
+/// The failure of a letter that got no permit to go out.
 fn crowded() -> CallFailure {
-    CallFailure {
-        code: Code::RateLimited,
-        detail: format!("{MAX_QUEUED} letters wait to go out already"),
-    }
+    CallFailure::local("this machine makes as many calls as it can")
 }

@@ -10,9 +10,9 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use league_mcp::Origin;
-use league_protocol::dialect::types;
 use league_protocol::fault::Code;
 use league_protocol::id::{ConversationId, LeagueId, MatchId};
+use league_protocol::message::types;
 use league_protocol::message::{LeagueError, Message, RegisterResponse};
 use league_protocol::sender::Dialect;
 use league_protocol::token::hex;
@@ -138,17 +138,18 @@ pub(crate) fn log(
     if call.message_type.is_none() && !tracing::enabled!(tracing::Level::DEBUG) {
         return;
     }
-    let (LogNames { log, label }, conversation) = (own.names(), shown(call));
-    let (kind, league) = (call.message_type.map(cut), own.league());
+    let latest = own.latest();
+    let (LogNames { log, label }, conversation) = (&latest.names, shown(call));
+    let kind = call.message_type.map(cut);
     tracing::info!(
-        agent_id = &*log,
-        component = &*label,
+        agent_id = &**log,
+        component = &**label,
         event_type = way.event_type(),
         message_type = end.map_or(kind, |end| end.answer),
         conversation_id = conversation.as_deref(),
         direction = way.as_str(),
         peer = %peer,
-        league_id = league.as_ref().map(LeagueId::as_str),
+        league_id = latest.info.league_id.as_ref().map(LeagueId::as_str),
         match_id = call.match_id.map(MatchId::as_str),
         in_answer_to = end.and(kind),
         outcome = end.map(|end| end.outcome),
@@ -206,7 +207,7 @@ impl IncomingCall {
             sender: received.sender.clone(),
             match_id: received.message.match_id().cloned(),
             began: Instant::now(),
-            is_early: own.agent().is_none(),
+            is_early: own.latest().info.agent.is_none(),
         };
         if !call.is_early {
             call.log(own);

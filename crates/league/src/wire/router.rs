@@ -22,7 +22,7 @@ use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncReadExt, AsyncWrite, AsyncWr
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
-use crate::http::server::{Answered, Answering, Attending, PipeIn, PipeOut, Service};
+use crate::http::server::{PipeFuture, PipeIn, PipeOut, ResponseFuture, Service, ServiceResponse};
 use crate::wire::dispatcher::{AgentService, Dispatcher};
 use crate::wire::record::RejectedCall;
 
@@ -89,15 +89,15 @@ impl<A: AgentService> Router<Dispatcher<A>> {
 }
 
 impl<S: ToolService> Service for Router<S> {
-    fn receive(&self, head: RequestHead, body: Bytes) -> Answering<'_> {
+    fn receive(&self, head: RequestHead, body: Bytes) -> ResponseFuture<'_> {
         Box::pin(async move { self.serve(&head, &body).await })
     }
 
-    fn beside(&self, method: Method, head: RequestHead) -> Answering<'_> {
-        Box::pin(async move { self.mcp.beside(method, &head).await })
+    fn answer_other(&self, method: Method, head: RequestHead) -> ResponseFuture<'_> {
+        Box::pin(async move { self.mcp.answer_other(method, &head).await })
     }
 
-    fn health(&self) -> Answering<'_> {
+    fn health(&self) -> ResponseFuture<'_> {
         Box::pin(async move {
             let mut health = self.tools.health().await;
             health.insert("status".into(), "healthy".into());
@@ -106,17 +106,17 @@ impl<S: ToolService> Service for Router<S> {
         })
     }
 
-    fn turned_away(&self, call: &RejectedCall) {
+    fn note_rejected(&self, call: &RejectedCall) {
         self.tools.note_rejected(call);
     }
 
-    fn attend(self: Arc<Self>, said: PipeIn, answers: PipeOut) -> Attending {
+    fn serve_pipe(self: Arc<Self>, said: PipeIn, answers: PipeOut) -> PipeFuture {
         Box::pin(self.serve_lines(said, answers))
     }
 }
 
 impl<S: ToolService> Router<S> {
-    async fn serve(&self, head: &RequestHead, body: &[u8]) -> Answered {
+    async fn serve(&self, head: &RequestHead, body: &[u8]) -> ServiceResponse {
         let headers = &head.headers;
         let named = headers
             .get(VERSION)
@@ -152,7 +152,7 @@ impl<S: ToolService> Router<S> {
     }
 
     /// Rejects a whole body.
-    fn reject(&self, head: &RequestHead, refusal: &rpc::Refusal, era: Era) -> Answered {
+    fn reject(&self, head: &RequestHead, refusal: &rpc::Refusal, era: Era) -> ServiceResponse {
         let status = refusal.status.code();
         self.note_rejected(head, status, refusal.error.code);
         answered(status, refusal.answer(era))
@@ -181,7 +181,7 @@ impl<S: ToolService> Router<S> {
         Some(if is_plain { Era::Simple } else { era })
     }
 
-    async fn single(&self, head: &RequestHead, era: Era, frame: &Frame<'_>) -> Answered {
+    async fn single(&self, head: &RequestHead, era: Era, frame: &Frame<'_>) -> ServiceResponse {
         match frame {
             Frame::Malformed(malformed) => {
                 let status = malformed.status(era).code();
@@ -201,7 +201,7 @@ impl<S: ToolService> Router<S> {
         }
     }
 
-    async fn batch(&self, head: &RequestHead, era: Era, frames: &[Frame<'_>]) -> Answered {
+    async fn batch(&self, head: &RequestHead, era: Era, frames: &[Frame<'_>]) -> ServiceResponse {
         let mut answers = Vec::new();
         for frame in frames {
             match frame {
@@ -333,7 +333,7 @@ impl<S: ToolService> Router<S> {
 }
 
 /// The answer to a body that names an unsupported revision.
-fn unsupported(opened: Opened<'_>, requested: &str) -> Answered {
+fn unsupported(opened: Opened<'_>, requested: &str) -> ServiceResponse {
     let mut supported = vec![MODERN];
     supported.extend(LEGACY);
     let requested: String = requested.chars().take(32).collect();
@@ -352,8 +352,8 @@ fn unsupported(opened: Opened<'_>, requested: &str) -> Answered {
     answered(400, rpc::fail(id, &error, Era::Legacy))
 }
 
-fn answered(status: u16, body: Vec<u8>) -> Answered {
-    Answered {
+fn answered(status: u16, body: Vec<u8>) -> ServiceResponse {
+    ServiceResponse {
         status,
         headers: HeaderMap::new(),
         body: ResponseBody::Whole(body.into()),
@@ -393,7 +393,7 @@ impl Pipe {
     }
 
     /// Stores the revision that a handshake negotiated.
-    fn heed(&self, method: &str, answered: &Answered) {
+    fn heed(&self, method: &str, answered: &ServiceResponse) {
         let ResponseBody::Whole(body) = &answered.body else {
             return;
         };
@@ -409,7 +409,7 @@ impl Pipe {
     }
 }
 
-fn whole(answered: Answered) -> Option<Vec<u8>> {
+fn whole(answered: ServiceResponse) -> Option<Vec<u8>> {
     match answered.body {
         ResponseBody::Whole(body) if !body.is_empty() => Some(body.into()),
         ResponseBody::Whole(_) | ResponseBody::Events(_) => None,

@@ -183,6 +183,8 @@ fn make_room(sessions: &mut BTreeMap<Arc<str>, NamedSession>) -> Option<NamedSes
 
 /// How long one probe request may take.
 pub(crate) const QUESTION_TIMEOUT: Duration = Duration::from_secs(3);
+/// How long a probe is kept back if this machine cannot call.
+const LOCAL_WAIT: Duration = Duration::from_millis(100);
 /// The least time between two detections.
 pub(crate) const PROBE_INTERVAL: Duration = Duration::from_secs(1);
 
@@ -450,6 +452,11 @@ impl<C: Carrier> PeerSession<C> {
             };
             let wait = until.duration_since(Instant::now()).min(QUESTION_TIMEOUT);
             let answer = self.carrier.carry(&request, wait).await;
+            if matches!(answer, Err(CallError::Local(_))) && Instant::now() < until {
+                tokio::time::sleep(LOCAL_WAIT).await;
+                step = ProbeStep::Ask(request);
+                continue;
+            }
             // A peer that times out exists, and may answer requests that it understands.
             hung |= matches!(answer, Err(CallError::Timeout(_)));
             let reply = answer.as_ref().ok().map(Answer::reply);

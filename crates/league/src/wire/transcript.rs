@@ -1,56 +1,176 @@
-//! Transcripts of matches, held back until each match is decided.
+//! Transcripts of matches, written into the referee's journal as they grow.
 //!
-//! The messages contain choices and seeds, so they stay in memory until the result is written;
-//! later messages are written when the match is closed. The original text of a repaired reply is
+//! A message that shows a choice, a share or a seed too early is written as a salted hash; the
+//! message itself follows when the match is decided. A crash loses at most the messages since the
+//! last write, and the content of those that were hashes. The original text of a repaired reply is
 //! kept as well: bounded, and without tokens, passwords and keys. The text is dropped if it may
 //! contain these in a form that is not detected, or if it came with an HTTP error, since an error
 //! page may reveal anything that its program knows.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use league_protocol::id::MatchId;
+use league_protocol::message::{MatchState, Message};
 use league_protocol::peer::McpFault;
 use league_protocol::redact::{hidden, is_secret_name, masked, without_secrets};
 use league_protocol::time::Timestamp;
+use league_protocol::token::hex;
 use serde_json::Value;
 
-use crate::storage::documents::{TranscriptMessage, Verbatim};
-use crate::storage::record::Transcript;
+use crate::chance::Chance;
+use crate::storage::documents::{Seal, TranscriptMessage, Verbatim};
+use crate::storage::record::{OpenedMessage, Transcript};
 
 /// The most messages kept per match; further messages are dropped.
-pub(crate) const LONGEST_TRANSCRIPT: usize = 512;
+pub(crate) const MAX_TRANSCRIPT: usize = 512;
 /// The largest message that is kept, in bytes; of a larger message only the type is kept.
 pub(crate) const MAX_MESSAGE: usize = 16 * 1024;
-/// Members that hold the commitment, the seed and the shares of a draw.
-const OF_THE_DRAW: [&str; 6] = [
+/// Members that hold the commitment, the seed and the shares of a draw, and proofs of players.
+const OF_THE_DRAW: [&str; 8] = [
     "draw_commitment",
     "commitment",
     "draw_seed",
     "seed",
     "nonce",
     "nonces",
+    "proof",
+    "join_proof",
 ];
 
 /// The transcripts of the matches in progress.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Transcripts(Arc<Mutex<BTreeMap<MatchId, Kept>>>);
+#[derive(Debug, Clone)]
+pub(crate) struct Transcripts {
+    book: Arc<Mutex<Book>>,
+    /// Where salts come from: always the operating system, as nobody may compute them.
+    chance: Chance,
+}
+
+#[derive(Debug, Default)]
+struct Book {
+    matches: BTreeMap<MatchId, Kept>,
+    /// The matches with messages that are not written.
+    changed: BTreeSet<MatchId>,
+}
 
 /// The transcript of one match.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Kept {
-    /// The number of messages already taken.
-    given: usize,
-    waiting: Vec<TranscriptMessage>,
+    attempt: u32,
+    /// Whether the game hides moves until the end.
+    hides_moves: bool,
+    is_decided: bool,
+    /// The number of messages already written.
+    written: usize,
+    /// Whether the referee started again since the last message.
+    is_resumed: bool,
+    waiting: Vec<(Secrecy, TranscriptMessage)>,
+    /// Messages of which only the hash is written.
+    sealed: Vec<OpenedMessage>,
+}
+
+/// Until when a message must not be read in a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Secrecy {
+    Open,
+    /// It shows a move: until the match is decided, if the game hides moves.
+    Move,
+    /// Until the match is decided.
+    Decided,
+}
+
+impl Secrecy {
+    /// The secrecy of a message to a player or to the manager.
+    pub(crate) fn of_sent(message: &Message) -> Self {
+        match message {
+            Message::GameInvitation(_) | Message::GameStart(_) | Message::MoveCall(_) => Self::Open,
+            // It may quote the answer of its player.
+            Message::GameError(error) if error.state == MatchState::WaitingForPlayers => Self::Open,
+            Message::GameError(_) | Message::PlayValidation(_) => Self::Move,
+            _ => Self::Decided,
+        }
+    }
+
+    /// The secrecy of the answer to a message.
+    pub(crate) fn of_reply(asked: &Message) -> Self {
+        match asked {
+            Message::GameInvitation(_) | Message::GameStart(_) => Self::Open,
+            Message::MoveCall(_) | Message::GameError(_) | Message::PlayValidation(_) => Self::Move,
+            _ => Self::Decided,
+        }
+    }
+}
+
+impl Kept {
+    fn hides(&self, secrecy: Secrecy) -> bool {
+        let is_hidden = match secrecy {
+            Secrecy::Open => false,
+            Secrecy::Move => self.hides_moves,
+            Secrecy::Decided => true,
+        };
+        is_hidden && !self.is_decided
+    }
+
+    /// Takes the messages added since the last call, and those that need not be hashes any more.
+    fn take(&mut self, match_id: &MatchId, chance: &Chance) -> Option<Transcript> {
+        let mut messages = Vec::with_capacity(self.waiting.len());
+        for (secrecy, said) in std::mem::take(&mut self.waiting) {
+            let said = if self.hides(secrecy) {
+                self.seal(said, &chance.bytes())
+            } else {
+                said
+            };
+            messages.push(said);
+            self.written += 1;
+        }
+        let opened = if self.is_decided {
+            std::mem::take(&mut self.sealed)
+        } else {
+            Vec::new()
+        };
+        (!messages.is_empty() || !opened.is_empty()).then(|| Transcript {
+            match_id: match_id.clone(),
+            attempt: self.attempt,
+            messages,
+            opened,
+        })
+    }
+
+    /// Keeps the content of a message back, and leaves its hash.
+    fn seal(&mut self, said: TranscriptMessage, salt: &[u8; 32]) -> TranscriptMessage {
+        let TranscriptMessage {
+            message, verbatim, ..
+        } = said;
+        let hash = Seal::hash_of(salt, &message, verbatim.as_ref());
+        self.sealed.push(OpenedMessage {
+            place: self.written,
+            salt: hex(salt),
+            message,
+            verbatim,
+        });
+        TranscriptMessage {
+            message: Value::Null,
+            verbatim: None,
+            seal: Some(Seal { hash, salt: None }),
+            ..said
+        }
+    }
 }
 
 impl Transcripts {
+    pub(crate) fn new(chance: Chance) -> Self {
+        Self {
+            book: Arc::default(),
+            chance,
+        }
+    }
+
     /// Adds a message as it was decoded, and the original text if that differs. Tokens are removed.
     pub(crate) fn add(
         &self,
         match_id: &MatchId,
-        timestamp: Timestamp,
+        (timestamp, secrecy): (Timestamp, Secrecy),
         (from, to): (String, String),
         mut message: Value,
         verbatim: Option<Verbatim>,
@@ -64,45 +184,89 @@ impl Transcripts {
         if message.to_string().len() > MAX_MESSAGE {
             message = Value::Null;
         }
-        let said = TranscriptMessage {
-            timestamp,
-            from,
-            to,
-            message_type,
-            message,
-            verbatim,
-        };
-        let mut matches = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut book = self.book();
+        let Book { matches, changed } = &mut *book;
         // Messages of a match that is over or was never begun are dropped.
         if let Some(kept) = matches.get_mut(match_id)
-            && kept.given + kept.waiting.len() < LONGEST_TRANSCRIPT
+            && kept.written + kept.waiting.len() < MAX_TRANSCRIPT
         {
-            kept.waiting.push(said);
+            let said = TranscriptMessage {
+                timestamp,
+                from,
+                to,
+                message_type,
+                message,
+                verbatim,
+                seal: None,
+                resumed: std::mem::take(&mut kept.is_resumed),
+            };
+            kept.waiting.push((secrecy, said));
+            changed.insert(match_id.clone());
         }
     }
 
-    /// Begins the transcript of a match, without messages of an earlier attempt.
-    pub(crate) fn begin(&self, match_id: &MatchId) {
-        let mut matches = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        matches.insert(match_id.clone(), Kept::default());
+    /// Begins the transcript of an attempt at a match.
+    pub(crate) fn begin(&self, match_id: &MatchId, attempt: u32, hides_moves: bool) {
+        let kept = Kept {
+            attempt,
+            hides_moves,
+            is_decided: false,
+            written: 0,
+            is_resumed: false,
+            waiting: Vec::new(),
+            sealed: Vec::new(),
+        };
+        let mut book = self.book();
+        book.matches.insert(match_id.clone(), kept);
+        book.changed.remove(match_id);
+    }
+
+    /// Counts messages that an earlier process wrote.
+    pub(crate) fn count(&self, written: &Transcript) {
+        if let Some(kept) = self.book().matches.get_mut(&written.match_id) {
+            kept.written += written.messages.len();
+        }
+    }
+
+    /// Marks the next message of each match as the first one of a new process.
+    pub(crate) fn resume(&self) {
+        for kept in self.book().matches.values_mut() {
+            kept.is_resumed = true;
+        }
+    }
+
+    /// Nothing about the match is hidden any more.
+    pub(crate) fn decide(&self, match_id: &MatchId) {
+        if let Some(kept) = self.book().matches.get_mut(match_id) {
+            kept.is_decided = true;
+        }
     }
 
     pub(crate) fn forget(&self, match_id: &MatchId) {
-        let mut matches = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        matches.remove(match_id);
+        let mut book = self.book();
+        book.matches.remove(match_id);
+        book.changed.remove(match_id);
     }
 
-    /// Takes the messages added since the last call, if there are any.
-    pub(crate) fn take(&self, match_id: &MatchId, attempt: u32) -> Option<Transcript> {
-        let mut matches = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let kept = matches.get_mut(match_id)?;
-        let messages = std::mem::take(&mut kept.waiting);
-        kept.given += messages.len();
-        (!messages.is_empty()).then(|| Transcript {
-            match_id: match_id.clone(),
-            attempt,
-            messages,
-        })
+    /// Takes the messages of a match that are not written, if there are any.
+    pub(crate) fn take(&self, match_id: &MatchId) -> Option<Transcript> {
+        let mut book = self.book();
+        book.changed.remove(match_id);
+        book.matches.get_mut(match_id)?.take(match_id, &self.chance)
+    }
+
+    /// Takes the messages of all matches that are not written.
+    pub(crate) fn take_all(&self) -> Vec<Transcript> {
+        let mut book = self.book();
+        let Book { matches, changed } = &mut *book;
+        std::mem::take(changed)
+            .iter()
+            .filter_map(|match_id| matches.get_mut(match_id)?.take(match_id, &self.chance))
+            .collect()
+    }
+
+    fn book(&self) -> MutexGuard<'_, Book> {
+        self.book.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -248,31 +412,126 @@ mod tests {
     use league_protocol::token::AuthToken;
     use serde_json::json;
 
+    /// A transcript of a game that hides moves, and its match.
+    fn begun() -> (Transcripts, MatchId) {
+        let transcripts = Transcripts::new(Chance::new(None).unwrap());
+        let id = MatchId::new("R1M1").unwrap();
+        transcripts.begin(&id, 1, true);
+        (transcripts, id)
+    }
+
+    fn add(transcripts: &Transcripts, id: &MatchId, secrecy: Secrecy, message: Value) {
+        let between = ("referee:REF01".to_owned(), "player:P01".to_owned());
+        let at = (Timestamp::default(), secrecy);
+        transcripts.add(id, at, between, message, None);
+    }
+
+    #[test]
+    fn hidden_message_is_a_hash_until_the_match_is_decided() {
+        let (transcripts, id) = begun();
+        let choice = json!({"message_type": "CHOOSE_PARITY_RESPONSE", "choice": "even"});
+        add(
+            &transcripts,
+            &id,
+            Secrecy::Open,
+            json!({"message_type": "GAME_JOIN_ACK"}),
+        );
+        add(&transcripts, &id, Secrecy::Move, choice.clone());
+        let early = transcripts.take_all().pop().unwrap();
+        assert_eq!(early.messages[0].message["message_type"], "GAME_JOIN_ACK");
+        let sealed = &early.messages[1];
+        assert_eq!(sealed.message_type, "CHOOSE_PARITY_RESPONSE");
+        assert!(!serde_json::to_string(&early).unwrap().contains("even"));
+        assert!(sealed.is_lost() && early.opened.is_empty());
+        assert!(transcripts.take_all().is_empty());
+        transcripts.decide(&id);
+        add(
+            &transcripts,
+            &id,
+            Secrecy::Decided,
+            json!({"message_type": "MATCH_RESULT_REPORT"}),
+        );
+        let late = transcripts.take(&id).unwrap();
+        assert_eq!(late.messages[0].seal, None);
+        let [opened] = &late.opened[..] else {
+            panic!("{late:?}")
+        };
+        assert_eq!((opened.place, &opened.message), (1, &choice));
+        let salt = Some(opened.salt.clone());
+        let seal = Seal {
+            salt,
+            ..sealed.seal.clone().unwrap()
+        };
+        assert_eq!(seal.is_of(&choice, None), Some(true));
+        assert_eq!(seal.is_of(&json!({"choice": "odd"}), None), Some(false));
+    }
+
+    #[test]
+    fn same_choice_has_another_hash_each_time() {
+        let hashes = [0, 1].map(|_| {
+            let (transcripts, id) = begun();
+            add(&transcripts, &id, Secrecy::Move, json!({"choice": "even"}));
+            transcripts.take(&id).unwrap().messages[0].seal.clone()
+        });
+        assert_ne!(hashes[0], hashes[1]);
+    }
+
+    #[test]
+    fn game_with_open_moves_hides_no_move_but_what_the_draw_needs() {
+        let (transcripts, id) = begun();
+        transcripts.begin(&id, 2, false);
+        add(&transcripts, &id, Secrecy::Move, json!({"choice": 4}));
+        add(
+            &transcripts,
+            &id,
+            Secrecy::Decided,
+            json!({"draw_seed": "ab"}),
+        );
+        let taken = transcripts.take(&id).unwrap();
+        assert_eq!(taken.attempt, 2);
+        let hidden = taken.messages.iter().map(|said| said.seal.is_some());
+        assert_eq!(hidden.collect::<Vec<_>>(), [false, true]);
+    }
+
+    #[test]
+    fn first_message_of_a_new_process_is_marked_and_places_go_on() {
+        let (transcripts, id) = begun();
+        add(&transcripts, &id, Secrecy::Open, json!({}));
+        let written = transcripts.take(&id).unwrap();
+        let (transcripts, id) = begun();
+        transcripts.count(&written);
+        transcripts.resume();
+        for secrecy in [Secrecy::Open, Secrecy::Move] {
+            add(&transcripts, &id, secrecy, json!({}));
+        }
+        let taken = transcripts.take(&id).unwrap();
+        let marks: Vec<bool> = taken.messages.iter().map(|said| said.resumed).collect();
+        assert_eq!(marks, [true, false]);
+        transcripts.decide(&id);
+        assert_eq!(transcripts.take(&id).unwrap().opened[0].place, 2);
+    }
+
     #[test]
     fn tokens_are_taken_out_wherever_they_stand() {
-        let transcripts = Transcripts::default();
-        let id = MatchId::new("R1M1").unwrap();
+        let (transcripts, id) = begun();
         let message = json!({
             "message_type": "GAME_ERROR",
             "auth_token": "tok-secret",
             "context": [{"provided_token": "tok-secret", "left": 1}],
             "note": "mine is tok-p01-0123456789abcdef",
         });
-        transcripts.begin(&id);
-        let between = ("referee:REF01".to_owned(), "player:P01".to_owned());
-        transcripts.add(&id, Timestamp::default(), between, message, None);
-        let taken = transcripts.take(&id, 1).unwrap();
+        add(&transcripts, &id, Secrecy::Open, message);
+        let taken = transcripts.take(&id).unwrap();
         let expected = json!({
             "message_type": "GAME_ERROR", "context": [{"left": 1}], "note": "mine is tok-p01-…",
         });
         assert_eq!(taken.messages[0].message, expected);
-        assert!(transcripts.take(&id, 1).is_none());
+        assert!(transcripts.take(&id).is_none());
     }
 
     #[test]
     fn nothing_of_a_valid_message_is_a_token_but_the_draw_can_be_read() {
-        let transcripts = Transcripts::default();
-        let id = MatchId::new("R1M1").unwrap();
+        let (transcripts, id) = begun();
         let digits = "0123456789abcdef".repeat(4);
         let message = json!({
             "message_type": "GAME_OVER",
@@ -285,10 +544,8 @@ mod tests {
             "draw_commitment": digits,
             "nonce": digits,
         });
-        transcripts.begin(&id);
-        let between = ("referee:REF01".to_owned(), "player:P01".to_owned());
-        transcripts.add(&id, Timestamp::default(), between, message, None);
-        let taken = transcripts.take(&id, 1).unwrap();
+        add(&transcripts, &id, Secrecy::Open, message);
+        let taken = transcripts.take(&id).unwrap();
         let expected = json!({
             "message_type": "GAME_OVER",
             "note": "…",
@@ -303,20 +560,16 @@ mod tests {
 
     #[test]
     fn what_is_given_out_counts_towards_the_longest_transcript() {
-        let transcripts = Transcripts::default();
-        let id = MatchId::new("R1M1").unwrap();
-        transcripts.begin(&id);
+        let (transcripts, id) = begun();
         let mut given = 0;
         for _ in 0..3 {
-            for _ in 0..LONGEST_TRANSCRIPT / 2 {
-                let between = ("referee:REF01".to_owned(), "player:P01".to_owned());
-                transcripts.add(&id, Timestamp::default(), between, json!({}), None);
+            for _ in 0..MAX_TRANSCRIPT / 2 {
+                add(&transcripts, &id, Secrecy::Open, json!({}));
             }
-            given += transcripts
-                .take(&id, 1)
-                .map_or(0, |taken| taken.messages.len());
+            let taken = transcripts.take(&id);
+            given += taken.map_or(0, |taken| taken.messages.len());
         }
-        assert_eq!(given, LONGEST_TRANSCRIPT);
+        assert_eq!(given, MAX_TRANSCRIPT);
     }
 
     const SECRET: &str = "abababab";

@@ -76,6 +76,7 @@ impl PeerTroubles {
     /// Reports the first failed call to an agent other than the manager.
     pub(crate) fn note<T>(&self, own: &Identity, letter: &Letter<T>, outcome: &CallOutcome) {
         let answer = match outcome {
+            Err(failure) if failure.is_local() => return,
             Err(failure) => return self.tell_silence(own, letter, failure),
             Ok(answer) => answer,
         };
@@ -118,10 +119,7 @@ impl PeerTroubles {
             let error = harmless(&error.to_string(), MAX_REASON);
             format!("{agent} is not called at {endpoint}: {error}")
         });
-        CallFailure {
-            code: Code::Connection,
-            detail: error.to_string(),
-        }
+        CallFailure::of_peer(Code::Connection, error.to_string())
     }
 
     fn tell<T>(
@@ -303,10 +301,7 @@ mod tests {
 
     #[test]
     fn only_answers_of_nobody_we_know_put_the_address_in_doubt() {
-        let failed = |code, detail: &str| CallFailure {
-            code,
-            detail: detail.to_owned(),
-        };
+        let failed = |code, detail: &str| CallFailure::of_peer(code, detail);
         let status = |status| failed(Code::Connection, &McpFault::Status(status).to_string());
         assert!(is_elsewhere(&status(404)));
         assert!(is_elsewhere(&status(405)));

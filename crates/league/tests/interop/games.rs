@@ -1,11 +1,11 @@
 //! Kits in another game than Even/Odd.
 
 use crate::end_to_end::ground::{Ground, LEAGUE};
+use crate::end_to_end::process::free_port;
 use crate::kits::Kit;
-use crate::python::free_port;
 
 #[test]
-fn the_kits_play_tic_tac_toe_and_tell_when_the_league_is_over() {
+fn kits_play_tic_tac_toe_and_report_the_end() {
     let ground = Ground::new();
     let port = free_port();
     let seats = ["--players", "3", "--referees", "1"];

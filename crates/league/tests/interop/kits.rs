@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 
 use crate::end_to_end::ground::{Ground, LEAGUE};
 use crate::end_to_end::http::{Answer, request, request_with};
-use crate::end_to_end::process::league;
-use crate::python::{Python, free_port, interpreter};
+use crate::end_to_end::process::{eventually, free_port, league};
+use crate::python::{Python, interpreter};
 
 /// The languages of `league new`.
 pub(crate) const LANGUAGES: [&str; 4] = ["python", "python-fastmcp", "javascript", "rust"];
@@ -25,12 +25,36 @@ impl Kit {
     }
 
     pub(crate) fn start_at(ground: &Ground, lang: &str, manager: &str, port: u16) -> Self {
+        Self::start_trusting(ground, lang, manager, port, None)
+    }
+
+    /// Starts a kit that trusts an authority besides those of the platform.
+    fn start_trusting(
+        ground: &Ground,
+        lang: &str,
+        manager: &str,
+        port: u16,
+        ca: Option<&str>,
+    ) -> Self {
         let folder = ground.path("kits");
         std::fs::create_dir_all(&folder).unwrap();
         let mut command = program(&folder, lang);
         command.current_dir(&folder);
         command.args(["--port", &port.to_string(), "--manager", manager]);
         command.args(["--name", &format!("Kit {lang} {port}")]);
+        match (lang, ca) {
+            (_, None) => {}
+            ("javascript", Some(ca)) => {
+                command.env("NODE_EXTRA_CA_CERTS", ca);
+            }
+            ("rust", Some(ca)) => {
+                let settings = json!({"security": {"ca": ca}});
+                ground.write("kits/SHARED/config/system.json", &settings);
+            }
+            (_, Some(ca)) => {
+                command.args(["--ca", ca]);
+            }
+        }
         Self {
             program: Python::of(command),
             endpoint: format!("http://localhost:{port}/mcp"),
@@ -128,7 +152,7 @@ fn strict() -> Ground {
 }
 
 #[test]
-fn every_kit_plays_a_strict_league_and_may_come_before_its_manager() {
+fn every_kit_plays_a_strict_league_and_may_start_before_its_manager() {
     let ground = strict();
     let port = free_port();
     let endpoint = format!("http://localhost:{port}/mcp");
@@ -157,7 +181,29 @@ fn every_kit_plays_a_strict_league_and_may_come_before_its_manager() {
 }
 
 #[test]
-fn the_kits_keep_to_json_rpc_by_the_letter() {
+fn every_kit_joins_a_manager_over_tls() {
+    let ground = Ground::new();
+    let path = |name: &str| ground.path(name).to_str().unwrap().to_owned();
+    let made = league(["cert", "--dir", &path("certs"), "127.0.0.1"]);
+    assert_eq!(made.code, Some(0), "{made:?}");
+    let [cert, key, ca] =
+        ["127.0.0.1.pem", "127.0.0.1.key", "ca.pem"].map(|name| path(&format!("certs/{name}")));
+    let counts = ["--players", "4", "--referees", "1"];
+    let tls = ["--tls-cert", &cert, "--tls-key", &key];
+    let mut manager = ground.manager(&[&counts[..], &tls].concat());
+    let at = manager.endpoint.clone();
+    assert!(at.starts_with("https://"), "{at}");
+    let start = |lang: &&str| Kit::start_trusting(&ground, lang, &at, free_port(), Some(&ca));
+    let _kits: Vec<Kit> = LANGUAGES.iter().map(start).collect();
+    let _referee = ground.referee(1, &at, &["--ca", &ca]);
+    manager.process.event("state", "completed");
+    for (id, result) in &ground.results() {
+        assert_ne!(result["status"], "TECHNICAL_LOSS", "{id}: {result}");
+    }
+}
+
+#[test]
+fn kits_keep_to_json_rpc_by_the_letter() {
     let ground = Ground::new();
     let nobody = format!("http://localhost:{}/mcp", free_port());
     for lang in LANGUAGES {
@@ -216,7 +262,7 @@ fn the_kits_keep_to_json_rpc_by_the_letter() {
 }
 
 #[test]
-fn the_kits_keep_to_http() {
+fn kits_keep_to_http() {
     let ground = Ground::new();
     let nobody = format!("http://localhost:{}/mcp", free_port());
     for lang in LANGUAGES {
@@ -243,7 +289,7 @@ fn the_kits_keep_to_http() {
 }
 
 #[test]
-fn the_kits_refuse_what_breaks_a_rule_and_answer_twice_alike() {
+fn kits_refuse_broken_rules_and_repeat_their_answers() {
     let ground = Ground::new();
     let manager = ground.manager(&["--players", "9"]);
     for lang in ["python-fastmcp", "javascript"] {
@@ -367,7 +413,7 @@ fn answering(kit: Kit) -> Kit {
         .trim_start_matches("http://")
         .trim_end_matches("/mcp");
     let open = || std::net::TcpStream::connect(place).ok();
-    crate::end_to_end::process::eventually(open).unwrap();
+    eventually(open).unwrap();
     kit
 }
 

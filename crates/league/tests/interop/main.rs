@@ -25,6 +25,8 @@ mod mistakes;
 mod python;
 mod remembering;
 mod sdk;
+mod signing;
+mod verifier;
 
 use serde_json::Value;
 
@@ -114,7 +116,7 @@ fn manners(health: &Value) {
 }
 
 #[test]
-fn a_fastmcp_client_of_either_line_looks_at_a_manager() {
+fn fastmcp_clients_of_both_lines_read_a_manager() {
     let ground = Ground::new();
     let manager = ground.manager(&[]);
     for line in LINES {

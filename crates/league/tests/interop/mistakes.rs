@@ -7,8 +7,8 @@ use serde_json::json;
 
 use crate::end_to_end::ground::Ground;
 use crate::end_to_end::http::request;
-use crate::end_to_end::process::{eventually, league};
-use crate::python::{Python, free_port, interpreter};
+use crate::end_to_end::process::{eventually, free_port, league};
+use crate::python::{Python, interpreter};
 
 /// A language, the line that opens `choose`, and a mistake to put below it.
 const MISTAKES: [(&str, &str, &str); 4] = [
@@ -35,7 +35,7 @@ const MISTAKES: [(&str, &str, &str); 4] = [
 ];
 
 #[test]
-fn a_mistake_in_choose_is_shown_and_luck_decides() {
+fn mistake_in_choose_is_shown_and_replaced_by_a_random_move() {
     for (lang, opening, mistake) in MISTAKES {
         let ground = Ground::new();
         let file = ground.path("kit.mjs");

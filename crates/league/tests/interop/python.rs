@@ -1,7 +1,6 @@
 //! One process of Python: started, listened to line by line, and gone when its test is.
 
 use std::io::{BufRead, BufReader};
-use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
@@ -9,6 +8,8 @@ use std::thread;
 use std::time::Duration;
 
 use serde_json::Value;
+
+use crate::end_to_end::process::free_port;
 
 /// How long Python may take to start: its libraries are slow to load where much goes on.
 const START: Duration = Duration::from_secs(180);
@@ -134,10 +135,4 @@ fn environments() -> PathBuf {
     place
         .expect("LEAGUE_INTEROP says where the environments are")
         .into()
-}
-
-/// A port that is free now.
-pub(crate) fn free_port() -> u16 {
-    let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
-    listener.local_addr().unwrap().port()
 }

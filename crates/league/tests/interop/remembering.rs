@@ -3,11 +3,11 @@
 use serde_json::json;
 
 use crate::end_to_end::ground::Ground;
+use crate::end_to_end::process::free_port;
 use crate::kits::{Kit, LANGUAGES, memory};
-use crate::python::free_port;
 
 #[test]
-fn the_shortest_kit_shows_its_token_to_nobody_unproven() {
+fn shortest_kit_hides_its_token_from_unproven_callers() {
     let ground = Ground::new();
     let manager = ground.manager(&["--players", "9"]);
     let port = free_port();
@@ -47,7 +47,7 @@ fn the_shortest_kit_shows_its_token_to_nobody_unproven() {
 }
 
 #[test]
-fn the_shortest_kit_forgets_in_a_new_league_what_it_was_told_in_another() {
+fn shortest_kit_forgets_tokens_of_another_league() {
     let ground = Ground::new();
     let manager = ground.manager(&["--players", "9"]);
     let port = free_port();
@@ -67,7 +67,7 @@ fn the_shortest_kit_forgets_in_a_new_league_what_it_was_told_in_another() {
 }
 
 #[test]
-fn a_kit_that_was_killed_comes_back_as_the_same_player() {
+fn killed_kit_returns_as_the_same_player() {
     for lang in LANGUAGES {
         let ground = Ground::new();
         let mut manager = ground.manager(&["--players", "2", "--referees", "1"]);

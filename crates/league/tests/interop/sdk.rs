@@ -16,7 +16,7 @@ fn tests() -> PathBuf {
 }
 
 #[test]
-fn its_own_tests_pass() {
+fn sdk_passes_its_own_tests() {
     let mut command = Command::new(interpreter(LINES[0]));
     command
         .args(["-m", "unittest", "discover", "-s"])
@@ -25,7 +25,7 @@ fn its_own_tests_pass() {
 }
 
 #[test]
-fn it_reads_and_writes_the_files_of_a_league_so_that_the_league_still_holds() {
+fn sdk_writes_league_files_that_still_verify() {
     let ground = Ground::new();
     let ended = league(["run", "--ports", "auto", "--root", ground.root()]);
     assert_eq!(ended.code, Some(0), "{ended:?}");

@@ -1,9 +1,12 @@
 //! The screens: command, exit code, output.
 
 use std::io::Write;
+use std::path::Path;
 use std::process::{Command, Stdio};
 
-mod agents;
+use crate::end_to_end::process::Process;
+
+mod cert;
 mod completions;
 mod explain;
 mod new;
@@ -32,4 +35,19 @@ fn league(arguments: &[&str], input: &str) -> String {
     let out = String::from_utf8(output.stdout).expect("the output is text");
     let errors = String::from_utf8(output.stderr).expect("the errors are text");
     format!("exit code {code}\n--- out\n{out}--- errors\n{errors}")
+}
+
+/// Starts a command below a root, which runs while the test asks it.
+fn start(root: &Path, arguments: &[&str]) -> Process {
+    let root = ["--root", root.to_str().unwrap()];
+    Process::start(arguments.iter().chain(&root))
+}
+
+/// Starts a manager that waits for its start; returns its address too.
+fn start_manager(root: &Path) -> (Process, String) {
+    let mut manager = start(root, &["manager", "--port", "0", "--players", "0"]);
+    let greeting = manager.said(" at http://");
+    let at = greeting.find("http://").unwrap();
+    let endpoint = greeting[at..].to_owned();
+    (manager, endpoint)
 }

@@ -4,15 +4,16 @@ use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 
-use crate::dialect::types;
-use crate::encode::TOOLS;
 use crate::fault::Code;
 use crate::finding::{Finding, Notes, Path, Reading, Severity, excerpt};
-use crate::lenient::{Found, response};
+use crate::lenient::{InnerMessage, response};
+use crate::message::types_taken;
 use crate::rpc::members::{Members, split, text};
 use crate::rpc::{Era, Frame, Incoming, Opened, Params};
-use crate::sender::Dialect;
+use crate::schema::is_message_type;
+use crate::sender::CallStyle;
 use crate::shape::settled;
+use crate::tools;
 
 use super::{Again, Explanation, Lens, message};
 
@@ -24,10 +25,10 @@ pub(super) fn is_frame(members: &Members<'_>) -> bool {
     (framed || answers) && !flat
 }
 
-fn inner_message<'a>(members: &Members<'a>) -> Option<Found<'a>> {
+fn inner_message<'a>(members: &Members<'a>) -> Option<InnerMessage<'a>> {
     let inner = inner(members);
     let framed = members.has("jsonrpc") || members.has("method") || !members.has("message_type");
-    framed.then(|| Found::inside(members.get(inner)?, inner))?
+    framed.then(|| InnerMessage::inside(members.get(inner)?, inner))?
 }
 
 /// The member that holds the content of a frame.
@@ -53,7 +54,11 @@ pub(super) fn explained(members: &Members<'_>, lens: Lens) -> Explanation {
     check_tool(members, explanation.message_type.as_deref(), &mut notes);
     let content = found.filter(|found| found.place == inner);
     let content = content.map(|_| explanation.again.text().to_owned());
-    explanation.again = Again::of(&Reframed(members, inner, content.and_then(raw).as_deref()));
+    explanation.again = Again::of(&WrittenFrame(
+        members,
+        inner,
+        content.and_then(raw).as_deref(),
+    ));
     explanation.findings.splice(0..0, notes.findings);
     let errors = |finding: &Finding| finding.severity == Severity::Error;
     explanation.valid = !explanation.findings.iter().any(errors);
@@ -123,12 +128,12 @@ fn without_message(members: &Members<'_>, kind: &'static str, reading: Reading) 
 /// The place of a required message that is missing.
 fn owed(members: &Members<'_>) -> Option<&'static str> {
     let method = members.get("method").and_then(text)?;
-    if TOOLS.contains(&method.as_ref()) {
+    if tools::takes_message(&method) {
         return Some("params.message_type");
     }
     let params = split(members.get("params")?.get()).ok()?;
     let tool = params.get("name").and_then(text)?;
-    let called = method == "tools/call" && TOOLS.contains(&tool.as_ref());
+    let called = method == "tools/call" && tools::takes_message(&tool);
     called.then_some("params.arguments.message_type")
 }
 
@@ -137,9 +142,9 @@ fn raw(text: String) -> Option<Box<RawValue>> {
 }
 
 /// A frame as it is written again, with its content as it was read.
-struct Reframed<'f>(&'f Members<'f>, &'f str, Option<&'f RawValue>);
+struct WrittenFrame<'f>(&'f Members<'f>, &'f str, Option<&'f RawValue>);
 
-impl Serialize for Reframed<'_> {
+impl Serialize for WrittenFrame<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let Self(members, inner, content) = self;
         let mut map = serializer.serialize_map(None)?;
@@ -151,21 +156,6 @@ impl Serialize for Reframed<'_> {
     }
 }
 
-/// Tools that take arguments instead of messages.
-const PLAIN_TOOLS: [&str; 11] = [
-    "collect_choices",
-    "create_schedule",
-    "draw_number",
-    "finalize_match",
-    "get_match_state",
-    "get_player_state",
-    "get_standings",
-    "get_step_token",
-    "ping",
-    "register_to_league",
-    "start_league",
-];
-
 /// Notes an unknown tool, and refuses a message that the tool does not take.
 fn check_tool(members: &Members<'_>, message_type: Option<&str>, notes: &mut Notes) {
     let Some((tool, place)) = called_tool(members) else {
@@ -174,7 +164,9 @@ fn check_tool(members: &Members<'_>, message_type: Option<&str>, notes: &mut Not
     let root = Path::root("ruling 2");
     let at = root.member(place, false);
     let takes = taken(&tool);
-    let known = takes.is_some() || PLAIN_TOOLS.contains(&&*tool) || tool == "mcp_message";
+    let known = takes.is_some()
+        || tools::find(&tool).is_some()
+        || matches!(&*tool, "ping" | CallStyle::GENERIC_METHOD);
     if !known {
         let detail = format!(
             "no agent has a tool `{}`; name the tool that takes the message, or its type",
@@ -182,7 +174,8 @@ fn check_tool(members: &Members<'_>, message_type: Option<&str>, notes: &mut Not
         );
         return notes.forgive(Code::InvalidMessage, &at, "the name of a tool", detail);
     }
-    let (Some(takes), Some(found)) = (takes, message_type.filter(|found| is_type(found))) else {
+    let (Some(takes), Some(found)) = (takes, message_type.filter(|found| is_message_type(found)))
+    else {
         return;
     };
     if !takes.contains(&found) {
@@ -204,31 +197,10 @@ fn called_tool(members: &Members<'_>) -> Option<(String, &'static str)> {
     (!of_mcp).then(|| (method.into_owned(), "method"))
 }
 
-fn is_type(name: &str) -> bool {
-    let mut all = Dialect::ALL.into_iter().flat_map(types);
-    all.any(|known| *known == name)
-}
-
 /// The messages that a tool takes, in all dialects; a message type used as a tool takes itself.
 fn taken(tool: &str) -> Option<Vec<&str>> {
-    if is_type(tool) {
+    if is_message_type(tool) {
         return Some(vec![tool]);
     }
-    TOOLS.contains(&tool).then(|| match tool {
-        "register_referee" => vec!["REFEREE_REGISTER_REQUEST"],
-        "register_player" => vec!["LEAGUE_REGISTER_REQUEST"],
-        "notify_round" => vec!["ROUND_ANNOUNCEMENT", "LEAGUE_START_ANNOUNCEMENT"],
-        "notify_round_completed" => vec!["ROUND_COMPLETED", "ROUND_COMPLETE"],
-        "notify_league_completed" => vec!["LEAGUE_COMPLETED", "LEAGUE_COMPLETE"],
-        "update_standings" => vec!["LEAGUE_STANDINGS_UPDATE"],
-        "start_match" => vec!["START_MATCH"],
-        "handle_game_invitation" => vec!["GAME_INVITATION"],
-        "choose_parity" | "choose_move" => {
-            vec!["CHOOSE_PARITY_CALL", "GAME_MOVE_CALL", "PLAY_REQUEST"]
-        }
-        "notify_match_result" => vec!["GAME_OVER", "GAME_RESULT"],
-        "notify_game_error" => vec!["GAME_ERROR"],
-        "report_match_result" => vec!["MATCH_RESULT_REPORT"],
-        _ => vec!["LEAGUE_QUERY", "QUERY_STANDINGS_REQUEST"],
-    })
+    tools::takes_message(tool).then(|| types_taken(tool))
 }

@@ -9,10 +9,10 @@ use crate::rpc::members::{Kind, Members, split, text};
 use crate::rpc::{self, Array, Broken};
 
 /// The largest text that is explained, in bytes.
-pub const LARGEST_TEXT: usize = 64 * 1024 * 1024;
+pub const MAX_EXPLAINED: usize = 64 * 1024 * 1024;
 
 /// How many pieces of a text are explained.
-pub const MOST_PIECES: usize = 10_000;
+pub const MAX_PIECES: usize = 10_000;
 
 /// The default expectation and remedy.
 const OBJECT: (&str, &str) = ("a JSON object", "send a JSON object");
@@ -41,19 +41,19 @@ pub(super) fn explained(
     let mut explanations: Vec<_> = numbered
         .map(|(index, raw)| single(raw).numbered(index))
         .collect();
-    if length > MOST_PIECES {
+    if length > MAX_PIECES {
         let why =
-            format!("there are {length} pieces, and only the first {MOST_PIECES} are looked at");
+            format!("there are {length} pieces, and only the first {MAX_PIECES} are looked at");
         let rest = unreadable(lens.reading, &why, ("fewer pieces", "give the rest apart"));
-        explanations.push(rest.numbered(MOST_PIECES));
+        explanations.push(rest.numbered(MAX_PIECES));
     }
     explanations
 }
 
 /// Checks the size and the encoding of a text.
 fn whole(bytes: &[u8]) -> Result<&str, (String, (&'static str, &'static str))> {
-    if bytes.len() > LARGEST_TEXT {
-        let why = format!("the text is larger than {LARGEST_TEXT} bytes");
+    if bytes.len() > MAX_EXPLAINED {
+        let why = format!("the text is larger than {MAX_EXPLAINED} bytes");
         return Err((why, ("a shorter text", "shorten it")));
     }
     let text = std::str::from_utf8(bytes).map_err(|_| Broken::NotUtf8);
@@ -71,7 +71,7 @@ struct Parts<'p> {
 /// single piece.
 fn parts(whole: &str) -> Option<Parts<'_>> {
     if whole.trim_start().starts_with('[') {
-        let array: Array<'_, MOST_PIECES> = serde_json::from_str(whole).ok()?;
+        let array: Array<'_, MAX_PIECES> = serde_json::from_str(whole).ok()?;
         return Some(Parts {
             kept: array.kept.into_iter().map(RawValue::get).collect(),
             length: array.length,
@@ -81,7 +81,7 @@ fn parts(whole: &str) -> Option<Parts<'_>> {
     let length = lines().count();
     let many = length > 1 && lines().next().is_some_and(is_object);
     many.then(|| Parts {
-        kept: lines().take(MOST_PIECES).collect(),
+        kept: lines().take(MAX_PIECES).collect(),
         length,
     })
 }

@@ -49,7 +49,11 @@ fn is_same(game: &GameType, said: &GameType) -> bool {
 /// Completes an address of host and port that lacks `http://`.
 fn address(said: &str) -> Option<String> {
     let plain = said.trim();
-    if plain.starts_with("http://") && plain != said {
+    if ["http://", "https://"]
+        .iter()
+        .any(|scheme| plain.starts_with(scheme))
+        && plain != said
+    {
         return Some(plain.to_owned());
     }
     let (host, rest) = plain.split_once(':')?;
@@ -108,6 +112,10 @@ mod tests {
             (
                 " http://localhost:8101/mcp\n",
                 Some("http://localhost:8101/mcp"),
+            ),
+            (
+                " https://localhost:8101/mcp",
+                Some("https://localhost:8101/mcp"),
             ),
             ("http://localhost:8101/mcp", None),
             ("mcp://localhost:8101/mcp", None),

@@ -16,9 +16,10 @@ use std::sync::LazyLock;
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value};
 
-use crate::dialect::{recognise, types};
+use crate::decode::recognise;
 use crate::fault::Code;
 use crate::finding::{Notes, Path, Reading, excerpt};
+use crate::message::types;
 use crate::rpc::members::members;
 use crate::schema::message_schema;
 use crate::sender::Dialect;
@@ -31,7 +32,7 @@ pub use names::meant;
 pub const MAX_REPAIRED: usize = 64 * 1024;
 
 /// How many passes a repair may take; a message that still changes after them is ambiguous.
-const MOST_PASSES: usize = 8;
+const MAX_PASSES: usize = 8;
 
 /// The strict schema of a message, and the lenient one with only the required fields.
 struct Schemas {
@@ -94,7 +95,7 @@ pub fn repair(content: &str, expected: &Expected<'_>, notes: &mut Notes) -> Opti
 }
 
 fn rewritten(
-    found: inside::Found,
+    found: inside::MessagePlace,
     expected: &Expected<'_>,
     notes: &mut Notes,
 ) -> Option<Box<RawValue>> {
@@ -112,7 +113,7 @@ fn rewritten(
     let dialect = settle(dialect, kind, expected, &message);
     let Schemas { strict, lenient } = SCHEMAS.get(&(dialect, kind))?;
     // A value that was put into its place no longer competes for other places.
-    let mut passes = 0..MOST_PASSES;
+    let mut passes = 0..MAX_PASSES;
     while fit::fit(strict, lenient, &mut message, notes) {
         passes.next()?;
     }

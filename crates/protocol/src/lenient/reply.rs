@@ -54,7 +54,8 @@ pub fn reply<'a>(body: &'a [u8], id: u64, notes: &mut Notes) -> Option<Cow<'a, R
         }
         Ok(_) if notes.reading == Reading::Strict && notes.findings.len() > strictly_right => None,
         Ok(result) => Some(
-            Found::inside(result, "result").map_or(Cow::Borrowed(result), |found| found.message),
+            InnerMessage::inside(result, "result")
+                .map_or(Cow::Borrowed(result), |found| found.message),
         ),
     }
 }
@@ -179,14 +180,14 @@ fn remedy(fault: &ReplyFault) -> &'static str {
 }
 
 /// A message and where in its frame it was found.
-pub(crate) struct Found<'a> {
+pub(crate) struct InnerMessage<'a> {
     /// `params`, `params.arguments`, `result`, `result.structuredContent`, ….
     pub(crate) place: &'static str,
     /// The message.
     pub(crate) message: Cow<'a, RawValue>,
 }
 
-impl<'a> Found<'a> {
+impl<'a> InnerMessage<'a> {
     /// Finds the message in the `params` or the `result` of a frame, plain or wrapped as MCP does.
     pub(crate) fn inside(content: &'a RawValue, inner: &str) -> Option<Self> {
         let members = split(content.get()).ok()?;

@@ -2,10 +2,10 @@
 //! acts on it, and only where a value of the right kind does not fit elsewhere.
 
 /// How many letters may be wrong in a recognised name.
-const MOST_WRONG: usize = 2;
+const MAX_TYPOS: usize = 2;
 
 /// The longest name that is compared; the protocol does not have longer names.
-const LONGEST: usize = 64;
+const MAX_NAME: usize = 64;
 
 /// The missing field that an unknown field was meant to be.
 pub(super) fn meant<'n>(
@@ -29,13 +29,13 @@ pub(crate) fn nearest<'n>(unknown: &str, known: impl Iterator<Item = &'n str>) -
 /// How many letters of a misspelled name are wrong; `None` if too many are.
 pub(super) fn wrong(unknown: &str, known: &str) -> Option<usize> {
     // In a short name two wrong letters make a different word.
-    let little = |wrong: &usize| *wrong <= MOST_WRONG && wrong * 2 < known.len();
+    let little = |wrong: &usize| *wrong <= MAX_TYPOS && wrong * 2 < known.len();
     distance(unknown, known).filter(little)
 }
 
 /// The edit distance of two names; `None` if their lengths alone differ too much.
 fn distance(one: &str, other: &str) -> Option<usize> {
-    let comparable = one.len() <= LONGEST && one.len().abs_diff(other.len()) <= MOST_WRONG;
+    let comparable = one.len() <= MAX_NAME && one.len().abs_diff(other.len()) <= MAX_TYPOS;
     if !comparable {
         return None;
     }

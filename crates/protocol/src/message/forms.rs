@@ -10,7 +10,7 @@ use crate::finding::Reading;
 use crate::id::LeagueId;
 use crate::rpc::members::Members;
 use crate::sender::Dialect;
-use crate::shape::{Cx, Draft, Object, Seen};
+use crate::shape::{Cx, Draft, Object, RowStates};
 
 use super::play::V1Response;
 use super::query::{Answer, Question};
@@ -18,13 +18,13 @@ use super::refusal::Refusal;
 use super::registration::V1Request;
 use super::result::Ending;
 use super::{GameError, LeagueStart, Message, MoveCall, MoveResponse, RegisterRequest};
-use super::{order, play, query, refusal, registration, result, round};
+use super::{evidence, order, play, query, refusal, registration, result, round};
 
 /// How a message of some type is read: as rows of a model, of which the message is then made. The
 /// function notes why there is none.
 struct Form<M: 'static>(&'static Object<M>, Finish<M>);
 
-type Finish<M> = fn(M, &Seen<M>, &mut Cx<'_>) -> Option<Message>;
+type Finish<M> = fn(M, &RowStates<M>, &mut Cx<'_>) -> Option<Message>;
 
 /// A [`Form`] of whichever model.
 pub(crate) trait AnyForm: Sync {
@@ -32,7 +32,7 @@ pub(crate) trait AnyForm: Sync {
     fn read(&self, members: &Members<'_>, cx: &mut Cx<'_>) -> Option<Message>;
 
     /// What it is about, where it is written, and its members as JSON Schema.
-    fn schema(&self, dialect: Dialect, reading: Reading) -> Described;
+    fn schema(&self, dialect: Dialect, reading: Reading) -> FormSchema;
 
     /// The names of its members, in order.
     fn names(&self, dialect: Dialect) -> Vec<&'static str>;
@@ -45,7 +45,7 @@ impl fmt::Debug for dyn AnyForm {
 }
 
 /// What a message is about, where it is written, and its members as JSON Schema.
-pub(crate) type Described = (&'static str, &'static str, Map<String, Json>);
+pub(crate) type FormSchema = (&'static str, &'static str, Map<String, Json>);
 
 impl<M: Draft> AnyForm for Form<M> {
     fn read(&self, members: &Members<'_>, cx: &mut Cx<'_>) -> Option<Message> {
@@ -56,7 +56,7 @@ impl<M: Draft> AnyForm for Form<M> {
         message.filter(|_| is_whole)
     }
 
-    fn schema(&self, dialect: Dialect, reading: Reading) -> Described {
+    fn schema(&self, dialect: Dialect, reading: Reading) -> FormSchema {
         let Self(object, _) = self;
         let schema = object.schema(dialect, reading);
         (object.about, object.clause(dialect), schema)
@@ -73,74 +73,153 @@ const V2: &[Dialect] = &[Dialect::V2];
 const API: &[Dialect] = &[Dialect::V2Api];
 const V1: &[Dialect] = &[Dialect::V1];
 
-macro_rules! forms {
-    ($($name:literal $dialects:ident $object:expr, $finish:expr;)*) => {
-        /// Every message type, the dialects that have it, and its form.
-        static FORMS: &[(&str, &[Dialect], &dyn AnyForm)] =
-            &[$(($name, $dialects, &Form(&$object, $finish)),)*];
+/// A message type, as some dialects have it.
+struct MessageType {
+    name: &'static str,
+    dialects: &'static [Dialect],
+    form: &'static dyn AnyForm,
+    /// The tools that take it, beginning with the tool that it is sent to; none for an answer.
+    tools: &'static [&'static str],
+    /// The type of its answer; none if an acknowledgement is enough.
+    replies: &'static [&'static str],
+}
+
+macro_rules! message_types {
+    ($($name:literal $dialects:ident $object:expr, $finish:expr
+        $(, [$($tool:literal),+] $(=> $reply:literal)?)?;)*) => {
+        /// Every message type: its dialects, its rows and what is made of them, the tools that take
+        /// it, and the type of its answer.
+        static MESSAGE_TYPES: &[MessageType] = &[$(MessageType {
+            name: $name,
+            dialects: $dialects,
+            form: &Form(&$object, $finish),
+            tools: &[$($($tool),+)?],
+            replies: &[$($($reply)?)?],
+        },)*];
     };
 }
 
-forms! {
-    "REFEREE_REGISTER_REQUEST" BOTH registration::REFEREE_REGISTER_REQUEST,
-        RegisterRequest::of_referee;
-    "REFEREE_REGISTER_RESPONSE" BOTH registration::REFEREE_REGISTER_RESPONSE,
-        registration::referee_admitted;
-    "LEAGUE_REGISTER_REQUEST" BOTH registration::LEAGUE_REGISTER_REQUEST,
-        RegisterRequest::of_player;
-    "LEAGUE_REGISTER_RESPONSE" BOTH registration::LEAGUE_REGISTER_RESPONSE,
-        registration::player_admitted;
-    "ROUND_ANNOUNCEMENT" BOTH round::ROUND_ANNOUNCEMENT, as_it_is;
-    "ROUND_COMPLETED" BOTH round::ROUND_COMPLETED, as_it_is;
-    "LEAGUE_COMPLETED" BOTH round::LEAGUE_COMPLETED, as_it_is;
-    "GAME_INVITATION" BOTH play::GAME_INVITATION, as_it_is;
+message_types! {
+    "REFEREE_REGISTER_REQUEST" BOTH registration::REFEREE_REGISTER_REQUEST, RegisterRequest::of_referee,
+        ["register_referee"] => "REFEREE_REGISTER_RESPONSE";
+    "REFEREE_REGISTER_RESPONSE" BOTH registration::REFEREE_REGISTER_RESPONSE, registration::referee_admitted;
+    "LEAGUE_REGISTER_REQUEST" BOTH registration::LEAGUE_REGISTER_REQUEST, RegisterRequest::of_player,
+        ["register_player"] => "LEAGUE_REGISTER_RESPONSE";
+    "LEAGUE_REGISTER_RESPONSE" BOTH registration::LEAGUE_REGISTER_RESPONSE, registration::player_admitted;
+    "ROUND_ANNOUNCEMENT" BOTH round::ROUND_ANNOUNCEMENT, as_it_is,
+        ["notify_round"];
+    "ROUND_COMPLETED" BOTH round::ROUND_COMPLETED, as_it_is,
+        ["notify_round_completed"];
+    "LEAGUE_COMPLETED" BOTH round::LEAGUE_COMPLETED, as_it_is,
+        ["notify_league_completed"];
+    "GAME_INVITATION" BOTH play::GAME_INVITATION, as_it_is,
+        ["handle_game_invitation"] => "GAME_JOIN_ACK";
     "GAME_JOIN_ACK" BOTH play::GAME_JOIN_ACK, play::answer_to_invitation;
-    "CHOOSE_PARITY_CALL" BOTH play::CHOOSE_PARITY_CALL, MoveCall::finish_parity;
+    "CHOOSE_PARITY_CALL" BOTH play::CHOOSE_PARITY_CALL, MoveCall::finish_parity,
+        ["choose_parity", "choose_move"] => "CHOOSE_PARITY_RESPONSE";
     "CHOOSE_PARITY_RESPONSE" BOTH play::CHOOSE_PARITY_RESPONSE, MoveResponse::finish_parity;
-    "GAME_MOVE_CALL" BOTH play::GAME_MOVE_CALL, MoveCall::finish;
+    "GAME_MOVE_CALL" BOTH play::GAME_MOVE_CALL, MoveCall::finish,
+        ["choose_move", "choose_parity"] => "GAME_MOVE_RESPONSE";
     "GAME_MOVE_RESPONSE" BOTH play::GAME_MOVE_RESPONSE, MoveResponse::finish;
-    "GAME_OVER" V2 result::GAME_OVER, Ending::finish_over;
-    "GAME_OVER" API result::API_GAME_OVER, Ending::finish_for_receiver;
-    "MATCH_RESULT_REPORT" BOTH result::MATCH_RESULT_REPORT, Ending::finish_report;
-    "LEAGUE_STANDINGS_UPDATE" BOTH round::LEAGUE_STANDINGS_UPDATE, as_it_is;
+    "GAME_OVER" V2 result::GAME_OVER, Ending::finish_over,
+        ["notify_match_result"];
+    "GAME_OVER" API result::API_GAME_OVER, Ending::finish_for_receiver,
+        ["notify_match_result"];
+    "MATCH_RESULT_REPORT" BOTH result::MATCH_RESULT_REPORT, Ending::finish_report,
+        ["report_match_result"];
+    "MATCH_RESULT_ACK" BOTH evidence::MATCH_RESULT_ACK, as_it_is;
+    "DRAW_REQUEST" BOTH evidence::DRAW_REQUEST, as_it_is,
+        ["request_draw"] => "DRAW_RESPONSE";
+    "DRAW_RESPONSE" BOTH evidence::DRAW_RESPONSE, as_it_is;
+    "CALL_QUERY" BOTH evidence::CALL_QUERY, as_it_is,
+        ["was_called"] => "CALL_QUERY_RESPONSE";
+    "CALL_QUERY_RESPONSE" BOTH evidence::CALL_QUERY_RESPONSE, as_it_is;
+    "LEAGUE_STANDINGS_UPDATE" BOTH round::LEAGUE_STANDINGS_UPDATE, as_it_is,
+        ["update_standings"];
     "LEAGUE_ERROR" BOTH refusal::LEAGUE_ERROR, Refusal::finish;
-    "GAME_ERROR" BOTH refusal::GAME_ERROR, GameError::finish;
-    "LEAGUE_QUERY" BOTH query::LEAGUE_QUERY, Question::finish;
+    "GAME_ERROR" BOTH refusal::GAME_ERROR, GameError::finish,
+        ["notify_game_error"];
+    "LEAGUE_QUERY" BOTH query::LEAGUE_QUERY, Question::finish,
+        ["league_query", "get_standings"] => "LEAGUE_QUERY_RESPONSE";
     "LEAGUE_QUERY_RESPONSE" BOTH query::LEAGUE_QUERY_RESPONSE, Answer::finish;
-    "START_MATCH" BOTH order::START_MATCH, as_it_is;
+    "START_MATCH" BOTH order::START_MATCH, as_it_is,
+        ["start_match"] => "START_MATCH_ACK";
     "START_MATCH_ACK" BOTH order::START_MATCH_ACK, order::answer_to_order;
-    "QUERY_STANDINGS_REQUEST" API query::QUERY_STANDINGS_REQUEST, as_it_is;
+    "QUERY_STANDINGS_REQUEST" API query::QUERY_STANDINGS_REQUEST, as_it_is,
+        ["league_query", "get_standings"] => "QUERY_STANDINGS_RESPONSE";
     "QUERY_STANDINGS_RESPONSE" API query::QUERY_STANDINGS_RESPONSE, query::table_told;
-    "LEAGUE_REGISTER_REQUEST" V1 registration::V1_LEAGUE_REGISTER_REQUEST, V1Request::finish;
-    "LEAGUE_REGISTER_RESPONSE" V1 registration::V1_LEAGUE_REGISTER_RESPONSE,
-        registration::v1_admitted;
-    "LEAGUE_START_ANNOUNCEMENT" V1 round::LEAGUE_START_ANNOUNCEMENT, LeagueStart::finish;
-    "GAME_INVITATION" V1 play::V1_GAME_INVITATION, as_it_is;
+    "LEAGUE_REGISTER_REQUEST" V1 registration::V1_LEAGUE_REGISTER_REQUEST, V1Request::finish,
+        ["register_player"] => "LEAGUE_REGISTER_RESPONSE";
+    "LEAGUE_REGISTER_RESPONSE" V1 registration::V1_LEAGUE_REGISTER_RESPONSE, registration::v1_admitted;
+    "LEAGUE_START_ANNOUNCEMENT" V1 round::LEAGUE_START_ANNOUNCEMENT, LeagueStart::finish,
+        ["notify_round"];
+    "GAME_INVITATION" V1 play::V1_GAME_INVITATION, as_it_is,
+        ["handle_game_invitation"] => "GAME_INVITATION_RESPONSE";
     "GAME_INVITATION_RESPONSE" V1 play::GAME_INVITATION_RESPONSE, as_it_is;
     "GAME_START" V1 play::GAME_START, as_it_is;
-    "PLAY_REQUEST" V1 play::PLAY_REQUEST, MoveCall::finish_v1;
+    "PLAY_REQUEST" V1 play::PLAY_REQUEST, MoveCall::finish_v1,
+        ["choose_parity", "choose_move"] => "PLAY_RESPONSE";
     "PLAY_RESPONSE" V1 play::PLAY_RESPONSE, V1Response::finish;
     "PLAY_VALIDATION" V1 play::PLAY_VALIDATION, as_it_is;
-    "GAME_RESULT" V1 result::V1_GAME_RESULT, Ending::finish_v1;
-    "ROUND_COMPLETE" V1 round::ROUND_COMPLETE, as_it_is;
-    "LEAGUE_COMPLETE" V1 round::LEAGUE_COMPLETE, as_it_is;
+    "GAME_RESULT" V1 result::V1_GAME_RESULT, Ending::finish_v1,
+        ["notify_match_result"];
+    "ROUND_COMPLETE" V1 round::ROUND_COMPLETE, as_it_is,
+        ["notify_round_completed"];
+    "LEAGUE_COMPLETE" V1 round::LEAGUE_COMPLETE, as_it_is,
+        ["notify_league_completed"];
 }
 
 /// The form of a message type in a dialect.
 pub(crate) fn form(dialect: Dialect, message_type: &str) -> Option<&'static dyn AnyForm> {
-    let mut forms = FORMS.iter();
-    let found =
-        forms.find(|(name, dialects, _)| *name == message_type && dialects.contains(&dialect));
-    found.map(|(_, _, form)| *form)
+    find(dialect, message_type).map(|found| found.form)
+}
+
+fn find(dialect: Dialect, message_type: &str) -> Option<&'static MessageType> {
+    let mut all = MESSAGE_TYPES.iter();
+    all.find(|row| row.name == message_type && row.dialects.contains(&dialect))
+}
+
+/// The types of the messages that a tool takes, in all dialects; the types that are sent to this
+/// tool first.
+pub fn types_taken(tool: &str) -> Vec<&'static str> {
+    let mut taken: Vec<_> = MESSAGE_TYPES.iter().collect();
+    taken.retain(|row| row.tools.contains(&tool));
+    taken.sort_by_key(|row| row.tools.first() != Some(&tool));
+    let mut names: Vec<&str> = taken.into_iter().map(|row| row.name).collect();
+    names.dedup();
+    names
+}
+
+/// Whether a tool takes messages of a type.
+pub(crate) fn is_taken(message_type: &str, tool: &str) -> bool {
+    let mut all = MESSAGE_TYPES.iter();
+    all.any(|row| row.name == message_type && row.tools.contains(&tool))
+}
+
+/// The tool that messages of a type are sent to; `None` for an answer.
+pub(crate) fn tool_taking(message_type: &str) -> Option<&'static str> {
+    let row = MESSAGE_TYPES.iter().find(|row| row.name == message_type)?;
+    row.tools.first().copied()
+}
+
+/// The type of the answer to a message type; `None` if an acknowledgement is enough.
+pub(crate) fn reply_type(dialect: Dialect, message_type: &str) -> Option<&'static str> {
+    find(dialect, message_type)?.replies.first().copied()
+}
+
+/// Whether a message of this type needs more than an acknowledgement.
+pub fn expects_answer(message_type: &str) -> bool {
+    let mut all = MESSAGE_TYPES.iter();
+    all.any(|row| row.name == message_type && !row.replies.is_empty())
 }
 
 /// The message types of a dialect.
 pub fn types(dialect: Dialect) -> &'static [&'static str] {
     static TYPES: LazyLock<[Vec<&str>; 3]> = LazyLock::new(|| {
         Dialect::ALL.map(|dialect| {
-            let forms = FORMS.iter();
-            let spoken = forms.filter(|(_, dialects, _)| dialects.contains(&dialect));
-            spoken.map(|(name, _, _)| *name).collect()
+            let all = MESSAGE_TYPES.iter();
+            let spoken = all.filter(|row| row.dialects.contains(&dialect));
+            spoken.map(|row| row.name).collect()
         })
     });
     &TYPES[dialect as usize]
@@ -232,6 +311,11 @@ fn write_v2<S: SerializeMap>(
         Message::MatchResultReport(report) => {
             say!(result::MATCH_RESULT_REPORT, &(&**report).into())
         }
+        Message::MatchResultAck(ack) => say!(evidence::MATCH_RESULT_ACK, ack),
+        Message::DrawRequest(request) => say!(evidence::DRAW_REQUEST, request),
+        Message::DrawResponse(response) => say!(evidence::DRAW_RESPONSE, response),
+        Message::CallQuery(query) => say!(evidence::CALL_QUERY, query),
+        Message::CallQueryResponse(response) => say!(evidence::CALL_QUERY_RESPONSE, response),
         Message::LeagueQuery(query) if query.is_by_api_page() && is_api => {
             say!(query::QUERY_STANDINGS_REQUEST, query)
         }
@@ -295,7 +379,7 @@ fn write_v1<S: SerializeMap>(
 }
 
 /// A finish that adds nothing.
-fn as_it_is<M: Into<Message>>(model: M, _: &Seen<M>, _: &mut Cx<'_>) -> Option<Message> {
+fn as_it_is<M: Into<Message>>(model: M, _: &RowStates<M>, _: &mut Cx<'_>) -> Option<Message> {
     Some(model.into())
 }
 
@@ -316,7 +400,7 @@ macro_rules! parts {
                 $object.read(&mut part, raw, at, cx)?.then_some(part)
             }
 
-            fn spell(part: &$model, dialect: $crate::sender::Dialect) -> $crate::shape::Spelled<'_> {
+            fn spell(part: &$model, dialect: $crate::sender::Dialect) -> $crate::shape::Spelling<'_> {
                 $object.spell(part, dialect)
             }
 
@@ -337,9 +421,9 @@ macro_rules! parts {
                 $crate::shape::read_parts(&$object, raw, at, cx).map(L::from)
             }
 
-            fn spell(list: &L, dialect: $crate::sender::Dialect) -> $crate::shape::Spelled<'_> {
+            fn spell(list: &L, dialect: $crate::sender::Dialect) -> $crate::shape::Spelling<'_> {
                 let parts = list.as_ref().iter();
-                $crate::shape::Spelled::List(
+                $crate::shape::Spelling::List(
                     parts.map(|part| $object.spell(part, dialect)).collect(),
                 )
             }

@@ -3,21 +3,23 @@
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 use serde_json::value::RawValue;
+use serde_json::{Value, json};
 
 use crate::fault::Code;
 use crate::finding::{Path, Reading};
 use crate::id::{GameType, LeagueId, MatchId, PlayerId};
-use crate::secret::Seed;
+use crate::secret::{Commitment, DrawMode, Seed};
 use crate::sender::{CallStyle, Dialect};
 use crate::shape::{
-    Closed, Codec, Cx, Draft, Quiet, QuietText, Round, Seen, Spelled, Value as _, drafts, objects,
+    Closed, Codec, Cx, Draft, Quiet, QuietText, Round, RowStates, Spelling, drafts, objects,
     read_elements, read_text, secret_text,
 };
 use crate::token::{AuthToken, TokenHash};
 
 use super::Message;
+use super::evidence::{Moves, SignedMove};
+use super::forms::parts;
 use super::play::{Record, answered};
 use super::result::Score;
 use super::round::WinLossDraw;
@@ -56,10 +58,27 @@ pub struct StartMatch {
     pub strict: bool,
     /// What a result is worth.
     pub score: Score,
-    /// The secret behind the draw.
-    pub seed: Seed,
+    /// The promise on the draw.
+    pub commitment: Commitment,
+    /// Where the chance of the league comes from; `None` in a league of version 0.1.
+    pub draw_mode: Option<DrawMode>,
+    /// What the referee shows when it requests a draw and reports the result.
+    pub order_token: AuthToken,
+    /// What an earlier attempt handed over, if the match goes on from there.
+    pub handed_over: Option<HandedOver>,
     /// Seat A and seat B.
     pub players: [StartMatchPlayer; 2],
+}
+
+/// The moves that the manager holds of a match, and the seeds it gave for them.
+#[derive(Debug, Clone, PartialEq)]
+pub struct HandedOver {
+    /// The attempt whose seeds these are.
+    pub attempt: u32,
+    /// All moves so far, in the order of play.
+    pub moves: Vec<SignedMove>,
+    /// The seed of each roll so far.
+    pub seeds: Vec<Seed>,
 }
 
 /// What a referee has to know of a player.
@@ -115,8 +134,14 @@ objects! {
         "strict" [strict] Optional;
         /// What a result is worth.
         "scoring" [inside SCORING] Needed;
-        /// The secret behind the draw.
-        "draw_seed" [seed as SeedText] Needed;
+        /// The promise on the draw.
+        "draw_commitment" [commitment as Usable] Needed;
+        /// Where the chance of the league comes from: `chance` or `reproducible`.
+        "draw_mode" [draw_mode ? as Usable] Optional;
+        /// What the referee shows when it requests a draw and reports the result.
+        "order_token" [order_token] Needed;
+        /// What an earlier attempt handed over, if the match goes on from there.
+        "handed_over" [handed_over ? as Continuation] Optional;
         /// Seat A and seat B.
         "players" [players as Seats] Needed;
     }
@@ -130,6 +155,15 @@ objects! {
         "loss_points" [score.loss] Needed;
         /// Points for a loss by not playing.
         "technical_loss_points" [score.technical_loss] Needed;
+    }
+    /// What an earlier attempt handed over.
+    HANDED_OVER: HandedOver = "ruling 27" {
+        /// The attempt whose seeds these are.
+        "attempt" [attempt] Needed;
+        /// All moves so far, in the order of play.
+        "moves" [moves as Moves] Needed;
+        /// The seed of each roll so far.
+        "draw_seeds" [seeds as Seeds] Needed;
     }
     /// What a referee has to know of a player.
     MATCH_PLAYER: StartMatchPlayer = "ruling 25" {
@@ -159,10 +193,18 @@ objects! {
     }
 }
 
+parts! {
+    /// What an earlier attempt handed over.
+    Continuation: HandedOver = HANDED_OVER;
+}
+
 drafts! {
+    HandedOver { attempt, moves, seeds }
     StartMatch {
         league_id, round_id, match_id, attempt, game_type, settings, mode = |_| Mode::Auto,
-        step_token, strict, score = |_| Score::default(), seed = |_| Seed([0; 32]),
+        step_token, strict, score = |_| Score::default(),
+        commitment = |_| Commitment([0; 32]), draw_mode, order_token = |_| AuthToken::new(""),
+        handed_over,
         players = |hints| [Draft::draft(hints), Draft::draft(hints)]
     }
     StartMatchPlayer {
@@ -174,7 +216,7 @@ drafts! {
 
 pub(crate) fn answer_to_order(
     mut ack: StartMatchAck,
-    seen: &Seen<StartMatchAck>,
+    seen: &RowStates<StartMatchAck>,
     cx: &mut Cx<'_>,
 ) -> Option<Message> {
     let at = &seen.at();
@@ -206,20 +248,21 @@ impl Codec<[StartMatchPlayer; 2]> for Seats {
         Some([first?, second?])
     }
 
-    fn spell(players: &[StartMatchPlayer; 2], dialect: Dialect) -> Spelled<'_> {
+    fn spell(players: &[StartMatchPlayer; 2], dialect: Dialect) -> Spelling<'_> {
         let spelled = players
             .iter()
             .map(|player| MATCH_PLAYER.spell(player, dialect));
-        Spelled::List(spelled.collect())
+        Spelling::List(spelled.collect())
     }
 
     fn schema(dialect: Dialect, reading: Reading) -> Value {
-        serde_json::json!({"type": "array", "items": MATCH_PLAYER.schema(dialect, reading)})
+        let player = MATCH_PLAYER.schema(dialect, reading);
+        json!({"type": "array", "items": player, "minItems": 2, "maxItems": 2})
     }
 }
 
 /// A text that must mean something; where it does not, the order cannot be followed.
-struct Usable;
+pub(crate) struct Usable;
 
 impl<T: QuietText> Codec<T> for Usable {
     fn read(raw: &RawValue, at: &Path<'_>, cx: &mut Cx<'_>) -> Option<T> {
@@ -232,17 +275,36 @@ impl<T: QuietText> Codec<T> for Usable {
         value
     }
 
-    fn spell(value: &T, _: Dialect) -> Spelled<'_> {
-        Spelled::Text(value.text())
+    fn spell(value: &T, _: Dialect) -> Spelling<'_> {
+        Spelling::Text(value.text())
+    }
+
+    fn schema(_: Dialect, _: Reading) -> Value {
+        json!({"type": "string", "pattern": T::PATTERN})
+    }
+}
+
+/// The seeds of rolls, in order.
+struct Seeds;
+
+impl Codec<Vec<Seed>> for Seeds {
+    fn read(raw: &RawValue, at: &Path<'_>, cx: &mut Cx<'_>) -> Option<Vec<Seed>> {
+        let seeds = read_elements(raw, at, cx, |raw, at, cx| Some(SeedText::read(raw, at, cx)))?;
+        seeds.into_iter().collect()
+    }
+
+    fn spell(seeds: &Vec<Seed>, dialect: Dialect) -> Spelling<'_> {
+        let spelled = seeds.iter().map(|seed| SeedText::spell(seed, dialect));
+        Spelling::List(spelled.collect())
     }
 
     fn schema(dialect: Dialect, reading: Reading) -> Value {
-        String::schema(dialect, reading)
+        json!({"type": "array", "items": SeedText::schema(dialect, reading)})
     }
 }
 
 /// The secret seed of a draw.
-struct SeedText;
+pub(crate) struct SeedText;
 
 impl Codec<Seed> for SeedText {
     fn read(raw: &RawValue, at: &Path<'_>, cx: &mut Cx<'_>) -> Option<Seed> {
@@ -250,11 +312,11 @@ impl Codec<Seed> for SeedText {
         secret_text(&text, at, cx).then(|| Usable::read(raw, at, cx))?
     }
 
-    fn spell(seed: &Seed, _: Dialect) -> Spelled<'_> {
-        Spelled::text(seed.to_hex())
+    fn spell(seed: &Seed, _: Dialect) -> Spelling<'_> {
+        Spelling::text(seed.to_hex())
     }
 
-    fn schema(dialect: Dialect, reading: Reading) -> Value {
-        AuthToken::schema(dialect, reading)
+    fn schema(_: Dialect, _: Reading) -> Value {
+        json!({"type": "string", "pattern": Seed::PATTERN})
     }
 }

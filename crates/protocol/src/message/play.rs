@@ -10,13 +10,15 @@ use crate::dialect::Hints;
 use crate::fault::Code;
 use crate::finding::{Path, Reading, excerpt};
 use crate::id::{GameType, LeagueId, MatchId, PlayerId};
-use crate::secret::Commitment;
+use crate::secret::{Commitment, Proof};
 use crate::sender::Dialect;
 use crate::shape::{
-    Choice, Closed, Codec, Cx, Draft, Quiet, Round, Seen, Spelled, Value as _, drafts, objects,
+    Choice, Closed, Codec, Cx, Draft, Quiet, Round, RowStates, Spelling, Value as _, drafts,
+    objects,
 };
 use crate::time::Timestamp;
 
+use super::evidence::{Moves, SignedMove};
 use super::forms::parts;
 use super::refusal::GameError;
 use super::round::WinLossDraw;
@@ -86,6 +88,8 @@ pub struct GameJoinAck {
     pub arrival: Option<Timestamp>,
     /// Whether it comes.
     pub accept: bool,
+    /// What proves that the player joined; `None` from a player that does not sign.
+    pub proof: Option<Proof>,
 }
 
 /// Both players are there.
@@ -126,6 +130,8 @@ pub struct MoveCall {
     pub options: Arc<[Value]>,
     /// What this seat may see of the game.
     pub view: Arc<Value>,
+    /// The moves so far that this seat may see, in the order of play: what its proof covers.
+    pub moves: Arc<[SignedMove]>,
     /// Which move of this player in this match it is, from 1.
     pub turn_number: u32,
     /// The player's record so far.
@@ -153,6 +159,8 @@ pub struct MoveResponse {
     pub nonce: Option<String>,
     /// Why, in the player's words; never shown to the opponent before the end.
     pub reasoning: Option<String>,
+    /// What proves that the player made this move; `None` from a player that does not sign.
+    pub proof: Option<Proof>,
 }
 
 /// A move was looked at.
@@ -202,6 +210,8 @@ objects! {
         "arrival_timestamp" [arrival ?] Expected api Optional;
         /// Whether it comes.
         "accept" [accept] Needed;
+        /// What proves that the player joined (ruling 27).
+        "proof" [proof ? as Quiet] Optional;
     }
     /// The referee asks for even or odd.
     pub(crate) CHOOSE_PARITY_CALL: MoveCall = "000 §4.5.1", api "001 §CHOOSE_PARITY_CALL" {
@@ -249,6 +259,8 @@ objects! {
         "parity_choice" [choice as Parity] Needed;
         /// The player's own share in the draw (ruling 27).
         "nonce" [nonce ?] Optional;
+        /// What proves that the player made this move (ruling 27).
+        "proof" [proof ? as Quiet] Optional;
     }
     /// The referee asks for a move of any game.
     pub(crate) GAME_MOVE_CALL: MoveCall = "000 §3.8.2" {
@@ -288,6 +300,8 @@ objects! {
         "view" [view] Optional;
         /// Which move of this player it is, from 1.
         "turn_number" [turn_number] Optional;
+        /// The moves so far that this seat may see, in the order of play (ruling 27).
+        "moves" [MoveCall::spell_moves => moves as Moves] Optional;
     }
     /// The player moves.
     pub(crate) GAME_MOVE_RESPONSE: MoveResponse = "000 §3.8.2" {
@@ -301,6 +315,8 @@ objects! {
         "move_data" [inside MOVE_DATA] Needed;
         /// The player's own share in the draw (ruling 27).
         "nonce" [nonce ?] Optional;
+        /// What proves that the player made this move (ruling 27).
+        "proof" [proof ? as Quiet] Optional;
     }
     /// A move.
     MOVE_DATA: MoveResponse = "000 §3.8.2" {
@@ -397,7 +413,7 @@ objects! {
     /// What belongs to the game alone; of hidden plays nothing is told.
     SPECIFIC_STATE: MoveCall = "003 §PLAY_REQUEST" {
         /// The plays that this player may know.
-        "previous_plays" [= Vec<Value>, |_, _| Spelled::List(Vec::new())] Expected;
+        "previous_plays" [= Vec<Value>, |_, _| Spelling::List(Vec::new())] Expected;
         /// What is played, where it is not Even/Odd.
         "game_type" [MoveCall::spell_game => game_type] Optional;
         /// The kind of play, where it is not Even/Odd.
@@ -465,18 +481,18 @@ drafts! {
         league_id, round_id, match_id, game_type, role, opponent_id = Hints::opponent, commitment,
         move_seconds = move_seconds
     }
-    GameJoinAck { match_id, player_id, arrival, accept }
+    GameJoinAck { match_id, player_id, arrival, accept, proof }
     GameStart {
         league_id, round_id, match_id, game_type, current_player, move_seconds = move_seconds
     }
     MoveCall {
         league_id, round_id, match_id, player_id, opponent_id = Hints::opponent, game_type,
-        move_type, options, view, turn_number = |_| 1, record,
+        move_type, options, view, moves, turn_number = |_| 1, record,
         // `league.v1` names no deadline, only a number of seconds.
         deadline = |_| Timestamp::LAST,
         move_seconds = move_seconds
     }
-    MoveResponse { match_id, player_id, game_type, move_type, choice, nonce, reasoning }
+    MoveResponse { match_id, player_id, game_type, move_type, choice, nonce, reasoning, proof }
     V1JoinAck { league_id, round_id, match_id, accept }
     V1Response { league_id, round_id, match_id, play }
     Play { action, value, reasoning, nonce }
@@ -496,7 +512,7 @@ fn move_seconds(_: &Hints<'_>) -> u32 {
 
 pub(crate) fn answer_to_invitation(
     mut ack: GameJoinAck,
-    seen: &Seen<GameJoinAck>,
+    seen: &RowStates<GameJoinAck>,
     cx: &mut Cx<'_>,
 ) -> Option<Message> {
     let at = &seen.at();
@@ -505,12 +521,19 @@ pub(crate) fn answer_to_invitation(
 }
 
 impl GameStart {
-    fn spell_single(&self, _: Dialect) -> Spelled<'_> {
-        Spelled::Flag(self.game_type.as_str() == EVEN_ODD)
+    fn spell_single(&self, _: Dialect) -> Spelling<'_> {
+        Spelling::Flag(self.game_type.as_str() == EVEN_ODD)
     }
 }
 
 impl MoveCall {
+    fn spell_moves(&self, dialect: Dialect) -> Spelling<'_> {
+        if self.moves.is_empty() {
+            return Spelling::Absent;
+        }
+        Moves::spell(&self.moves, dialect)
+    }
+
     /// With what every call for even or odd asks for.
     fn of_even_odd(mut self) -> Self {
         if self.move_type.is_empty() {
@@ -522,7 +545,7 @@ impl MoveCall {
         self
     }
 
-    pub(crate) fn finish(mut self, seen: &Seen<Self>, cx: &mut Cx<'_>) -> Option<Message> {
+    pub(crate) fn finish(mut self, seen: &RowStates<Self>, cx: &mut Cx<'_>) -> Option<Message> {
         let at = &seen.at();
         if !seen.has("match_id") {
             return None;
@@ -533,11 +556,11 @@ impl MoveCall {
         Some(self.into())
     }
 
-    pub(crate) fn finish_parity(self, seen: &Seen<Self>, cx: &mut Cx<'_>) -> Option<Message> {
+    pub(crate) fn finish_parity(self, seen: &RowStates<Self>, cx: &mut Cx<'_>) -> Option<Message> {
         self.of_even_odd().finish(seen, cx)
     }
 
-    pub(crate) fn finish_v1(self, seen: &Seen<Self>, cx: &mut Cx<'_>) -> Option<Message> {
+    pub(crate) fn finish_v1(self, seen: &RowStates<Self>, cx: &mut Cx<'_>) -> Option<Message> {
         if self.is_even_odd() {
             return self.of_even_odd().finish(seen, cx);
         }
@@ -548,25 +571,25 @@ impl MoveCall {
         self.game_type.as_str() == EVEN_ODD
     }
 
-    fn spell_game(&self, dialect: Dialect) -> Spelled<'_> {
+    fn spell_game(&self, dialect: Dialect) -> Spelling<'_> {
         self.unless_even_odd(self.game_type.spell(dialect))
     }
 
-    fn spell_move_type(&self, dialect: Dialect) -> Spelled<'_> {
+    fn spell_move_type(&self, dialect: Dialect) -> Spelling<'_> {
         self.unless_even_odd(self.move_type.spell(dialect))
     }
 
-    fn spell_options(&self, dialect: Dialect) -> Spelled<'_> {
+    fn spell_options(&self, dialect: Dialect) -> Spelling<'_> {
         self.unless_even_odd(self.options.spell(dialect))
     }
 
-    fn spell_view(&self, dialect: Dialect) -> Spelled<'_> {
+    fn spell_view(&self, dialect: Dialect) -> Spelling<'_> {
         self.unless_even_odd(self.view.spell(dialect))
     }
 
-    fn unless_even_odd<'m>(&self, spelled: Spelled<'m>) -> Spelled<'m> {
+    fn unless_even_odd<'m>(&self, spelled: Spelling<'m>) -> Spelling<'m> {
         if self.is_even_odd() {
-            Spelled::Absent
+            Spelling::Absent
         } else {
             spelled
         }
@@ -574,13 +597,17 @@ impl MoveCall {
 }
 
 impl MoveResponse {
-    pub(crate) fn finish(mut self, seen: &Seen<Self>, cx: &mut Cx<'_>) -> Option<Message> {
+    pub(crate) fn finish(mut self, seen: &RowStates<Self>, cx: &mut Cx<'_>) -> Option<Message> {
         let at = &seen.at();
         self.match_id = answered(&self.match_id, seen, at, cx)?;
         Some(self.into())
     }
 
-    pub(crate) fn finish_parity(mut self, seen: &Seen<Self>, cx: &mut Cx<'_>) -> Option<Message> {
+    pub(crate) fn finish_parity(
+        mut self,
+        seen: &RowStates<Self>,
+        cx: &mut Cx<'_>,
+    ) -> Option<Message> {
         self.game_type = Hints::default().game(None);
         self.finish(seen, cx)
     }
@@ -598,7 +625,7 @@ fn is_parity(choice: &Value) -> bool {
 /// The match that an answer is about: the one it names, or the one that was asked about.
 pub(crate) fn answered<M>(
     named: &MatchId,
-    seen: &Seen<M>,
+    seen: &RowStates<M>,
     at: &Path<'_>,
     cx: &mut Cx<'_>,
 ) -> Option<MatchId> {
@@ -622,6 +649,7 @@ impl From<V1JoinAck> for Message {
             player_id: None,
             arrival: None,
             accept: told.accept,
+            proof: None,
         })
     }
 }
@@ -699,7 +727,7 @@ impl V1Response {
         }
     }
 
-    pub(crate) fn finish(self, seen: &Seen<Self>, cx: &mut Cx<'_>) -> Option<Message> {
+    pub(crate) fn finish(self, seen: &RowStates<Self>, cx: &mut Cx<'_>) -> Option<Message> {
         let at = &seen.at();
         if !seen.has("play") {
             return None;
@@ -716,6 +744,7 @@ impl V1Response {
             choice: self.play.value,
             nonce: self.play.nonce,
             reasoning: self.play.reasoning,
+            proof: None,
         }))
     }
 }
@@ -842,8 +871,8 @@ impl Codec<Value> for Parity {
         <Self as crate::shape::Value>::read(raw, at, cx).map(|Self(word)| word.into())
     }
 
-    fn spell(choice: &Value, _: Dialect) -> Spelled<'_> {
-        Spelled::json(choice)
+    fn spell(choice: &Value, _: Dialect) -> Spelling<'_> {
+        Spelling::json(choice)
     }
 
     fn schema(dialect: Dialect, reading: Reading) -> Value {

@@ -11,7 +11,7 @@ use crate::fault::Code;
 use crate::finding::{Notes, Path, Reading, harmless};
 use crate::id::{GameType, LeagueId, MatchId, PlayerId};
 use crate::sender::Dialect;
-use crate::shape::{Closed, Cx, Round, Seen, drafts, objects, read_parts};
+use crate::shape::{Closed, Cx, Round, RowStates, drafts, objects, read_parts};
 
 use super::round::{ApiTableRow, StandingRow, StandingsUpdate, TABLE_ROW};
 use super::{Message, needed};
@@ -184,7 +184,7 @@ drafts! {
 
 pub(crate) fn table_told(
     table: StandingsUpdate,
-    _: &Seen<StandingsUpdate>,
+    _: &RowStates<StandingsUpdate>,
     _: &mut Cx<'_>,
 ) -> Option<Message> {
     Some(Message::from(LeagueQueryResponse {
@@ -267,7 +267,7 @@ impl From<&LeagueQuery> for Question {
 }
 
 impl Question {
-    pub(crate) fn finish(self, seen: &Seen<Self>, cx: &mut Cx<'_>) -> Option<Message> {
+    pub(crate) fn finish(self, seen: &RowStates<Self>, cx: &mut Cx<'_>) -> Option<Message> {
         let at = &seen.at();
         let params = at.member("query_params", true);
         let asker = self.player_id.or_else(|| cx.hints.reader.cloned());
@@ -344,7 +344,7 @@ pub(crate) struct Answer {
 }
 
 impl Answer {
-    pub(crate) fn finish(mut self, seen: &Seen<Self>, cx: &mut Cx<'_>) -> Option<Message> {
+    pub(crate) fn finish(mut self, seen: &RowStates<Self>, cx: &mut Cx<'_>) -> Option<Message> {
         let at = &seen.at();
         if !seen.has("success") {
             return None;

@@ -1,11 +1,13 @@
 //! Errors that are told to an agent.
 
+use std::time::Duration;
+
 use serde_json::{Map, Value};
 
 use crate::fault::Code;
 use crate::id::{LeagueId, MatchId, PlayerId};
 use crate::sender::Dialect;
-use crate::shape::{Cx, Field, Plain, Seen, Spelled, Value as _, drafts, objects};
+use crate::shape::{Cx, Field, Plain, RowStates, Spelling, Value as _, drafts, objects};
 use crate::time::Timestamp;
 
 use super::Message;
@@ -37,7 +39,27 @@ impl LeagueError {
             context: Map::new(),
         }
     }
+
+    /// The same refusal, which tells the agent when to try again.
+    #[must_use]
+    pub fn until(mut self, wait: Duration) -> Self {
+        let seconds = wait.as_secs_f64().ceil();
+        self.context
+            .insert(RETRY_AFTER.to_owned(), (seconds as u64).into());
+        self
+    }
+
+    /// How long the agent is asked to wait before it tries again.
+    pub fn retry_after(&self) -> Duration {
+        let seconds = self.context.get(RETRY_AFTER).and_then(Value::as_u64);
+        Duration::from_secs(seconds.unwrap_or(0)).min(MAX_RETRY_AFTER)
+    }
 }
+
+/// The member of the context that holds the wait in seconds.
+const RETRY_AFTER: &str = "retry_after_sec";
+/// The longest wait that an agent obeys.
+const MAX_RETRY_AFTER: Duration = Duration::from_secs(600);
 
 /// Something went wrong in a match; told to the player whose doing it was.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -105,7 +127,7 @@ objects! {
         /// Where the match stands.
         "game_state" [state] Optional;
         /// Whether trying again may help.
-        "retryable" [= bool, |error, _| Spelled::Flag(error.next_retry_at.is_some())] Optional;
+        "retryable" [= bool, |error, _| Spelling::Flag(error.next_retry_at.is_some())] Optional;
         /// The message that is still owed.
         "action_required" [by String, GameError::spell_owed, GameError::set_owed] Optional;
         /// How many attempts have failed.
@@ -115,7 +137,7 @@ objects! {
         /// The attempts, as 000 §4.10.2 groups them.
         "retry_info" [inside RETRY_INFO] Optional;
         /// What happens if nothing gets better.
-        "consequence" [= String, |error, _| Spelled::text(error.consequence())] Optional;
+        "consequence" [= String, |error, _| Spelling::text(error.consequence())] Optional;
         /// More that helps to find the cause.
         "context" [by Value, GameError::spell_context, GameError::set_context] Optional;
     }
@@ -176,7 +198,7 @@ impl Refusal {
         }
     }
 
-    pub(crate) fn finish(mut self, seen: &Seen<Self>, cx: &mut Cx<'_>) -> Option<Message> {
+    pub(crate) fn finish(mut self, seen: &RowStates<Self>, cx: &mut Cx<'_>) -> Option<Message> {
         if !seen.has("error_code") {
             return None;
         }
@@ -202,16 +224,16 @@ impl Refusal {
         }))
     }
 
-    fn spell_context(&self, dialect: Dialect) -> Spelled<'_> {
+    fn spell_context(&self, dialect: Dialect) -> Spelling<'_> {
         if self.context.is_empty() {
-            return Spelled::Absent;
+            return Spelling::Absent;
         }
         self.context.spell(dialect)
     }
 }
 
 impl GameError {
-    pub(crate) fn finish(mut self, seen: &Seen<Self>, cx: &mut Cx<'_>) -> Option<Message> {
+    pub(crate) fn finish(mut self, seen: &RowStates<Self>, cx: &mut Cx<'_>) -> Option<Message> {
         let at = &seen.at();
         if !seen.has("match_id") {
             return None;
@@ -227,16 +249,16 @@ impl GameError {
         ["CHOOSE_PARITY_RESPONSE", "GAME_MOVE_RESPONSE"].contains(&self.action_required)
     }
 
-    fn spell_player(&self, dialect: Dialect) -> Spelled<'_> {
+    fn spell_player(&self, dialect: Dialect) -> Spelling<'_> {
         self.player_id.spell(dialect)
     }
 
-    fn spell_name(&self, _: Dialect) -> Spelled<'_> {
-        Spelled::text(self.code.name())
+    fn spell_name(&self, _: Dialect) -> Spelling<'_> {
+        Spelling::text(self.code.name())
     }
 
-    fn spell_owed(&self, _: Dialect) -> Spelled<'_> {
-        Spelled::text(self.action_required)
+    fn spell_owed(&self, _: Dialect) -> Spelling<'_> {
+        Spelling::text(self.action_required)
     }
 
     fn set_affected(&mut self, player: Field<PlayerId>) {
@@ -275,7 +297,7 @@ impl GameError {
         }
     }
 
-    fn spell_context(&self, _: Dialect) -> Spelled<'_> {
-        Spelled::Entries(vec![("detail".into(), Spelled::text(&self.detail))])
+    fn spell_context(&self, _: Dialect) -> Spelling<'_> {
+        Spelling::Entries(vec![("detail".into(), Spelling::text(&self.detail))])
     }
 }

@@ -11,7 +11,7 @@ use crate::fault::Code;
 use crate::finding::{Path, Reading};
 use crate::id::{GameType, LeagueId, PlayerId, RefereeId};
 use crate::sender::{CallStyle, Dialect};
-use crate::shape::{Choice, Codec, Cx, Quiet, Seen, Spelled, Value, drafts, objects};
+use crate::shape::{Choice, Codec, Cx, Quiet, RowStates, Spelling, Value, drafts, objects};
 use crate::token::AuthToken;
 
 use super::Message;
@@ -36,6 +36,9 @@ pub struct AgentMeta {
     /// How it takes calls, if it says so; else that is found out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub speech: Option<CallStyle>,
+    /// Whether the player signs its joins and moves with its return token.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub proofs: bool,
 }
 
 /// A wish to be admitted.
@@ -47,6 +50,10 @@ pub struct RegisterRequest {
     pub wanted_id: Option<String>,
     /// The token of an earlier registration, if the agent comes back.
     pub token: Option<AuthToken>,
+    /// The code that the organiser gave to the participants, if there is one.
+    pub join_code: Option<AuthToken>,
+    /// The key by which the manager admits referees, if the agent has it.
+    pub referee_key: Option<AuthToken>,
 }
 
 /// Admitted, or not and why.
@@ -89,6 +96,8 @@ objects! {
         "referee_meta" [meta as RefereeMeta] Needed;
         /// The id it would like to have.
         "referee_id" [wanted_id ?] Optional;
+        /// The key by which the manager admits referees; an addition to the documents (ruling 53).
+        "referee_key" [referee_key ?] Optional;
     }
     /// What a referee says of itself.
     REFEREE_META: AgentMeta = "000 §4.1.1" {
@@ -130,6 +139,8 @@ objects! {
         "player_meta" [meta as PlayerMeta] Needed;
         /// The id it would like to have.
         "player_id" [wanted_id ?] Optional;
+        /// The organiser's code for participants; an addition to the documents.
+        "join_code" [join_code ?] Optional;
     }
     /// What a player says of itself.
     PLAYER_META: AgentMeta = "000 §4.2.1" {
@@ -145,6 +156,8 @@ objects! {
         "contact_endpoint" [contact_endpoint as Address] Expected;
         /// How it takes calls: `simple` or `mcp`; an addition to the documents (ruling 46).
         "speech" [speech ? as Quiet] Optional;
+        /// Whether it signs its joins and moves; an addition to the documents (ruling 27).
+        "proofs" [spell_proofs => proofs] Optional;
     }
     /// The manager admits a player or not.
     pub(crate) LEAGUE_REGISTER_RESPONSE: Admission<PlayerId> = "000 §4.2.2",
@@ -171,22 +184,24 @@ objects! {
         /// The UUID of the league.
         "league_id" [league_id] Expected;
         /// 0, as no round has begun.
-        "round_id" [= u32, |_, _| Spelled::Whole(0)] Expected;
+        "round_id" [= u32, |_, _| Spelling::Whole(0)] Expected;
         /// `REGISTRATION`
-        "match_id" [= String, |_, _| Spelled::text("REGISTRATION")] Expected;
+        "match_id" [= String, |_, _| Spelling::text("REGISTRATION")] Expected;
         /// What the player says of itself.
         "player_meta" [request.meta as PlayerMeta] Needed;
         /// The id it would like to have (ruling 7).
         "player_id" [request.wanted_id ? as WantedName] Optional;
+        /// The organiser's code for participants; an addition to the documents.
+        "join_code" [request.join_code ?] Optional;
     }
     /// The manager admits a player or not.
     pub(crate) V1_LEAGUE_REGISTER_RESPONSE: Admission<PlayerId> = "003 §LEAGUE_REGISTER_RESPONSE" {
         /// The UUID of the league.
         "league_id" [league_id ?] Expected;
         /// 0, as no round has begun.
-        "round_id" [= u32, |_, _| Spelled::Whole(0)] Expected;
+        "round_id" [= u32, |_, _| Spelling::Whole(0)] Expected;
         /// `REGISTRATION`
-        "match_id" [= String, |_, _| Spelled::text("REGISTRATION")] Expected;
+        "match_id" [= String, |_, _| Spelling::text("REGISTRATION")] Expected;
         /// Admitted or not.
         "status" [is_accepted as Accepted] Needed;
         /// The player's name from now on.
@@ -205,9 +220,9 @@ drafts! {
     // Without an address the manager refuses the agent, and says so in words.
     AgentMeta {
         display_name, version, protocol_version, game_types, contact_endpoint,
-        max_concurrent_matches, speech
+        max_concurrent_matches, speech, proofs
     }
-    RegisterRequest { meta, wanted_id, token }
+    RegisterRequest { meta, wanted_id, token, join_code, referee_key }
     V1Request { league_id, request }
     Admission<PlayerId> {
         is_accepted, id, token, manager_token, return_token, league_id, reason
@@ -218,18 +233,18 @@ drafts! {
 }
 
 impl RegisterRequest {
-    pub(crate) fn of_referee(self, _: &Seen<Self>, _: &mut Cx<'_>) -> Option<Message> {
+    pub(crate) fn of_referee(self, _: &RowStates<Self>, _: &mut Cx<'_>) -> Option<Message> {
         Some(Message::RefereeRegisterRequest(Box::new(self)))
     }
 
-    pub(crate) fn of_player(self, _: &Seen<Self>, _: &mut Cx<'_>) -> Option<Message> {
+    pub(crate) fn of_player(self, _: &RowStates<Self>, _: &mut Cx<'_>) -> Option<Message> {
         Some(Message::PlayerRegisterRequest(Box::new(self)))
     }
 }
 
 pub(crate) fn referee_admitted(
     admission: Admission<RefereeId>,
-    seen: &Seen<Admission<RefereeId>>,
+    seen: &RowStates<Admission<RefereeId>>,
     cx: &mut Cx<'_>,
 ) -> Option<Message> {
     let response = admission.finish(seen, "referee_id", cx)?;
@@ -238,7 +253,7 @@ pub(crate) fn referee_admitted(
 
 pub(crate) fn player_admitted(
     admission: Admission<PlayerId>,
-    seen: &Seen<Admission<PlayerId>>,
+    seen: &RowStates<Admission<PlayerId>>,
     cx: &mut Cx<'_>,
 ) -> Option<Message> {
     let response = admission.finish(seen, "player_id", cx)?;
@@ -252,7 +267,7 @@ pub(crate) struct V1Request {
 }
 
 impl V1Request {
-    pub(crate) fn finish(self, _: &Seen<Self>, _: &mut Cx<'_>) -> Option<Message> {
+    pub(crate) fn finish(self, _: &RowStates<Self>, _: &mut Cx<'_>) -> Option<Message> {
         Some(Message::PlayerRegisterRequest(Box::new(self.request)))
     }
 
@@ -312,7 +327,7 @@ impl<Id: Clone> Admission<Id> {
 
     fn finish(
         self,
-        seen: &Seen<Self>,
+        seen: &RowStates<Self>,
         id_name: &str,
         cx: &mut Cx<'_>,
     ) -> Option<RegisterResponse<Id>> {
@@ -358,7 +373,7 @@ fn rejected<Id>(reason: Option<String>) -> RegisterResponse<Id> {
 /// `league.v1` knows no tokens, and asks for no reason.
 pub(crate) fn v1_admitted(
     admission: Admission<PlayerId>,
-    seen: &Seen<Admission<PlayerId>>,
+    seen: &RowStates<Admission<PlayerId>>,
     cx: &mut Cx<'_>,
 ) -> Option<Message> {
     let at = &seen.at();
@@ -415,7 +430,7 @@ impl Codec<Vec<GameType>> for Games {
         Some(games.collect())
     }
 
-    fn spell(games: &Vec<GameType>, dialect: Dialect) -> Spelled<'_> {
+    fn spell(games: &Vec<GameType>, dialect: Dialect) -> Spelling<'_> {
         games.spell(dialect)
     }
 
@@ -436,10 +451,10 @@ impl Codec<String> for Address {
         }
     }
 
-    fn spell(address: &String, dialect: Dialect) -> Spelled<'_> {
+    fn spell(address: &String, dialect: Dialect) -> Spelling<'_> {
         match address.strip_prefix("http://") {
-            Some(rest) if dialect == Dialect::V1 => Spelled::text(format!("mcp://{rest}")),
-            _ => Spelled::text(address),
+            Some(rest) if dialect == Dialect::V1 => Spelling::text(format!("mcp://{rest}")),
+            _ => Spelling::text(address),
         }
     }
 
@@ -457,8 +472,8 @@ impl Codec<String> for WantedName {
         Some(player_id(&name).map_or(name, |id| id.to_string()))
     }
 
-    fn spell(wanted: &String, _: Dialect) -> Spelled<'_> {
-        Spelled::Text(match PlayerId::new(wanted) {
+    fn spell(wanted: &String, _: Dialect) -> Spelling<'_> {
+        Spelling::Text(match PlayerId::new(wanted) {
             Ok(id) => Cow::Owned(player_name(&id)),
             Err(_) => Cow::Borrowed(wanted),
         })
@@ -469,14 +484,22 @@ impl Codec<String> for WantedName {
     }
 }
 
-fn spell_capacity(meta: &AgentMeta, _: Dialect) -> Spelled<'_> {
-    Spelled::Whole(meta.max_concurrent_matches.unwrap_or(1))
+fn spell_proofs(meta: &AgentMeta, dialect: Dialect) -> Spelling<'_> {
+    if meta.proofs {
+        meta.proofs.spell(dialect)
+    } else {
+        Spelling::Absent
+    }
+}
+
+fn spell_capacity(meta: &AgentMeta, _: Dialect) -> Spelling<'_> {
+    Spelling::Whole(meta.max_concurrent_matches.unwrap_or(1))
 }
 
 /// 003 knows no versions of the protocol.
-fn spell_version(meta: &AgentMeta, dialect: Dialect) -> Spelled<'_> {
+fn spell_version(meta: &AgentMeta, dialect: Dialect) -> Spelling<'_> {
     match &meta.protocol_version {
-        Some(version) if dialect != Dialect::V1 => Spelled::text(version),
-        _ => Spelled::Absent,
+        Some(version) if dialect != Dialect::V1 => Spelling::text(version),
+        _ => Spelling::Absent,
     }
 }

@@ -1,6 +1,6 @@
 //! How a match ended, and what that is worth.
 
-mod told;
+mod parts;
 
 use std::borrow::Cow;
 use std::sync::{Arc, LazyLock};
@@ -14,15 +14,17 @@ use crate::fault::Code;
 use crate::finding::{Path, Reading};
 use crate::id::{GameType, LeagueId, MatchId, PlayerId};
 use crate::lenient::extra_fields;
-use crate::secret::{Commitment, Seed};
+use crate::secret::{Commitment, DrawMode, Seed};
 use crate::sender::Dialect;
 use crate::shape::{
-    Closed, Codec, Cx, Dict, Field, Quiet, Round, Slot, Spelled, Value as _, Vocabulary as _,
+    Closed, Codec, Cx, Dict, Field, Quiet, Round, Slot, Spelling, Value as _, Vocabulary as _,
     drafts, object, objects,
 };
+use crate::token::AuthToken;
 
 use super::EVEN_ODD;
 use super::by_player::ByPlayer;
+use super::evidence::{Evidence, EvidenceRecord};
 use super::forms::parts;
 use super::play::Role;
 
@@ -85,6 +87,9 @@ pub struct MatchResult {
     /// How the draw came about, if there was one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub draw: Option<OpenedDraw>,
+    /// What shows that it was played like this; empty in results of version 0.1.
+    #[serde(default, skip_serializing_if = "Evidence::is_empty")]
+    pub evidence: Evidence,
 }
 
 impl MatchResult {
@@ -102,8 +107,12 @@ impl MatchResult {
 pub struct OpenedDraw {
     /// What was promised before the round.
     pub commitment: Commitment,
-    /// The secret behind it.
-    pub seed: Seed,
+    /// The secret behind it, once the manager has opened it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seed: Option<Seed>,
+    /// Where the chance of the league comes from; `None` in a league of version 0.1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mode: Option<DrawMode>,
     /// Counts the referees that were told to run this match, from 1.
     pub attempt: u32,
     /// The players' own shares; an empty text where a player sent none.
@@ -138,6 +147,8 @@ pub struct MatchResultReport {
     pub match_id: MatchId,
     /// Counts the referees that were told to run this match, from 1.
     pub attempt: u32,
+    /// The token of the order, which only the referee of this attempt knows.
+    pub order_token: Option<AuthToken>,
     /// What was played.
     pub game_type: GameType,
     /// How it ended.
@@ -161,38 +172,42 @@ objects! {
     /// How a match ended.
     GAME_RESULT: Ending = "000 §4.6.1" {
         /// Which of the three ways.
-        "status" [Ending::spell_status => told.status ?] Needed;
+        "status" [Ending::spell_status => parts.status ?] Needed;
         /// Who won, or null.
         "winner_player_id" [by String, Ending::spell_winner, Ending::set_winner] ExpectedOrNull;
         /// The number that was drawn.
-        "drawn_number" [Ending::spell_number => told.number ?] Optional or null;
+        "drawn_number" [Ending::spell_number => parts.number ?] Optional or null;
         /// Whether that number is even or odd.
-        "number_parity" [Ending::spell_parity => told.parity ?] Optional or null;
+        "number_parity" [Ending::spell_parity => parts.parity ?] Optional or null;
         /// What each player chose.
-        "choices" [Ending::spell_choices => told.choices ?] Expected;
+        "choices" [Ending::spell_choices => parts.choices ?] Expected;
         /// One sentence for people.
-        "reason" [Ending::spell_reason => told.reason ?] Expected;
+        "reason" [Ending::spell_reason => parts.reason ?] Expected;
         /// The points of each player.
-        "score" [Ending::spell_score => told.score ?] Optional;
+        "score" [Ending::spell_score => parts.score ?] Optional;
         /// Who did not play, and for what cause.
-        "failed" [Ending::spell_failed => told.failed ?] Optional;
+        "failed" [Ending::spell_failed => parts.failed ?] Optional;
         /// What else the game tells of its end.
-        "details" [Ending::spell_other_details => told.details] Optional;
+        "details" [Ending::spell_other_details => parts.details] Optional;
         /// All that is needed to draw the number again (ruling 27).
-        "draw" [Ending::spell_draw => told.draw ? as DrawRecord] Optional;
+        "draw" [Ending::spell_draw => parts.draw ? as DrawRecord] Optional;
+        /// What shows that the match was played like this (ruling 27).
+        "evidence" [Ending::spell_evidence => parts.evidence as EvidenceRecord] Optional;
     }
     /// All that is needed to draw the number again.
     DRAW_RECORD: OpenedDraw = "ruling 27" {
         /// The hash of the seed, promised before the round.
         "commitment" [commitment as Quiet] Needed;
         /// The secret behind it.
-        "seed" [seed as Quiet] Needed;
+        "seed" [seed ? as Quiet] Optional;
+        /// Where the chance of the league comes from: `chance` or `reproducible`.
+        "mode" [mode ? as Quiet] Optional;
         /// Counts the referees that were told to run this match, from 1.
         "attempt" [attempt] Needed;
         /// The players' own shares, empty where a player sent none.
         "nonces" [nonces as Pair] Needed;
         /// Who had a share in the draw: `commitment`, `one nonce` or `both nonces`.
-        "guarantee" [= String, |draw, _| Spelled::text(draw.guarantee())] Optional;
+        "guarantee" [= String, |draw, _| Spelling::text(draw.guarantee())] Optional;
     }
     /// The match is over, told to the manager.
     pub(crate) MATCH_RESULT_REPORT: Ending = "000 §4.6.2" {
@@ -206,34 +221,38 @@ objects! {
         "game_type" [game_type] Expected;
         /// Counts the referees that were told to run this match, from 1.
         "attempt" [attempt ?] Optional;
+        /// The token of the order (ruling 53).
+        "order_token" [order_token ?] Optional;
         /// How it ended.
         "result" [inside REPORT_RESULT] Needed;
     }
-    /// How a match ended, as the manager is told.
+    /// How a match ended, as the manager is parts.
     REPORT_RESULT: Ending = "000 §4.6.2" {
         /// Who won, or null.
         "winner" [by String, Ending::spell_winner, Ending::set_winner] ExpectedOrNull;
         /// The points of each player.
-        "score" [Ending::spell_score => told.score ?] Needed;
+        "score" [Ending::spell_score => parts.score ?] Needed;
         /// How it came about.
         "details" [inside REPORT_DETAILS] Expected;
     }
     /// How a result came about.
     REPORT_DETAILS: Ending = "000 §4.6.2" {
         /// The number that was drawn.
-        "drawn_number" [Ending::spell_number => told.number ?] Optional or null;
+        "drawn_number" [Ending::spell_number => parts.number ?] Optional or null;
         /// What each player chose.
-        "choices" [Ending::spell_choices => told.choices ?] Expected;
+        "choices" [Ending::spell_choices => parts.choices ?] Expected;
         /// Which of the three ways.
-        "status" [Ending::spell_status => told.status ?] Optional;
+        "status" [Ending::spell_status => parts.status ?] Optional;
         /// Who did not play, and for what cause.
-        "failed" [Ending::spell_failed => told.failed ?] Optional;
+        "failed" [Ending::spell_failed => parts.failed ?] Optional;
         /// One sentence for people.
-        "reason" [Ending::spell_reason => told.reason ?] Optional;
+        "reason" [Ending::spell_reason => parts.reason ?] Optional;
         /// What else the game tells of its end.
-        "game" [Ending::spell_details => told.details] Optional;
+        "game" [Ending::spell_details => parts.details] Optional;
         /// All that is needed to draw the number again (ruling 27).
-        "draw" [Ending::spell_draw => told.draw ? as DrawRecord] Optional;
+        "draw" [Ending::spell_draw => parts.draw ? as DrawRecord] Optional;
+        /// What shows that the match was played like this (ruling 27).
+        "evidence" [Ending::spell_evidence => parts.evidence as EvidenceRecord] Optional;
     }
     /// The match is over, told from the side of the receiver.
     pub(crate) API_GAME_OVER: Ending = "001 §GAME_OVER", api "001 §GAME_OVER" {
@@ -246,26 +265,28 @@ objects! {
         /// What was played.
         "game_type" [game_type] Optional;
         /// The receiver's seat, without which the shares in the draw have no owners.
-        "role" [Ending::spell_role => told.role ?] Optional;
+        "role" [Ending::spell_role => parts.role ?] Optional;
         /// The number that was drawn, or null where none was.
-        "drawn_number" [Ending::spell_number => told.number ?] ExpectedOrNull;
+        "drawn_number" [Ending::spell_number => parts.number ?] ExpectedOrNull;
         /// What the receiver chose, or null.
-        "your_choice" [Ending::spell_own_choice => told.own_choice ?] ExpectedOrNull;
+        "your_choice" [Ending::spell_own_choice => parts.own_choice ?] ExpectedOrNull;
         /// What its opponent chose, or null.
-        "opponent_choice" [Ending::spell_other_choice => told.other_choice ?] ExpectedOrNull;
+        "opponent_choice" [Ending::spell_other_choice => parts.other_choice ?] ExpectedOrNull;
         /// How it ended for the receiver.
-        "result" [Ending::spell_side => told.side ?] Needed;
+        "result" [Ending::spell_side => parts.side ?] Needed;
         /// What that is worth.
-        "points_earned" [Ending::spell_points => told.points ?] Expected;
+        "points_earned" [Ending::spell_points => parts.points ?] Expected;
         /// Who won, or null: after a technical loss it may be nobody.
         "winner_player_id" [by PlayerId, Ending::spell_winner, Ending::set_winner_id]
             Optional or null;
         /// One sentence for people.
-        "reason" [Ending::spell_reason => told.reason ?] Optional;
+        "reason" [Ending::spell_reason => parts.reason ?] Optional;
         /// What else the game tells of its end.
-        "details" [Ending::spell_other_details => told.details] Optional;
+        "details" [Ending::spell_other_details => parts.details] Optional;
         /// All that is needed to draw the number again (ruling 27).
-        "draw" [Ending::spell_draw => told.draw ? as DrawRecord] Optional;
+        "draw" [Ending::spell_draw => parts.draw ? as DrawRecord] Optional;
+        /// What shows that the match was played like this (ruling 27).
+        "evidence" [Ending::spell_evidence => parts.evidence as EvidenceRecord] Optional;
     }
 }
 
@@ -286,34 +307,34 @@ objects! {
         /// Who won, or null.
         "winner" [by PlayerId, Ending::spell_winner, Ending::set_winner_id] ExpectedOrNull;
         /// Who lost, or null.
-        "loser" [Ending::spell_loser => told.loser_id ?] ExpectedOrNull;
+        "loser" [Ending::spell_loser => parts.loser_id ?] ExpectedOrNull;
         /// Which of the three ways.
-        "outcome" [Ending::spell_status => told.status ?] Needed;
+        "outcome" [Ending::spell_status => parts.status ?] Needed;
         /// How it came about.
         "game_summary" [slot Summary] Expected;
     }
     /// How a result came about, apart from the choices, which are named after the players.
     SUMMARY_FACTS: Ending = "003 §GAME_RESULT" {
         /// The number that was drawn.
-        "random_number" [Ending::spell_number => told.number ?] Optional;
+        "random_number" [Ending::spell_number => parts.number ?] Optional;
         /// Whether that number is even or odd.
-        "number_parity" [Ending::spell_parity => told.parity ?] Optional;
+        "number_parity" [Ending::spell_parity => parts.parity ?] Optional;
         /// One sentence for people.
-        "winner_reason" [Ending::spell_reason => told.reason ?] Optional;
+        "winner_reason" [Ending::spell_reason => parts.reason ?] Optional;
         /// The plays one by one, as the other form of the summary tells them.
-        "moves" [unwritten => told.moves] Optional;
+        "moves" [unwritten => parts.moves] Optional;
         /// The points of each player, by name.
-        "points" [Ending::spell_score => told.score ?] Optional;
+        "points" [Ending::spell_score => parts.score ?] Optional;
         /// Who did not play, and for what cause, by name.
-        "failed" [Ending::spell_failed => told.failed ?] Optional;
+        "failed" [Ending::spell_failed => parts.failed ?] Optional;
         /// Counts the referees that were told to run this match, from 1.
         "attempt" [attempt ?] Optional;
         /// What was played, where it was not Even/Odd.
-        "game_type" [Ending::spell_other_game => told.game_type ?] Optional;
+        "game_type" [Ending::spell_other_game => parts.game_type ?] Optional;
         /// What else the game tells of its end.
-        "details" [Ending::spell_other_details => told.details] Optional;
+        "details" [Ending::spell_other_details => parts.details] Optional;
         /// All that is needed to draw the number again (ruling 27).
-        "draw" [Ending::spell_draw => told.draw ? as DrawRecord] Optional;
+        "draw" [Ending::spell_draw => parts.draw ? as DrawRecord] Optional;
     }
 }
 
@@ -323,11 +344,11 @@ parts! {
 
 drafts! {
     Ending {
-        league_id, round_id, match_id, game_type, attempt, receiver,
-        result = |_| Arc::clone(&NO_RESULT), told = |_| Told::default()
+        league_id, round_id, match_id, game_type, attempt, order_token, receiver,
+        result = |_| Arc::clone(&NO_RESULT), parts = |_| ResultParts::default()
     }
     OpenedDraw {
-        commitment = |_| Commitment([0; 32]), seed = |_| Seed([0; 32]), attempt,
+        commitment = |_| Commitment([0; 32]), seed, mode, attempt,
         nonces = |_| <[String; 2]>::default()
     }
 }
@@ -344,6 +365,7 @@ static NO_RESULT: LazyLock<Arc<MatchResult>> = LazyLock::new(|| {
         details: Map::new(),
         reason: String::new(),
         draw: None,
+        evidence: Evidence::default(),
     })
 });
 
@@ -358,16 +380,17 @@ pub(crate) struct Ending {
     match_id: MatchId,
     game_type: GameType,
     attempt: Option<u32>,
+    order_token: Option<AuthToken>,
     receiver: PlayerId,
     /// How it ended, to be written.
     result: Arc<MatchResult>,
     /// How it ended, as it was read.
-    told: Told,
+    parts: ResultParts,
 }
 
 /// What a message tells of a result, before it is put together.
 #[derive(Default)]
-struct Told {
+struct ResultParts {
     status: Option<MatchStatus>,
     winner: Field<String>,
     score: Option<Dict<u32>>,
@@ -378,6 +401,7 @@ struct Told {
     parity: Option<String>,
     reason: Option<String>,
     draw: Option<OpenedDraw>,
+    evidence: Evidence,
     // By the API page and by 003 alone.
     winner_id: Field<PlayerId>,
     loser_id: Option<PlayerId>,
@@ -398,9 +422,10 @@ impl From<&GameOver> for Ending {
             match_id: over.match_id.clone(),
             game_type: over.game_type.clone(),
             attempt: None,
+            order_token: None,
             receiver: over.receiver.clone(),
             result: Arc::clone(&over.result),
-            told: Told::default(),
+            parts: ResultParts::default(),
         }
     }
 }
@@ -413,90 +438,91 @@ impl From<&MatchResultReport> for Ending {
             match_id: report.match_id.clone(),
             game_type: report.game_type.clone(),
             attempt: Some(report.attempt),
+            order_token: report.order_token.clone(),
             receiver: PlayerId::unknown(),
             result: Arc::clone(&report.result),
-            told: Told::default(),
+            parts: ResultParts::default(),
         }
     }
 }
 
 /// How an ending is spelled.
 impl Ending {
-    fn spell_status(&self, dialect: Dialect) -> Spelled<'_> {
+    fn spell_status(&self, dialect: Dialect) -> Spelling<'_> {
         self.result.status.spell(dialect)
     }
 
-    fn spell_details(&self, dialect: Dialect) -> Spelled<'_> {
+    fn spell_details(&self, dialect: Dialect) -> Spelling<'_> {
         self.result.details.spell(dialect)
     }
 
-    fn spell_role(&self, dialect: Dialect) -> Spelled<'_> {
-        Spelled::text(self.role().word(dialect))
+    fn spell_role(&self, dialect: Dialect) -> Spelling<'_> {
+        Spelling::text(self.role().word(dialect))
     }
 
-    fn spell_side(&self, dialect: Dialect) -> Spelled<'_> {
-        Spelled::text(self.side().word(dialect))
+    fn spell_side(&self, dialect: Dialect) -> Spelling<'_> {
+        Spelling::text(self.side().word(dialect))
     }
 
-    fn spell_points(&self, _: Dialect) -> Spelled<'_> {
-        Spelled::Whole(self.result.points_of(&self.receiver).unwrap_or_default())
+    fn spell_points(&self, _: Dialect) -> Spelling<'_> {
+        Spelling::Whole(self.result.points_of(&self.receiver).unwrap_or_default())
     }
 
-    fn spell_own_choice(&self, _: Dialect) -> Spelled<'_> {
+    fn spell_own_choice(&self, _: Dialect) -> Spelling<'_> {
         self.spell_choice(&self.receiver)
     }
 
-    fn spell_other_choice(&self, _: Dialect) -> Spelled<'_> {
+    fn spell_other_choice(&self, _: Dialect) -> Spelling<'_> {
         self.spell_choice(self.opponent())
     }
 
-    fn spell_winner(&self, dialect: Dialect) -> Spelled<'_> {
+    fn spell_winner(&self, dialect: Dialect) -> Spelling<'_> {
         spell_player(self.result.winner.as_ref(), dialect)
     }
 
-    fn spell_loser(&self, dialect: Dialect) -> Spelled<'_> {
+    fn spell_loser(&self, dialect: Dialect) -> Spelling<'_> {
         let winner = self.result.winner.as_ref();
         let mut players = self.result.players.iter();
         let loser = winner.and_then(|winner| players.find(|&player| player != winner));
         spell_player(loser, dialect)
     }
 
-    fn spell_number(&self, _: Dialect) -> Spelled<'_> {
+    fn spell_number(&self, _: Dialect) -> Spelling<'_> {
         let number = self.result.details.get(NUMBER);
-        number.map_or(Spelled::Absent, Spelled::json)
+        number.map_or(Spelling::Absent, Spelling::json)
     }
 
-    fn spell_parity(&self, _: Dialect) -> Spelled<'_> {
+    fn spell_parity(&self, _: Dialect) -> Spelling<'_> {
         let parity = self.result.details.get(PARITY).and_then(Value::as_str);
-        parity.map_or(Spelled::Absent, Spelled::text)
+        parity.map_or(Spelling::Absent, Spelling::text)
     }
 
-    fn spell_choices(&self, dialect: Dialect) -> Spelled<'_> {
+    fn spell_choices(&self, dialect: Dialect) -> Spelling<'_> {
         let choices = self.result.choices.iter();
         by_player(
-            choices.map(|(player, choice)| (player, Spelled::json(choice))),
+            choices.map(|(player, choice)| (player, Spelling::json(choice))),
             dialect,
         )
     }
 
-    fn spell_choice(&self, player: &PlayerId) -> Spelled<'_> {
+    fn spell_choice(&self, player: &PlayerId) -> Spelling<'_> {
         let choice = self.result.choices.get(player);
-        choice.map_or(Spelled::Absent, Spelled::json)
+        choice.map_or(Spelling::Absent, Spelling::json)
     }
 
-    fn spell_reason(&self, _: Dialect) -> Spelled<'_> {
-        Spelled::text(&self.result.reason)
+    fn spell_reason(&self, _: Dialect) -> Spelling<'_> {
+        Spelling::text(&self.result.reason)
     }
 
-    fn spell_score(&self, dialect: Dialect) -> Spelled<'_> {
-        let points = self.result.points.map(Spelled::Whole);
+    fn spell_score(&self, dialect: Dialect) -> Spelling<'_> {
+        let points = self.result.points.map(Spelling::Whole);
         by_player(self.result.players.iter().zip(points), dialect)
     }
 
-    fn spell_failed(&self, dialect: Dialect) -> Spelled<'_> {
+    fn spell_failed(&self, dialect: Dialect) -> Spelling<'_> {
         let failed = &self.result.failed;
         if failed.is_empty() {
-            return Spelled::Absent;
+            return Spelling::Absent;
         }
         let causes = failed.iter();
         by_player(
@@ -505,26 +531,34 @@ impl Ending {
         )
     }
 
-    fn spell_other_details(&self, _: Dialect) -> Spelled<'_> {
+    fn spell_other_details(&self, _: Dialect) -> Spelling<'_> {
         let details = self.result.details.iter();
         let others: Vec<_> = details
             .filter(|(name, _)| *name != NUMBER && *name != PARITY)
-            .map(|(name, value)| (name.into(), Spelled::json(value)))
+            .map(|(name, value)| (name.into(), Spelling::json(value)))
             .collect();
         if others.is_empty() {
-            return Spelled::Absent;
+            return Spelling::Absent;
         }
-        Spelled::Entries(others)
+        Spelling::Entries(others)
     }
 
-    fn spell_draw(&self, dialect: Dialect) -> Spelled<'_> {
+    fn spell_draw(&self, dialect: Dialect) -> Spelling<'_> {
         let draw = self.result.draw.as_ref();
-        draw.map_or(Spelled::Absent, |draw| DRAW_RECORD.spell(draw, dialect))
+        draw.map_or(Spelling::Absent, |draw| DRAW_RECORD.spell(draw, dialect))
     }
 
-    fn spell_other_game(&self, dialect: Dialect) -> Spelled<'_> {
+    fn spell_evidence(&self, dialect: Dialect) -> Spelling<'_> {
+        let evidence = &self.result.evidence;
+        if evidence.is_empty() {
+            return Spelling::Absent;
+        }
+        EvidenceRecord::spell(evidence, dialect)
+    }
+
+    fn spell_other_game(&self, dialect: Dialect) -> Spelling<'_> {
         match self.game_type.as_str() {
-            EVEN_ODD => Spelled::Absent,
+            EVEN_ODD => Spelling::Absent,
             _ => self.game_type.spell(dialect),
         }
     }
@@ -557,21 +591,21 @@ impl Ending {
     }
 }
 
-fn spell_player(player: Option<&PlayerId>, dialect: Dialect) -> Spelled<'_> {
-    player.map_or(Spelled::Absent, |player| player.spell(dialect))
+fn spell_player(player: Option<&PlayerId>, dialect: Dialect) -> Spelling<'_> {
+    player.map_or(Spelling::Absent, |player| player.spell(dialect))
 }
 
 /// Something by player, under the name that the dialect has for each.
 fn by_player<'m>(
-    entries: impl Iterator<Item = (&'m PlayerId, Spelled<'m>)>,
+    entries: impl Iterator<Item = (&'m PlayerId, Spelling<'m>)>,
     dialect: Dialect,
-) -> Spelled<'m> {
+) -> Spelling<'m> {
     let named = entries.map(|(player, spelled)| (player.text(dialect), spelled));
-    Spelled::Entries(named.collect())
+    Spelling::Entries(named.collect())
 }
 
-fn unwritten(_: &Ending, _: Dialect) -> Spelled<'_> {
-    Spelled::Absent
+fn unwritten(_: &Ending, _: Dialect) -> Spelling<'_> {
+    Spelling::Absent
 }
 
 /// The summary of a match in 003, where the choices are named after the players who made them:
@@ -598,24 +632,24 @@ impl Slot<Ending> for Summary {
         let facts = members.iter().filter(|(name, _)| !is_choice(name));
         let (_, extra) = SUMMARY_FACTS.take(end, facts, at, cx);
         extra_fields(&extra, at, cx.notes);
-        end.told.choices = Some(Dict(choices));
+        end.parts.choices = Some(Dict(choices));
         true
     }
 
-    fn spell<'m>(&self, end: &'m Ending, dialect: Dialect) -> Spelled<'m> {
+    fn spell<'m>(&self, end: &'m Ending, dialect: Dialect) -> Spelling<'m> {
         let choices = end.result.players.iter().map(|player| {
             let choice = end.result.choices.get(player);
             let name = format!("{}{CHOICE}", player_name(player));
             (
                 Cow::Owned(name),
-                choice.map_or(Spelled::Null, Spelled::json),
+                choice.map_or(Spelling::Null, Spelling::json),
             )
         });
         let mut entries: Vec<_> = choices.collect();
-        if let Spelled::Entries(facts) = SUMMARY_FACTS.spell(end, dialect) {
+        if let Spelling::Entries(facts) = SUMMARY_FACTS.spell(end, dialect) {
             entries.extend(facts);
         }
-        Spelled::Entries(entries)
+        Spelling::Entries(entries)
     }
 
     fn schema(&self, dialect: Dialect, reading: Reading) -> Value {
@@ -641,7 +675,7 @@ impl Codec<[String; 2]> for Pair {
         Vec::<String>::read(raw, at, cx)?.try_into().ok()
     }
 
-    fn spell(shares: &[String; 2], dialect: Dialect) -> Spelled<'_> {
+    fn spell(shares: &[String; 2], dialect: Dialect) -> Spelling<'_> {
         crate::shape::spell_list(shares, dialect)
     }
 

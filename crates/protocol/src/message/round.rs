@@ -8,7 +8,7 @@ use serde_json::{Number, Value as Json};
 
 use crate::id::{GameType, LeagueId, MatchId, PlayerId};
 use crate::secret::Commitment;
-use crate::shape::{Cx, Plain, Quiet, Round, Seen, Spelled, drafts, objects};
+use crate::shape::{Cx, Plain, Quiet, Round, RowStates, Spelling, drafts, objects};
 use crate::token::AuthToken;
 
 use super::Message;
@@ -41,7 +41,18 @@ pub struct RoundAnnouncement {
     /// The matches of the round, or the receiver's own in a large league.
     pub matches: Arc<[AnnouncedMatch]>,
     /// The receiver's own match and the token its referee will show; none for a bye.
-    pub own: Option<(MatchId, AuthToken)>,
+    pub own: Option<OwnMatch>,
+}
+
+/// The receiver's own match in a round that begins.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OwnMatch {
+    /// Which match.
+    pub match_id: MatchId,
+    /// What its referee will show.
+    pub token: AuthToken,
+    /// Counts the referees that were told to run this match, from 1.
+    pub attempt: u32,
 }
 
 /// A match of a round that begins.
@@ -194,6 +205,8 @@ objects! {
         "draw_commitment" [fixture.commitment ? as Quiet] Optional;
         /// In the receiver's own match: the token its referee will show (ruling 25).
         "match_token" [token ?] Optional;
+        /// Beside the token: counts the referees that were told to run this match, from 1.
+        "attempt" [attempt ?] Optional;
     }
     /// A round is over.
     pub(crate) ROUND_COMPLETED: RoundCompleted = "000 §4.8.1" {
@@ -307,9 +320,9 @@ objects! {
         /// The UUID of the league.
         "league_id" [league_id] Expected;
         /// The first round.
-        "round_id" [= u32, |_, _| Spelled::Whole(1)] Expected;
+        "round_id" [= u32, |_, _| Spelling::Whole(1)] Expected;
         /// `ANNOUNCEMENT`
-        "match_id" [= String, |_, _| Spelled::text("ANNOUNCEMENT")] Expected;
+        "match_id" [= String, |_, _| Spelling::text("ANNOUNCEMENT")] Expected;
         /// What will be played.
         "league_info" [inside LEAGUE_INFO] Needed;
     }
@@ -347,7 +360,7 @@ objects! {
         /// Which round.
         "round_id" [round_id] Needed;
         /// `ROUND_SUMMARY`
-        "match_id" [= String, |_, _| Spelled::text("ROUND_SUMMARY")] Expected;
+        "match_id" [= String, |_, _| Spelling::text("ROUND_SUMMARY")] Expected;
         /// How it went.
         "round_summary" [inside V1_SUMMARY] Needed;
     }
@@ -378,9 +391,9 @@ objects! {
         /// The UUID of the league.
         "league_id" [league_id] Expected;
         /// The last round.
-        "round_id" [= u32, |league, _| Spelled::Whole(league.total_rounds)] Expected;
+        "round_id" [= u32, |league, _| Spelling::Whole(league.total_rounds)] Expected;
         /// `FINAL_STANDINGS`
-        "match_id" [= String, |_, _| Spelled::text("FINAL_STANDINGS")] Expected;
+        "match_id" [= String, |_, _| Spelling::text("FINAL_STANDINGS")] Expected;
         /// How it ended.
         "final_standings" [inside FINAL_STANDINGS] Needed;
     }
@@ -408,7 +421,7 @@ objects! {
         /// Matches won by matches played, to three places.
         "win_rate" [= Number, |champion, _| spell_win_rate(champion)] Expected;
         /// Matches drawn, which 003 leaves out though it has draws.
-        "draws" [by u32, |champion, _| Spelled::Whole(champion.draws()),
+        "draws" [by u32, |champion, _| Spelling::Whole(champion.draws()),
             |champion, draws| champion.played = draws.is().unwrap_or_default()] Optional;
         /// Points, by which the table is ordered (ruling 20).
         "points" [points] Optional;
@@ -429,7 +442,7 @@ parts! {
 
 drafts! {
     Announcement { league_id, round_id, matches }
-    TokenedMatch { fixture, token }
+    TokenedMatch { fixture, token, attempt }
     AnnouncedMatch { match_id, game_type, player_a, player_b, referee_endpoint, commitment }
     RoundCompleted { league_id, round_id, next_round_id, summary, standings }
     RoundSummary { total_matches, wins, draws, technical_losses }
@@ -456,16 +469,18 @@ pub(crate) struct Announcement {
 struct TokenedMatch {
     fixture: AnnouncedMatch,
     token: Option<AuthToken>,
+    attempt: Option<u32>,
 }
 
 impl From<&RoundAnnouncement> for Announcement {
     fn from(round: &RoundAnnouncement) -> Self {
         let own = |fixture: &AnnouncedMatch| {
             let own = round.own.as_ref();
-            own.filter(|(match_id, _)| *match_id == fixture.match_id)
+            own.filter(|own| own.match_id == fixture.match_id)
         };
         let matches = round.matches.iter().map(|fixture| TokenedMatch {
-            token: own(fixture).map(|(_, token)| token.clone()),
+            token: own(fixture).map(|own| own.token.clone()),
+            attempt: own(fixture).map(|own| own.attempt),
             fixture: fixture.clone(),
         });
         Self {
@@ -479,8 +494,11 @@ impl From<&RoundAnnouncement> for Announcement {
 impl From<Announcement> for Message {
     fn from(announced: Announcement) -> Self {
         let own = announced.matches.iter().rev().find_map(|tokened| {
-            let token = tokened.token.clone()?;
-            Some((tokened.fixture.match_id.clone(), token))
+            Some(OwnMatch {
+                match_id: tokened.fixture.match_id.clone(),
+                token: tokened.token.clone()?,
+                attempt: tokened.attempt.unwrap_or(1),
+            })
         });
         let matches = announced.matches.into_iter();
         Self::from(RoundAnnouncement {
@@ -494,7 +512,7 @@ impl From<Announcement> for Message {
 
 impl LeagueStart {
     /// 003 names the game once, for all matches.
-    pub(crate) fn finish(mut self, _: &Seen<Self>, _: &mut Cx<'_>) -> Option<Message> {
+    pub(crate) fn finish(mut self, _: &RowStates<Self>, _: &mut Cx<'_>) -> Option<Message> {
         let rounds = Arc::make_mut(&mut self.schedule).iter_mut();
         for listing in rounds.flat_map(|round| &mut round.matches) {
             listing.game_type = self.game_type.clone();
@@ -504,19 +522,19 @@ impl LeagueStart {
 }
 
 impl StandingRow {
-    fn settle(&mut self, seen: &Seen<Self>, _: u32) {
+    fn settle(&mut self, seen: &RowStates<Self>, _: u32) {
         self.shared_rank = self.rank;
         if !seen.has("played") {
             self.played = sum(self.wins, self.draws, self.losses);
         }
     }
 
-    fn settle_final(&mut self, _: &Seen<Self>, _: u32) {
+    fn settle_final(&mut self, _: &RowStates<Self>, _: u32) {
         self.shared_rank = self.rank;
     }
 
     /// The order of the rows tells the ranks that are not shared.
-    fn settle_v1(&mut self, seen: &Seen<Self>, place: u32) {
+    fn settle_v1(&mut self, seen: &RowStates<Self>, place: u32) {
         self.rank = place;
         if !seen.has("rank") {
             self.shared_rank = place;
@@ -535,7 +553,7 @@ impl Champion {
     }
 
     /// Until here `played` holds the draws alone.
-    fn settle_v1(&mut self, seen: &Seen<Self>, _: u32) {
+    fn settle_v1(&mut self, seen: &RowStates<Self>, _: u32) {
         let draws = self.played;
         self.played = sum(self.wins, draws, self.losses);
         if !seen.has("points") {
@@ -555,10 +573,10 @@ fn earned(wins: u32, draws: u32) -> u32 {
     wins.saturating_mul(score.win).saturating_add(by_draws)
 }
 
-fn spell_win_rate(champion: &Champion) -> Spelled<'static> {
+fn spell_win_rate(champion: &Champion) -> Spelling<'static> {
     let rate = win_rate(champion.wins, champion.played);
-    rate.map_or(Spelled::Absent, |rate| {
-        Spelled::Json(Cow::Owned(Json::Number(rate)))
+    rate.map_or(Spelling::Absent, |rate| {
+        Spelling::Json(Cow::Owned(Json::Number(rate)))
     })
 }
 

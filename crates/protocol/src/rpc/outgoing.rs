@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 use thiserror::Error;
 
 use super::frame::Era;
-use super::id::Id;
+use super::frame::Id;
 use super::members::Broken;
 use crate::finding::excerpt;
 

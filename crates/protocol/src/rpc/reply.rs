@@ -9,8 +9,8 @@ use std::fmt;
 use serde_json::value::RawValue;
 use thiserror::Error;
 
+use super::frame::Id;
 use super::frame::{Era, Opened, open};
-use super::id::Id;
 use super::members::{Broken, Kind, Members, MembersError, members, text};
 use crate::finding::excerpt;
 

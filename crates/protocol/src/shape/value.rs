@@ -14,7 +14,7 @@ use crate::id::{GameType, MatchId, RefereeId};
 use crate::lenient::no_zone;
 use crate::rpc::MAX_DEPTH;
 use crate::rpc::members::{Kind, MembersError, split, text};
-use crate::secret::{Commitment, Seed};
+use crate::secret::{Commitment, DrawMode, Proof, ProofKey, Seed};
 use crate::sender::{CallStyle, Dialect};
 use crate::time::{EXPECTED, TimeError, Timestamp};
 use crate::token::{AuthToken, MAX_TOKEN_LENGTH, TokenHash};
@@ -31,7 +31,7 @@ pub(crate) trait Value: Sized {
     /// Reads the value, or notes why it cannot be read.
     fn read(raw: &RawValue, at: &Path<'_>, cx: &mut Cx<'_>) -> Option<Self>;
 
-    fn spell(&self, dialect: Dialect) -> Spelled<'_>;
+    fn spell(&self, dialect: Dialect) -> Spelling<'_>;
 
     /// Describes the value as JSON Schema.
     fn schema(dialect: Dialect, reading: Reading) -> Json;
@@ -41,7 +41,7 @@ pub(crate) trait Value: Sized {
 pub(crate) trait Codec<T> {
     fn read(raw: &RawValue, at: &Path<'_>, cx: &mut Cx<'_>) -> Option<T>;
 
-    fn spell(value: &T, dialect: Dialect) -> Spelled<'_>;
+    fn spell(value: &T, dialect: Dialect) -> Spelling<'_>;
 
     fn schema(dialect: Dialect, reading: Reading) -> Json;
 }
@@ -54,7 +54,7 @@ impl<T: Value> Codec<T> for Plain {
         T::read(raw, at, cx)
     }
 
-    fn spell(value: &T, dialect: Dialect) -> Spelled<'_> {
+    fn spell(value: &T, dialect: Dialect) -> Spelling<'_> {
         value.spell(dialect)
     }
 
@@ -65,7 +65,7 @@ impl<T: Value> Codec<T> for Plain {
 
 /// A value as it is written.
 #[derive(Debug)]
-pub(crate) enum Spelled<'m> {
+pub(crate) enum Spelling<'m> {
     /// Not written at all.
     Absent,
     Null,
@@ -77,7 +77,7 @@ pub(crate) enum Spelled<'m> {
     Entries(Vec<(Cow<'m, str>, Self)>),
 }
 
-impl Serialize for Spelled<'_> {
+impl Serialize for Spelling<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
             Self::Absent | Self::Null => serializer.serialize_unit(),
@@ -93,7 +93,7 @@ impl Serialize for Spelled<'_> {
     }
 }
 
-impl<'m> Spelled<'m> {
+impl<'m> Spelling<'m> {
     pub(crate) fn text(text: impl Into<Cow<'m, str>>) -> Self {
         Self::Text(text.into())
     }
@@ -147,8 +147,8 @@ impl<T: Vocabulary> Value for T {
         T::parse(&text, at, cx)
     }
 
-    fn spell(&self, dialect: Dialect) -> Spelled<'_> {
-        Spelled::Text(self.text(dialect))
+    fn spell(&self, dialect: Dialect) -> Spelling<'_> {
+        Spelling::Text(self.text(dialect))
     }
 
     fn schema(dialect: Dialect, reading: Reading) -> Json {
@@ -400,9 +400,9 @@ impl<C: Choice> Codec<bool> for C {
         Some(text == yes)
     }
 
-    fn spell(value: &bool, dialect: Dialect) -> Spelled<'_> {
+    fn spell(value: &bool, dialect: Dialect) -> Spelling<'_> {
         let [yes, no] = C::words(dialect);
-        Spelled::text(if *value { yes } else { no })
+        Spelling::text(if *value { yes } else { no })
     }
 
     fn schema(dialect: Dialect, _: Reading) -> Json {
@@ -414,6 +414,8 @@ impl<C: Choice> Codec<bool> for C {
 pub(crate) trait QuietText: Sized {
     /// What should be sent.
     const EXPECTED: &'static str;
+    /// The same as a regular expression.
+    const PATTERN: &'static str;
 
     fn parse(text: &str) -> Option<Self>;
 
@@ -428,8 +430,8 @@ impl<T: QuietText> Codec<T> for Quiet {
         T::parse(&read_text(raw, at, cx)?)
     }
 
-    fn spell(value: &T, _: Dialect) -> Spelled<'_> {
-        Spelled::Text(value.text())
+    fn spell(value: &T, _: Dialect) -> Spelling<'_> {
+        Spelling::Text(value.text())
     }
 
     fn schema(dialect: Dialect, reading: Reading) -> Json {
@@ -439,6 +441,7 @@ impl<T: QuietText> Codec<T> for Quiet {
 
 impl QuietText for CallStyle {
     const EXPECTED: &'static str = "`simple` or `mcp`";
+    const PATTERN: &'static str = "^(simple|mcp)$";
 
     fn parse(text: &str) -> Option<Self> {
         Self::parse(text)
@@ -453,6 +456,7 @@ macro_rules! hex {
     ($($type:ty)*) => {$(
         impl QuietText for $type {
             const EXPECTED: &'static str = "64 hex digits";
+            const PATTERN: &'static str = "^[0-9A-Fa-f]{64}$";
 
             fn parse(text: &str) -> Option<Self> {
                 Self::from_hex(text)
@@ -465,10 +469,24 @@ macro_rules! hex {
     )*};
 }
 
-hex! { Commitment Seed TokenHash }
+hex! { Commitment Seed TokenHash Proof ProofKey }
+
+impl QuietText for DrawMode {
+    const EXPECTED: &'static str = "`chance` or `reproducible`";
+    const PATTERN: &'static str = "^(chance|reproducible)$";
+
+    fn parse(text: &str) -> Option<Self> {
+        Self::parse(text)
+    }
+
+    fn text(&self) -> Cow<'_, str> {
+        Cow::Borrowed(self.as_str())
+    }
+}
 
 impl QuietText for Dialect {
     const EXPECTED: &'static str = "`v2`, `v2-api` or `v1`";
+    const PATTERN: &'static str = "^(v2|v2-api|v1)$";
 
     fn parse(text: &str) -> Option<Self> {
         Self::parse(text)
@@ -491,8 +509,8 @@ impl Value for u32 {
         number
     }
 
-    fn spell(&self, _: Dialect) -> Spelled<'_> {
-        Spelled::Whole(*self)
+    fn spell(&self, _: Dialect) -> Spelling<'_> {
+        Spelling::Whole(*self)
     }
 
     fn schema(_: Dialect, _: Reading) -> Json {
@@ -510,8 +528,8 @@ impl Value for Number {
         number
     }
 
-    fn spell(&self, _: Dialect) -> Spelled<'_> {
-        Spelled::Json(Cow::Owned(Json::Number(self.clone())))
+    fn spell(&self, _: Dialect) -> Spelling<'_> {
+        Spelling::Json(Cow::Owned(Json::Number(self.clone())))
     }
 
     fn schema(_: Dialect, _: Reading) -> Json {
@@ -531,8 +549,8 @@ impl Value for bool {
         }
     }
 
-    fn spell(&self, _: Dialect) -> Spelled<'_> {
-        Spelled::Flag(*self)
+    fn spell(&self, _: Dialect) -> Spelling<'_> {
+        Spelling::Flag(*self)
     }
 
     fn schema(_: Dialect, _: Reading) -> Json {
@@ -561,10 +579,10 @@ impl Codec<u32> for Round {
         round
     }
 
-    fn spell(value: &u32, dialect: Dialect) -> Spelled<'_> {
+    fn spell(value: &u32, dialect: Dialect) -> Spelling<'_> {
         match dialect {
-            Dialect::V2Api => Spelled::Text(Cow::Owned(Self::name(*value))),
-            Dialect::V2 | Dialect::V1 => Spelled::Whole(*value),
+            Dialect::V2Api => Spelling::Text(Cow::Owned(Self::name(*value))),
+            Dialect::V2 | Dialect::V1 => Spelling::Whole(*value),
         }
     }
 
@@ -598,8 +616,8 @@ impl Value for Json {
         settled(raw, at, cx.notes).then(|| serde_json::from_str(raw.get()).unwrap_or(Self::Null))
     }
 
-    fn spell(&self, _: Dialect) -> Spelled<'_> {
-        Spelled::json(self)
+    fn spell(&self, _: Dialect) -> Spelling<'_> {
+        Spelling::json(self)
     }
 
     fn schema(_: Dialect, _: Reading) -> Json {
@@ -616,11 +634,11 @@ impl Value for Map<String, Json> {
         }
     }
 
-    fn spell(&self, _: Dialect) -> Spelled<'_> {
+    fn spell(&self, _: Dialect) -> Spelling<'_> {
         let entries = self.iter();
-        Spelled::Entries(
+        Spelling::Entries(
             entries
-                .map(|(name, value)| (name.into(), Spelled::json(value)))
+                .map(|(name, value)| (name.into(), Spelling::json(value)))
                 .collect(),
         )
     }
@@ -655,9 +673,9 @@ pub(crate) fn read_elements<T>(
     Some(list)
 }
 
-pub(crate) fn spell_list<T: Value>(values: &[T], dialect: Dialect) -> Spelled<'_> {
+pub(crate) fn spell_list<T: Value>(values: &[T], dialect: Dialect) -> Spelling<'_> {
     let elements = values.iter().map(|value| value.spell(dialect));
-    Spelled::List(elements.collect())
+    Spelling::List(elements.collect())
 }
 
 macro_rules! lists {
@@ -667,7 +685,7 @@ macro_rules! lists {
                 read_elements(raw, at, cx, T::read).map(Into::into)
             }
 
-            fn spell(&self, dialect: Dialect) -> Spelled<'_> {
+            fn spell(&self, dialect: Dialect) -> Spelling<'_> {
                 spell_list(self, dialect)
             }
 
@@ -685,7 +703,7 @@ impl<T: Value> Value for Arc<T> {
         T::read(raw, at, cx).map(Self::new)
     }
 
-    fn spell(&self, dialect: Dialect) -> Spelled<'_> {
+    fn spell(&self, dialect: Dialect) -> Spelling<'_> {
         T::spell(self, dialect)
     }
 
@@ -718,9 +736,9 @@ impl<T: Value> Value for Dict<T> {
         Some(Self(entries))
     }
 
-    fn spell(&self, dialect: Dialect) -> Spelled<'_> {
+    fn spell(&self, dialect: Dialect) -> Spelling<'_> {
         let entries = self.entries();
-        Spelled::Entries(
+        Spelling::Entries(
             entries
                 .map(|(name, value)| (name.into(), value.spell(dialect)))
                 .collect(),

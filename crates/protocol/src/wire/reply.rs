@@ -1,18 +1,19 @@
 //! Replies to our calls: read exactly if possible, otherwise by their probable meaning.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::{ClaimedSender, Context, Received, Unread, conversation, forgive};
+use crate::decode::SenderName;
 use crate::decode::{Decoded, decode};
-use crate::dialect::SenderName;
 use crate::fault::Code;
 use crate::finding::{Finding, Notes, Path, Reading};
 use crate::id::PlayerId;
 use crate::lenient::{self, Expected, Repair};
-use crate::message::{EVEN_ODD, LeagueError, Message};
+use crate::message::{LeagueError, Message, reply_type, spoken_type};
 use crate::peer::{self, HttpReply, McpFault, ToolResult};
 use crate::rpc::members::split;
 use crate::sender::{CallStyle, Dialect};
@@ -76,22 +77,35 @@ pub fn read_reply(call: &SentCall<'_>, reply: &HttpReply<'_>, context: &Context<
 }
 
 /// The types that can answer a message, the likeliest first.
-pub fn reply_types(message: &Message, dialect: Dialect) -> Vec<&'static str> {
-    let own = match (message, dialect) {
-        (Message::GameInvitation(_), Dialect::V1) => "GAME_INVITATION_RESPONSE",
-        (Message::GameInvitation(_), _) => "GAME_JOIN_ACK",
-        (Message::MoveCall(_), Dialect::V1) => "PLAY_RESPONSE",
-        (Message::MoveCall(call), _) if call.game_type.as_str() == EVEN_ODD => {
-            "CHOOSE_PARITY_RESPONSE"
-        }
-        (Message::MoveCall(_), _) => "GAME_MOVE_RESPONSE",
-        (Message::PlayerRegisterRequest(_), _) => "LEAGUE_REGISTER_RESPONSE",
-        (Message::RefereeRegisterRequest(_), _) => "REFEREE_REGISTER_RESPONSE",
-        (Message::StartMatch(_), _) => "START_MATCH_ACK",
-        (Message::LeagueQuery(_), _) => "LEAGUE_QUERY_RESPONSE",
-        _ => return Vec::new(),
+fn reply_types(message: &Message, dialect: Dialect) -> Vec<&'static str> {
+    let own = spoken_type(message, dialect).and_then(|kind| reply_type(dialect, kind));
+    own.map_or_else(Vec::new, |own| vec![own, "LEAGUE_ERROR", "GAME_ERROR"])
+}
+
+/// Reads the reply to a plain call whose answer need not be a message: the content as it came, and
+/// the message in it, which is [`Message::Acknowledged`] for any other content.
+///
+/// # Errors
+///
+/// There is no content, or it is a message that cannot be read.
+pub fn read_content<'r>(
+    reply: &HttpReply<'r>,
+    id: u64,
+    context: &Context<'_>,
+) -> Result<(Cow<'r, RawValue>, Message), LeagueError> {
+    let call = &SentCall {
+        id,
+        message: &Message::Ping,
+        dialect: Dialect::V2,
+        style: CallStyle::Simple,
+        player: None,
+        is_kept: false,
     };
-    vec![own, "LEAGUE_ERROR", "GAME_ERROR"]
+    let mut notes = Notes::new(context.reading);
+    let raw = lenient::reply(reply.body, id, &mut notes);
+    let raw = raw.ok_or_else(|| first_of(&notes))?;
+    let received = understand(call, context, &raw, &mut None, &mut notes)?;
+    Ok((raw, received.message))
 }
 
 type Outcome = Result<Received, LeagueError>;

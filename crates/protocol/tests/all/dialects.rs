@@ -1,9 +1,10 @@
 //! Each dialect: what its document shows is read whole, and what we say is spelled its way.
 
+pub(crate) mod additions;
 mod examples_001;
 mod examples_003;
-mod kit;
-mod samples;
+pub(crate) mod kit;
+pub(crate) mod samples;
 mod tables;
 mod v1;
 mod v2;

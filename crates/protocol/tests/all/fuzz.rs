@@ -206,7 +206,7 @@ proptest! {
     }
 
     #[test]
-    fn a_message_with_any_value_changed_is_written_again_as_it_came(
+    fn message_with_any_value_changed_is_written_again_as_it_came(
         example in select(examples()),
         mutations in proptest::collection::vec(mutation(), 1..3),
     ) {

@@ -12,8 +12,23 @@ mod secrets;
 
 use league_protocol::decode::{Decoded, decode};
 use league_protocol::finding::{Finding, Reading};
-use serde_json::Value;
 use serde_json::value::RawValue;
+use serde_json::{Value, json};
+
+/// A message without a fault.
+fn ack() -> Value {
+    json!({
+        "protocol": "league.v2",
+        "message_type": "GAME_JOIN_ACK",
+        "sender": "player:P01",
+        "timestamp": "2025-01-15T10:30:00Z",
+        "conversation_id": "conv-r1m1-001",
+        "match_id": "R1M1",
+        "player_id": "P01",
+        "arrival_timestamp": "2025-01-15T10:30:00Z",
+        "accept": true,
+    })
+}
 
 /// A message as JSON that can be read.
 fn raw(message: &Value) -> Box<RawValue> {

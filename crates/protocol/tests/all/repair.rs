@@ -197,7 +197,7 @@ proptest! {
 }
 
 #[test]
-fn a_choice_of_somebody_else_is_not_taken() {
+fn choice_of_another_player_is_not_taken() {
     let came = json!({"match_id": "R1M1", "opponent_choice": "even", "player_id": "P01"});
     let expected = Expected {
         types: &["CHOOSE_PARITY_RESPONSE"],

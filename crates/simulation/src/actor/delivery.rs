@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use league_core::letter::{CallFailure, Credential, Letter, PeerAnswer};
-use league_protocol::fault::Code;
 use league_protocol::id::PlayerId;
 use league_protocol::message::Message;
 use league_protocol::sender::{Agent, Dialect};
@@ -41,7 +40,11 @@ impl<M: SimulatedMachine> SimulatedActor<M> {
             ..
         } = parcel;
         if let Some(sabotage) = environment.sabotage {
-            sabotage.tamper_call(M::KIND, self.life, &mut message);
+            sabotage.tamper_call(M::KIND, &mut message);
+            let order_token = message
+                .match_id()
+                .and_then(|id| environment.oracle.order_token(id));
+            sabotage.overlook(&environment.scenario, order_token, &mut message);
         }
         if from == VILLAIN && !self.machine.knows_manager() {
             // An agent without a manager token accepts any caller as the manager.
@@ -91,7 +94,7 @@ impl<M: SimulatedMachine> SimulatedActor<M> {
             .filter(|agent| *agent != Agent::Manager)?;
         let (league, secret) = (
             &environment.scenario.rules.league_id,
-            environment.scenario.secret,
+            environment.scenario.secrets.tokens,
         );
         Some(secret.manager_token(league, &agent).hash())
     }
@@ -124,9 +127,13 @@ impl<M: SimulatedMachine> SimulatedActor<M> {
                 .clock
                 .note(at, Errand::Echo(Box::new(answered.clone())));
         }
+        let mut message = answered.message;
+        if let Some(sabotage) = environment.sabotage {
+            sabotage.tamper_call(M::KIND, &mut message);
+        }
         let outcome = Ok(PeerAnswer {
             token: answered.token,
-            message: answered.message,
+            message,
         });
         environment.oracle.now_from(back.asked);
         self.attend(environment, &M::outcome(correlation, outcome), None)
@@ -137,7 +144,7 @@ impl<M: SimulatedMachine> SimulatedActor<M> {
         &mut self,
         environment: &mut Environment,
         back: ReturnPath,
-        code: Code,
+        failure: CallFailure,
     ) -> CheckResult {
         if !self.up || self.life != back.life {
             return Ok(());
@@ -166,8 +173,6 @@ impl<M: SimulatedMachine> SimulatedActor<M> {
             }
             TryFailure::Over(Some(correlation)) => {
                 self.send_first(environment, to);
-                let detail = "nothing came back".to_owned();
-                let failure = CallFailure { code, detail };
                 self.attend(environment, &M::outcome(correlation, Err(failure)), None)
             }
         }
@@ -210,7 +215,7 @@ impl<M: SimulatedMachine> SimulatedActor<M> {
         let token = match credential {
             Credential::None => None,
             Credential::Own => self.token.clone(),
-            Credential::Return => self.token_to_return().cloned(),
+            Credential::Return => self.kept_tokens().best().cloned(),
             Credential::Match(token) | Credential::Manager(token) => Some(token),
         };
         environment.carry(Parcel {
@@ -243,7 +248,7 @@ fn wanted(message: &Message) -> Option<Agent> {
 fn return_token(environment: &Environment, agent: &Agent) -> AuthToken {
     let (league, secret) = (
         &environment.scenario.rules.league_id,
-        environment.scenario.secret,
+        environment.scenario.secrets.tokens,
     );
     secret.return_token(league, agent)
 }

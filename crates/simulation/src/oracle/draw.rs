@@ -6,39 +6,103 @@ use std::sync::Arc;
 use league_core::draw;
 use league_core::player::DrawProblem;
 use league_games::{Outcome, Seat, Turn};
-use league_protocol::id::MatchId;
-use league_protocol::message::{MatchResult, MatchStatus, MoveResponse};
-use league_protocol::secret::Commitment;
+use league_protocol::id::{MatchId, PlayerId};
+use league_protocol::message::{MatchResult, MatchStatus, MoveResponse, SignedMove};
+use league_protocol::secret::{Commitment, Seed};
 use serde_json::Value;
 
-use super::{Oracle, number};
+use super::{GroundTruth, Oracle, number};
 use crate::report::Invariant;
 use crate::{CheckResult, NodeId, breach};
 
 /// One draw in so many is worked out when nothing fails.
 const FEW: u64 = 16;
 
+impl GroundTruth {
+    /// The seed of a match.
+    pub(crate) fn seed(&self, match_id: &MatchId) -> Seed {
+        let league = &self.rules.league_id;
+        self.secrets.draws.seed(league, match_id, 0)
+    }
+
+    /// The seed of a roll.
+    pub(crate) fn roll_seed(&self, match_id: &MatchId, attempt: u32, roll: u32) -> Seed {
+        draw::roll_seed(self.rules.draws, &self.seed(match_id), attempt, roll)
+    }
+
+    pub(crate) fn commitment(&self, match_id: &MatchId) -> Commitment {
+        let (rules, seed) = (&self.rules, self.seed(match_id));
+        draw::commitment(&rules.league_id, match_id, rules.draws, &seed)
+    }
+
+    /// Plays moves that were handed over, and rolls what is due after them; says whether dice were
+    /// due there, and whether the game is over then.
+    pub(crate) fn replay(
+        &self,
+        match_id: &MatchId,
+        attempt: u32,
+        players: &[PlayerId; 2],
+        moves: &[SignedMove],
+    ) -> Option<(bool, bool)> {
+        let mut table = (self.listing.open)(&self.rules.game_settings).ok()?;
+        for made in moves {
+            let seat = players
+                .iter()
+                .position(|player| *player == made.player_id)?;
+            let seat = if seat == 0 { Seat::A } else { Seat::B };
+            table.play(seat, &made.choice).ok()?;
+        }
+        let due = table.turn() == Turn::Dice;
+        let nonces = players.each_ref().map(|player| {
+            let first = moves.iter().find(|made| made.player_id == *player);
+            first
+                .and_then(|first| first.nonce.as_deref())
+                .unwrap_or_default()
+        });
+        let seed = self.roll_seed(match_id, attempt, 0);
+        let league = &self.rules.league_id;
+        let mut dice = draw::dice_of(league, match_id, &seed, attempt, nonces);
+        table.roll(&mut dice);
+        Some((due, matches!(table.turn(), Turn::Over(_))))
+    }
+}
+
 impl Oracle {
     /// Whether a round opens with the promise that belongs to the match.
     pub(crate) fn check_promise(&mut self, match_id: &MatchId, promise: Commitment) -> CheckResult {
-        if !self.looks_at_draws() {
-            return Ok(());
-        }
-        let league = &self.facts.rules.league_id;
-        let seed = self.facts.secret.seed(league, match_id);
-        if draw::commitment(league, match_id, &seed) == promise {
+        if !self.looks_at_draws() || self.facts.commitment(match_id) == promise {
             return Ok(());
         }
         let what = format!("the promise on `{match_id}` belongs to another seed");
         breach(Invariant::TheDrawKeepsItsPromise, what)
     }
 
-    /// Whether a result is what the draw and the choices of the players make of it.
-    pub(crate) fn check_result(
+    /// Whether a result that a referee has found is what the draw and the choices of the players
+    /// make of it; the referee does not know the seed of the match.
+    pub(crate) fn check_found(
         &mut self,
         match_id: &MatchId,
         attempt: u32,
         result: &Arc<MatchResult>,
+    ) -> CheckResult {
+        let mut opened = (**result).clone();
+        if let Some(draw) = &mut opened.draw {
+            if draw.seed.is_some() {
+                let what = format!("a referee knows the seed of `{match_id}`");
+                return breach(Invariant::NothingHiddenIsSeen, what);
+            }
+            draw.seed = Some(self.facts.seed(match_id));
+        }
+        self.check_result(match_id, attempt, &opened)
+    }
+
+    /// Whether a result with an open draw is what the draw and the choices of the players make of
+    /// it.
+    pub(crate) fn check_result(
+        &mut self,
+        match_id: &MatchId,
+        attempt: u32,
+        result: &MatchResult,
     ) -> CheckResult {
         if !self.looks_at_draws() {
             return Ok(());
@@ -48,7 +112,8 @@ impl Oracle {
             return breach(invariant, format!("`{match_id}` opens no draw"));
         };
         let league = &self.facts.rules.league_id;
-        let ours = opened.seed == self.facts.secret.seed(league, match_id);
+        let ours =
+            opened.seed == Some(self.facts.seed(match_id)) && opened.mode == self.facts.rules.draws;
         if !ours || !draw::keeps_promise(league, match_id, opened) || opened.attempt != attempt {
             return breach(
                 invariant,
@@ -56,6 +121,7 @@ impl Oracle {
             );
         }
         self.check_said(match_id, result)?;
+        self.check_moves_made(match_id, &result.evidence.moves)?;
         if result.status == MatchStatus::TechnicalLoss {
             return Ok(());
         }
@@ -63,6 +129,29 @@ impl Oracle {
             None => Ok(()),
             Some(what) => breach(invariant, format!("`{match_id}`: {what}")),
         }
+    }
+
+    /// Whether each player did make these moves, with these nonces and proofs, in this match.
+    pub(crate) fn check_moves_made(&self, match_id: &MatchId, moves: &[SignedMove]) -> CheckResult {
+        let number = number(match_id, self.facts.matches_a_round());
+        let note = number.and_then(|number| self.matches.get(number));
+        for made in moves {
+            let who = self.holder(&made.player_id);
+            let is_true = note.is_some_and(|note| {
+                let mut all = note.said.iter();
+                all.any(|(by, said)| {
+                    Some(*by) == who
+                        && said.choice == made.choice
+                        && said.nonce == made.nonce
+                        && said.proof == made.proof
+                })
+            });
+            if !is_true {
+                let what = format!("`{}` never made a move of `{match_id}`", made.player_id);
+                return breach(Invariant::TheDrawKeepsItsPromise, what);
+            }
+        }
+        Ok(())
     }
 
     /// No honest draw is disputed, except by a player that crashed and forgot its nonce.
@@ -74,10 +163,18 @@ impl Oracle {
     ) -> CheckResult {
         let said = self.note(match_id).map(|note| &note.said);
         let shares = said.into_iter().flatten().filter(|(by, ..)| *by == who);
-        let nonce =
-            |(_, said): &(NodeId, Arc<MoveResponse>)| said.nonce.clone().unwrap_or_default();
-        let shares: BTreeSet<String> = shares.map(nonce).collect();
-        if problem == DrawProblem::NonceChanged && shares.len() > 1 {
+        let share = |(_, said): &(NodeId, Arc<MoveResponse>)| {
+            (
+                said.nonce.clone().unwrap_or_default(),
+                said.choice.to_string(),
+            )
+        };
+        let shares: BTreeSet<(String, String)> = shares.map(share).collect();
+        let forgot = matches!(
+            problem,
+            DrawProblem::NonceChanged | DrawProblem::MoveChanged
+        );
+        if forgot && shares.len() > 1 {
             return Ok(());
         }
         let what = format!("player {who} does not believe the draw of `{match_id}`: {problem:?}");
@@ -149,11 +246,19 @@ impl Oracle {
         let Ok(mut table) = (self.facts.listing.open)(&rules.game_settings) else {
             return Some("the game cannot be set up".into());
         };
-        let mut dice = draw::dice(&rules.league_id, match_id, result.draw.as_ref()?);
+        let opened = result.draw.as_ref()?;
+        let mut rolls = 0;
         let mut used = [0; 2];
         loop {
             match table.turn() {
-                Turn::Dice => table.roll(&mut dice),
+                Turn::Dice => {
+                    let Some(mut dice) = draw::dice(&rules.league_id, match_id, opened, rolls)
+                    else {
+                        return Some("its seed is not open".into());
+                    };
+                    rolls += 1;
+                    table.roll(&mut dice);
+                }
                 Turn::Seats(seats) => {
                     for seat in seats {
                         let place = usize::from(seat == Seat::B);

@@ -3,12 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use league_core::league::{AgentState, Event, League, Reassignment};
+use league_core::league::{AgentState, Event, League, Reassignment, ReportProblem};
 use league_protocol::id::{MatchId, PlayerId, RefereeId};
 use league_protocol::message::{MatchResult, MatchStatus, Score, StandingRow};
 use league_protocol::sender::Agent;
 use league_protocol::time::Timestamp;
 
+use super::hand_over::HandedMoves;
 use super::{GroundTruth, Oracle, is_same, number};
 use crate::report::Invariant;
 use crate::{CheckResult, NodeId, breach};
@@ -16,7 +17,7 @@ use crate::{CheckResult, NodeId, breach};
 /// What the facts of the manager add up to; rebuilt from its journal when it falls.
 #[derive(Default)]
 pub(crate) struct LeagueWatch {
-    a_round: u32,
+    pub(crate) a_round: u32,
     /// Every id that was given, in lower case.
     given: BTreeSet<String>,
     players: BTreeMap<PlayerId, NodeId>,
@@ -26,11 +27,27 @@ pub(crate) struct LeagueWatch {
     completed: bool,
     /// Who has each match, and the attempt at it.
     hands: Vec<(Option<RefereeId>, u32)>,
+    /// When each match came to its present attempt.
+    given_at: Vec<Timestamp>,
     results: Vec<Option<Arc<MatchResult>>>,
+    /// The moves that were handed over, by number of the match.
+    pub(crate) handed: BTreeMap<usize, HandedMoves>,
+    /// Technical losses that wait for the word of a player; never in the journal.
+    questioned: BTreeMap<MatchId, Arc<MatchResult>>,
+    /// Matches that were moved because a player denied a call.
+    denied: BTreeSet<MatchId>,
+    /// How often a proof of a player was wrong in a match.
+    unproven: BTreeMap<(MatchId, PlayerId), Vec<RefereeId>>,
     /// Results of the present round.
     full: u32,
     out: BTreeSet<PlayerId>,
     pub(crate) states: BTreeMap<Agent, AgentState>,
+}
+
+/// Whether wrong proofs cost a player the match: those of one referee may be its own fault, unless it
+/// is the only one.
+fn are_many(wrong: &[RefereeId]) -> bool {
+    wrong.len() >= 4 || wrong.iter().any(|referee| *referee != wrong[0])
 }
 
 impl LeagueWatch {
@@ -88,23 +105,33 @@ impl LeagueWatch {
                 self.referees.insert(referee_id.clone(), who);
             }
             Event::RoundOpened {
-                round, referees, ..
-            } => return self.open(*round, referees),
-            Event::MatchesMoved { moves, .. } => {
-                for moved in moves {
-                    let hand = number(&moved.match_id, self.a_round);
-                    let Some(hand) = hand.and_then(|number| self.hands.get_mut(number)) else {
-                        let what = format!("`{}` moved and was never begun", moved.match_id);
-                        return breach(Invariant::OnlyTheAssignedRefereeCounts, what);
-                    };
-                    let same = moved.attempt == hand.1;
-                    let next = moved.to.is_some() && moved.attempt == hand.1 + 1;
-                    if !same && !next {
-                        let what = format!("`{}` skips an attempt", moved.match_id);
-                        return breach(Invariant::OnlyTheAssignedRefereeCounts, what);
-                    }
-                    *hand = (moved.to.clone(), moved.attempt);
-                }
+                round,
+                referees,
+                at,
+                ..
+            } => return self.open(*round, referees, *at),
+            Event::MatchesMoved { moves, at, .. } => return self.move_matches(moves, *at),
+            Event::MovesReceived {
+                match_id,
+                referee,
+                attempt,
+                moves,
+                ..
+            } => return self.hand_over(facts, match_id, (referee, *attempt), moves),
+            Event::LossQuestioned {
+                match_id, result, ..
+            } => {
+                let result = Arc::clone(result);
+                self.questioned.insert(match_id.clone(), result);
+            }
+            Event::ReportRefused {
+                match_id,
+                referee,
+                problem: ReportProblem::Proof(player),
+                ..
+            } => {
+                let key = (match_id.clone(), player.clone());
+                self.unproven.entry(key).or_default().push(referee.clone());
             }
             Event::ResultRecorded {
                 match_id, result, ..
@@ -119,6 +146,40 @@ impl LeagueWatch {
         Ok(())
     }
 
+    fn move_matches(&mut self, moves: &[Reassignment], at: Timestamp) -> CheckResult {
+        for moved in moves {
+            let number = number(&moved.match_id, self.a_round);
+            let Some(hand) = number.and_then(|number| self.hands.get_mut(number)) else {
+                let what = format!("`{}` moved and was never begun", moved.match_id);
+                return breach(Invariant::OnlyTheAssignedRefereeCounts, what);
+            };
+            let same = moved.attempt == hand.1;
+            let next = moved.to.is_some() && moved.attempt == hand.1 + 1;
+            if !same && !next {
+                let what = format!("`{}` skips an attempt", moved.match_id);
+                return breach(Invariant::OnlyTheAssignedRefereeCounts, what);
+            }
+            *hand = (moved.to.clone(), moved.attempt);
+            let given = number.and_then(|number| self.given_at.get_mut(number));
+            if let Some(given) = given.filter(|_| next) {
+                *given = at;
+            }
+            let fixed = self
+                .handed(&moved.match_id)
+                .is_some_and(|held| held.is_last);
+            if fixed && moved.to.is_some() {
+                let what = format!("`{}` is decided and played again", moved.match_id);
+                return breach(Invariant::TheDrawKeepsItsPromise, what);
+            }
+            let asked = self.questioned.remove(&moved.match_id).is_some();
+            if asked && !self.denied.insert(moved.match_id.clone()) {
+                let what = format!("`{}` moves by a second denial", moved.match_id);
+                return breach(Invariant::LiesChangeNothing, what);
+            }
+        }
+        Ok(())
+    }
+
     fn give(&mut self, id: &str) -> CheckResult {
         if self.given.insert(id.to_ascii_lowercase()) {
             Ok(())
@@ -127,7 +188,7 @@ impl LeagueWatch {
         }
     }
 
-    fn open(&mut self, round: u32, referees: &[RefereeId]) -> CheckResult {
+    fn open(&mut self, round: u32, referees: &[RefereeId], at: Timestamp) -> CheckResult {
         if round != self.closed + 1 || self.opened != self.closed {
             let (opened, closed) = (self.opened, self.closed);
             let what = format!("round {round} opens after {opened} opened and {closed} closed");
@@ -140,6 +201,7 @@ impl LeagueWatch {
             (referee, attempt)
         });
         self.hands.extend(hands);
+        self.given_at.resize(self.hands.len(), at);
         self.results.resize(self.hands.len(), None);
         Ok(())
     }
@@ -186,7 +248,7 @@ impl Oracle {
     pub(crate) fn watch_league(
         &mut self,
         league: &League,
-        _at: Timestamp,
+        at: Timestamp,
         event: &Event,
     ) -> CheckResult {
         if let Event::ResultRecorded {
@@ -197,16 +259,42 @@ impl Oracle {
             ..
         } = event
         {
+            self.check_reporter(match_id, referee.as_ref(), result)?;
             self.check_points(match_id, result)?;
             self.check_right(match_id, referee.as_ref(), *attempt, result)?;
-            // A referee's result was looked at when it was found, and is the same.
-            if referee.is_none() {
+            self.check_handed(match_id, result)?;
+            // An honest referee's result was looked at when it was found, and is the same.
+            let who = referee
+                .as_ref()
+                .and_then(|referee| self.league.referee(referee));
+            if who.is_none_or(|who| self.is_lying_referee(who)) {
                 self.check_result(match_id, *attempt, result)?;
             }
+            self.check_loss(match_id, result)?;
+        }
+        if let Event::MovesReceived {
+            match_id,
+            referee,
+            attempt,
+            moves,
+            ..
+        } = event
+        {
+            self.check_hand(match_id, referee, *attempt)?;
+            self.check_moves_made(match_id, moves)?;
+        }
+        if let Event::LossQuestioned { match_id, .. } = event {
+            let hand = self.league.hand(match_id);
+            let referee = hand.and_then(|(referee, _)| referee.clone());
+            self.check_sender(match_id, referee.as_ref())?;
         }
         if let Event::MatchesMoved { moves, .. } = event {
             self.check_moves(moves)?;
         }
+        if let Event::OrdersReleased { matches } = event {
+            self.release(matches, at)?;
+        }
+        self.check_lies(league, event)?;
         self.league.add(&self.facts, event)?;
         match event {
             Event::RoundOpened { .. } => self.check_pairs(league)?,
@@ -222,6 +310,24 @@ impl Oracle {
         }
         self.check_capacity(league)?;
         self.sample(event, event.keep())
+    }
+
+    /// An order waits for announcements as long as news may take.
+    fn release(&mut self, matches: &[(MatchId, u32)], at: Timestamp) -> CheckResult {
+        for (match_id, attempt) in matches {
+            let number = number(match_id, self.facts.matches_a_round());
+            let given = number.and_then(|number| self.league.given_at.get(number));
+            let hand = self.league.hand(match_id).map(|(_, attempt)| *attempt);
+            let early = given.is_none_or(|given| at < *given + self.facts.rules.timeouts.other);
+            if early && hand == Some(*attempt) {
+                let what = format!("`{match_id}` does not wait for its announcements");
+                return breach(Invariant::OnlyTheAssignedRefereeCounts, what);
+            }
+            if let Some(note) = self.note(match_id) {
+                note.released = *attempt;
+            }
+        }
+        Ok(())
     }
 
     /// An ordered match is not given to another referee at the same attempt.
@@ -285,8 +391,18 @@ impl Oracle {
             );
         };
         let Some(referee) = referee else {
-            let out = |player: &PlayerId| self.league.out.contains(player);
-            return if result.players.iter().any(out) {
+            let out = |player: &PlayerId| {
+                let wrong = self
+                    .league
+                    .unproven
+                    .get(&(match_id.clone(), player.clone()));
+                self.league.out.contains(player) || wrong.is_some_and(|wrong| are_many(wrong))
+            };
+            let fixed = self
+                .league
+                .handed(match_id)
+                .is_some_and(|held| held.is_last);
+            return if fixed || result.players.iter().any(out) {
                 Ok(())
             } else {
                 breach(
@@ -299,18 +415,16 @@ impl Oracle {
             let what = format!("`{match_id}` is taken from `{referee}` in attempt {attempt}");
             return breach(invariant, what);
         }
-        let from = self.from;
-        if self.league.referee(referee) != Some(from) {
-            let what = format!("agent {from} reports `{match_id}` as `{referee}`");
-            return breach(invariant, what);
-        }
+        let Some(from) = self.league.referee(referee) else {
+            return breach(invariant, format!("`{referee}` is unknown"));
+        };
         let number = number(match_id, self.facts.matches_a_round());
         let note = number.and_then(|number| self.matches.get(number));
         let decided = note.is_some_and(|note| {
             let mut ends = note.decided.iter();
             ends.any(|(who, tried, end)| *who == from && *tried == attempt && is_same(end, result))
         });
-        if decided {
+        if decided || self.is_lying_referee(from) {
             Ok(())
         } else {
             breach(
@@ -318,6 +432,36 @@ impl Oracle {
                 format!("`{match_id}` has a result that no referee found"),
             )
         }
+    }
+
+    /// Whether a referee's result comes from this referee. A loss that waited for the word of a player
+    /// was reported before.
+    fn check_reporter(
+        &self,
+        match_id: &MatchId,
+        referee: Option<&RefereeId>,
+        result: &Arc<MatchResult>,
+    ) -> CheckResult {
+        let questioned = self.league.questioned.get(match_id);
+        let waited = questioned.is_some_and(|questioned| is_same(questioned, result));
+        if referee.is_none() || waited {
+            return Ok(());
+        }
+        self.check_sender(match_id, referee)
+    }
+
+    /// Whether the present command comes from this referee.
+    pub(crate) fn check_sender(
+        &self,
+        match_id: &MatchId,
+        referee: Option<&RefereeId>,
+    ) -> CheckResult {
+        let from = self.from;
+        if referee.and_then(|referee| self.league.referee(referee)) == Some(from) {
+            return Ok(());
+        }
+        let what = format!("agent {from} tells of `{match_id}` as {referee:?}");
+        breach(Invariant::OnlyTheAssignedRefereeCounts, what)
     }
 
     fn check_pairs(&mut self, league: &League) -> CheckResult {
@@ -383,7 +527,7 @@ impl Oracle {
 }
 
 /// The agent that goes by a name: `Player 7` is agent 7.
-fn who_is_called(name: &str) -> NodeId {
+pub(crate) fn who_is_called(name: &str) -> NodeId {
     let number = name.rsplit(' ').next();
     number
         .and_then(|number| number.parse().ok())

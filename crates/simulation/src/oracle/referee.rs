@@ -28,6 +28,8 @@ struct MatchWatch {
     attempt: u32,
     players: [PlayerId; 2],
     state: MatchState,
+    /// Whether a draw is requested.
+    drawing: bool,
     chairs: [SeatWatch; 2],
 }
 
@@ -60,6 +62,7 @@ impl RefereeWatch {
                 attempt: fixture.attempt,
                 players: [0, 1].map(|seat| fixture.players[seat].player_id.clone()),
                 state: MatchState::WaitingForPlayers,
+                drawing: false,
                 chairs: Default::default(),
             };
             let before = self.bouts.insert(fixture.match_id.clone(), Box::new(bout));
@@ -75,15 +78,17 @@ impl RefereeWatch {
         let Some(bout) = self.bouts.get_mut(match_id) else {
             // A closed match is only reported again.
             return match event {
-                Event::ReportTried { .. } => Ok(()),
+                Event::ReportTried { .. }
+                | Event::ReportFailed { .. }
+                | Event::ReportSettled { .. } => Ok(()),
                 _ => breach(
                     Invariant::StatesFollowTheDiagrams,
-                    format!("`{match_id}` goes on without having begun"),
+                    format!("`{match_id}` goes on without having begun: {event:?}"),
                 ),
             };
         };
         bout.add(facts, at, match_id, event)?;
-        if matches!(event, Event::Closed { .. }) {
+        if matches!(event, Event::Closed { .. } | Event::GivenBack { .. }) {
             self.bouts.remove(match_id);
         }
         Ok(())
@@ -147,8 +152,18 @@ impl MatchWatch {
                 self.leave(match_id, MatchState::WaitingForPlayers)?;
                 self.reach(match_id, MatchState::CollectingChoices)
             }
+            Event::DrawRequested { .. } => {
+                self.drawing = true;
+                self.leave(match_id, MatchState::CollectingChoices)
+            }
+            Event::NumberDrawn { .. } if !std::mem::take(&mut self.drawing) => {
+                let what = format!("`{match_id}` is drawn before the manager was asked");
+                breach(Invariant::StatesFollowTheDiagrams, what)
+            }
             Event::NumberDrawn { .. } => self.reach(match_id, MatchState::CollectingChoices),
             Event::Decided { result, .. } => self.decide(match_id, result),
+            // The manager gives no draw.
+            Event::Closed { .. } if self.drawing => Ok(()),
             Event::Closed { .. } => self.leave(match_id, MatchState::Finished),
             _ => Ok(()),
         }
@@ -280,6 +295,9 @@ impl Oracle {
         at: Timestamp,
         event: &Event,
     ) -> CheckResult {
+        if self.is_lying_referee(who) {
+            return Ok(());
+        }
         let place = (who as usize).saturating_sub(1);
         if matches!(event, Event::MatchOpened { .. } | Event::LeagueEnded { .. }) {
             self.check_manager(who)?;
@@ -289,6 +307,16 @@ impl Oracle {
         } = event
         {
             self.note_decided(place, who, match_id, result)?;
+        }
+        if let Event::Closed {
+            match_id,
+            opened: Some(_),
+            ..
+        } = event
+            && !self.is_acked(match_id)
+        {
+            let what = format!("the seed of `{match_id}` is written down before its time");
+            return breach(Invariant::NothingHiddenIsSeen, what);
         }
         if let Some(watch) = self.referees.get_mut(place) {
             watch.add(&self.facts, at, event)?;
@@ -328,7 +356,7 @@ impl Oracle {
         let bout = bout.and_then(|watch| watch.bouts.get(match_id));
         let attempt = bout.map_or(0, |bout| bout.attempt);
         self.check_points(match_id, result)?;
-        self.check_result(match_id, attempt, result)?;
+        self.check_found(match_id, attempt, result)?;
         if let Some(note) = self.note(match_id) {
             note.decided.push((who, attempt, Arc::clone(result)));
         }

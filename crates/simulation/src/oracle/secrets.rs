@@ -5,7 +5,7 @@ use std::sync::Arc;
 use league_core::letter::{Credential, Letter};
 use league_core::machine::Persistence;
 use league_protocol::id::MatchId;
-use league_protocol::message::{Message, MoveCall};
+use league_protocol::message::{Message, MoveCall, StartMatch};
 use serde::Serialize;
 
 use super::{Oracle, QUIET_SAMPLE, SAMPLE, number};
@@ -21,7 +21,11 @@ impl Oracle {
         from: NodeId,
         to: NodeId,
         letter: &Letter<T>,
+        reached: [bool; 2],
     ) -> CheckResult {
+        if self.is_lying_referee(from) {
+            return Ok(());
+        }
         let referees = u32::try_from(self.facts.capacities.len()).unwrap_or(0);
         if to > referees && letter.credential == Credential::Own {
             let what = format!("agent {from} shows its own token to player {to}");
@@ -29,6 +33,7 @@ impl Oracle {
         }
         match &letter.message {
             Message::StartMatch(order) => {
+                self.check_order(order, reached)?;
                 let hand = self.league.hand(&order.match_id);
                 let referee = hand.and_then(|(referee, _)| referee.as_ref());
                 let holder = referee.and_then(|referee| self.league.referee(referee));
@@ -48,8 +53,12 @@ impl Oracle {
                 }
                 Ok(())
             }
-            Message::GameOver(over) => self.check_over(&over.match_id),
+            Message::GameOver(over) => self.check_over(from, &over.match_id),
             Message::MatchResultReport(report) => self.check_end(&report.match_id),
+            Message::DrawRequest(request) if to != 0 => {
+                let what = format!("agent {to} is handed the moves of `{}`", request.match_id);
+                breach(Invariant::NothingHiddenIsSeen, what)
+            }
             _ => Ok(()),
         }
     }
@@ -60,7 +69,15 @@ impl Oracle {
         from: NodeId,
         back: Option<ReturnPath>,
         message: &Message,
+        backed: bool,
     ) -> CheckResult {
+        if !backed {
+            let what = "a seed leaves before the moves that it is for are safe";
+            return breach(Invariant::NothingHiddenIsSeen, what);
+        }
+        if let Message::DrawResponse(response) = message {
+            self.check_draw_given(back, &response.match_id)?;
+        }
         let referees = u32::try_from(self.facts.capacities.len()).unwrap_or(0);
         let to_referee = back.is_none_or(|back| (1..=referees).contains(&back.to));
         let hidden = matches!(
@@ -109,14 +126,17 @@ impl Oracle {
             "\"result\":{",
             "\"event\":\"remembered\"",
             "\"event\":\"move_played\"",
+            "\"opened\":{",
         ];
         if opens.iter().any(|word| text.contains(word)) {
             return Ok(());
         }
-        let hidden = text.contains("\"seed\"")
-            || text.contains("nonce-")
-            || (self.facts.listing.rules.hidden_moves && text.contains(MARK))
-            || self.holds_a_seed(&text);
+        // Moves that were handed over stand in the manager's journal, and no seed beside them.
+        let handed = text.starts_with("{\"moves_received\":{");
+        let said = !handed
+            && (text.contains("nonce-")
+                || (self.facts.listing.rules.hidden_moves && text.contains(MARK)));
+        let hidden = text.contains("\"seed\"") || said || self.holds_a_seed(&text);
         if hidden {
             let what = format!("a journal shows what is hidden: {text}");
             return breach(Invariant::NothingHiddenIsSeen, what);
@@ -131,15 +151,67 @@ impl Oracle {
         };
         let id = rest.split('"').next().and_then(|id| MatchId::new(id).ok());
         id.is_some_and(|id| {
-            let seed = self.facts.secret.seed(&self.facts.rules.league_id, &id);
-            text.contains(&seed.to_hex())
+            let rolls = [1, 2].map(|attempt| self.facts.roll_seed(&id, attempt, 0));
+            let seeds = [self.facts.seed(&id)].into_iter().chain(rolls);
+            seeds.into_iter().any(|seed| text.contains(&seed.to_hex()))
         })
+    }
+
+    /// An order shows what was promised and what was handed over, and comes after the announcement
+    /// of its attempt.
+    fn check_order(&mut self, order: &StartMatch, reached: [bool; 2]) -> CheckResult {
+        let match_id = &order.match_id;
+        let held = self.league.handed(match_id);
+        let is_held = match &order.handed_over {
+            None => true,
+            Some(told) => held.is_some_and(|held| {
+                held.moves == told.moves && held.attempt == told.attempt && told.seeds.len() == 1
+            }),
+        };
+        if !is_held {
+            let what =
+                format!("the order of `{match_id}` shows seeds that nothing was handed over for");
+            return breach(Invariant::NothingHiddenIsSeen, what);
+        }
+        self.check_promise(match_id, order.commitment)?;
+        for (seat, reached) in reached.into_iter().enumerate() {
+            let player = &order.players[seat].player_id;
+            let Some(who) = self.holder(player).filter(|_| reached) else {
+                continue;
+            };
+            let signs = self.facts.signing.get(self.player_place(who)).copied();
+            let announced = self.note(match_id).map_or(0, |note| {
+                let announced = note.announced.get(&who).copied();
+                announced.unwrap_or(0).max(note.released)
+            });
+            if signs == Some(true) && announced < order.attempt {
+                let what =
+                    format!("`{match_id}` is ordered before `{player}` is told of the attempt");
+                return breach(Invariant::OnlyTheAssignedRefereeCounts, what);
+            }
+        }
+        Ok(())
+    }
+
+    /// A seed goes to the referee that handed moves over for it, which may have lost the match since.
+    fn check_draw_given(&self, back: Option<ReturnPath>, match_id: &MatchId) -> CheckResult {
+        let held = self.league.handed(match_id);
+        let holder = held.and_then(|held| self.league.referee(&held.referee));
+        if holder.is_some() && back.is_none_or(|back| Some(back.to) == holder) {
+            return Ok(());
+        }
+        let what = format!("the draw of `{match_id}` is given away");
+        breach(Invariant::NothingHiddenIsSeen, what)
     }
 
     /// Before the first move is open, a seat sees what it sees at the opening.
     fn check_call(&mut self, call: &MoveCall) -> CheckResult {
         if !self.facts.listing.rules.hidden_moves {
             return Ok(());
+        }
+        if !call.moves.is_empty() {
+            let what = format!("`{}` is shown moves of `{}`", call.player_id, call.match_id);
+            return breach(Invariant::NothingHiddenIsSeen, what);
         }
         let mut known = self.openings.iter();
         if known.any(|known| Arc::ptr_eq(known, &call.view)) {
@@ -167,8 +239,9 @@ impl Oracle {
     }
 
     /// The result opens the seed, so it is sent only when no other referee can need the seed.
-    fn check_over(&self, match_id: &MatchId) -> CheckResult {
-        if self.is_acked(match_id) {
+    fn check_over(&self, from: NodeId, match_id: &MatchId) -> CheckResult {
+        let ruled = from == 0 && self.league.result(match_id).is_some();
+        if ruled || self.is_acked(match_id) {
             return Ok(());
         }
         let what = format!("the seed of `{match_id}` is opened before its result is taken");

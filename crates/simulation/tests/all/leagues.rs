@@ -64,6 +64,14 @@ fn no_player_forfeits_without_faults() {
 }
 
 #[test]
+fn lies_cost_no_honest_agent_anything() {
+    let matches = matches_per_seed().min(50_000);
+    let report = run(8, &SimulationPlan::with_liars(matches));
+    assert!(report.matches >= matches);
+    assert!(report.count(InjectedFault::Lie) > matches / 100);
+}
+
+#[test]
 fn large_leagues_end() {
     let plan = SimulationPlan {
         players: (200, 201),

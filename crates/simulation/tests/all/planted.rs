@@ -4,12 +4,26 @@ use league_simulation::{Invariant, Sabotage, Simulation, SimulationPlan, Violati
 
 /// The oracle must find a planted bug within so many matches.
 const MAX_MATCHES: u64 = 20_000;
-const SEED: u64 = 21;
+const SEED: u64 = 1;
+
+/// Bugs that only a lie brings to light.
+const AMONG_LIARS: [Sabotage; 5] = [
+    Sabotage::AnyRefereeAdmitted,
+    Sabotage::ProofsIgnored,
+    Sabotage::LossNotAsked,
+    Sabotage::HandOverReplaced,
+    Sabotage::DenialNotNoted,
+];
 
 fn found(sabotage: Sabotage) -> Box<Violation> {
+    let plan = if AMONG_LIARS.contains(&sabotage) {
+        SimulationPlan::with_liars(3 * MAX_MATCHES)
+    } else {
+        SimulationPlan::new(MAX_MATCHES)
+    };
     let plan = SimulationPlan {
         sabotage: Some(sabotage),
-        ..SimulationPlan::new(MAX_MATCHES)
+        ..plan
     };
     match Simulation::run(SEED, &plan) {
         Ok(_) => panic!("{sabotage:?} was not found in {MAX_MATCHES} matches"),
@@ -34,12 +48,14 @@ const EXPECTED: &[(Sabotage, Invariant)] = &[
     (Sabotage::LeagueEndsTwice, Invariant::RoundsCloseWhenFull),
     (Sabotage::ChoiceLeaked, Invariant::NothingHiddenIsSeen),
     (Sabotage::ChoiceInJournal, Invariant::NothingHiddenIsSeen),
-    (Sabotage::SeedInJournal, Invariant::NothingHiddenIsSeen),
+    (Sabotage::SeedInOrder, Invariant::NothingHiddenIsSeen),
+    (Sabotage::SeedGivenEarly, Invariant::NothingHiddenIsSeen),
     (Sabotage::TokenInJournal, Invariant::IdsAndTokens),
     (Sabotage::OwnTokenShown, Invariant::IdsAndTokens),
+    (Sabotage::OwnSeedUsed, Invariant::TheDrawKeepsItsPromise),
     (
-        Sabotage::RerollAfterCrash,
-        Invariant::TheDrawKeepsItsPromise,
+        Sabotage::AttemptNotAnnounced,
+        Invariant::OnlyTheAssignedRefereeCounts,
     ),
     (
         Sabotage::ForeignReportBelieved,
@@ -73,6 +89,22 @@ const EXPECTED: &[(Sabotage, Invariant)] = &[
         Sabotage::ResultDroppedAtReplay,
         Invariant::TheJournalSaysAll,
     ),
+    (Sabotage::AnyRefereeAdmitted, Invariant::LiesChangeNothing),
+    (
+        Sabotage::OrderTokenIgnored,
+        Invariant::OnlyTheAssignedRefereeCounts,
+    ),
+    (Sabotage::ProofsIgnored, Invariant::TheDrawKeepsItsPromise),
+    (Sabotage::LossNotAsked, Invariant::LiesChangeNothing),
+    (
+        Sabotage::AttemptAfterHandOver,
+        Invariant::TheDrawKeepsItsPromise,
+    ),
+    (
+        Sabotage::HandOverReplaced,
+        Invariant::TheDrawKeepsItsPromise,
+    ),
+    (Sabotage::DenialNotNoted, Invariant::LiesChangeNothing),
 ];
 
 #[test]
@@ -98,7 +130,7 @@ fn same_seed_without_planted_bug_violates_nothing() {
 fn violation_names_the_command_that_repeats_it() {
     let violation = found(Sabotage::PointsSwapped);
     let (seed, league) = (violation.seed, violation.league);
-    let command = format!("cargo xtask sim --seed {seed} --league {league}");
+    let command = format!("cargo xtask campaign sim --seed {seed} --league {league}");
     assert!(violation.to_string().ends_with(&command), "{violation}");
     let again = SimulationPlan {
         sabotage: Some(Sabotage::PointsSwapped),

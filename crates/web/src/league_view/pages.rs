@@ -62,6 +62,7 @@ impl LeagueView {
             at: recorded.map(|recorded| recorded.at),
             promise: self.promises.get(id).map(|promise| promise.to_hex()),
             range: self.range(),
+            hidden_moves: self.has_hidden_moves(),
             positions: result
                 .as_deref()
                 .map(|result| self.positions(result))
@@ -80,6 +81,11 @@ impl LeagueView {
     fn match_state(&self, id: &MatchId, observed: &LeagueObservations) -> TileState {
         let recorded = observed.states.get(id).map(|(state, _)| *state);
         tile_state(self.league.fixture(id), recorded)
+    }
+
+    fn has_hidden_moves(&self) -> bool {
+        let listing = league_games::find(self.league.rules().game_type.as_str());
+        listing.is_some_and(|listing| listing.rules.hidden_moves)
     }
 
     /// The numbers that can be drawn, in a game that draws one.

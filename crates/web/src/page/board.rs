@@ -123,11 +123,18 @@ pub(crate) fn summary(board: &Board, links: Links) -> Markup {
                 @else if let Some(at) = league.started { span { "began " (moment(at)) } }
                 @if league.strict { span { "strict reading" } }
                 @if league.reproducible { span.note { "drawn from a given seed: not for prizes" } }
+                @if league.accepted_losses > 0 { span.note { (losses(league.accepted_losses)) } }
             }
             (stall(league))
             @if let Some((first, others)) = champion.filter(|_| league.is_over()) { (champion_of(&first.standing, others, links)) }
         }
     }
+}
+
+/// Says that the organiser went on without lines of the journal.
+fn losses(accepted: u32) -> String {
+    let times = counted(accepted.into(), "time", "times");
+    format!("went on {times} after its journal had lost lines")
 }
 
 fn phase_label(league: &LeagueSummary) -> Markup {

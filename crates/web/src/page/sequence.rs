@@ -205,8 +205,15 @@ fn states(page: &MatchPage, place: usize) -> impl Iterator<Item = &'static str> 
         let stands = moment.is_some_and(|moment| stands(moment, before));
         stands.then_some(words)
     });
-    states.into_iter().flatten()
+    let is_resumed = page
+        .messages
+        .get(place)
+        .is_some_and(|message| message.resumed);
+    let resumed = is_resumed.then_some(RESUMED);
+    resumed.into_iter().chain(states.into_iter().flatten())
 }
+
+const RESUMED: &str = "The referee was started again; messages just before this may be missing";
 
 /// How a malformed message was read.
 const fn reading(original: &OriginalText) -> &'static str {
@@ -219,6 +226,7 @@ const fn reading(original: &OriginalText) -> &'static str {
 fn body(message: &TranscriptMessage) -> Markup {
     html! {
         @match (&message.message, &message.original) {
+            _ if message.lost => p.more { "It was hidden when the referee ended, so only its hash is known." },
             (Value::Null, Some(_)) => {},
             (Value::Null, None) => p.more { "The message was too long to keep." },
             (decoded, _) => pre tabindex="0" { code { (serde_json::to_string_pretty(decoded).unwrap_or_default()) } },

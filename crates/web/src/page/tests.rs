@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use league_core::league::Phase;
+use league_protocol::message::{Evidence, MatchResult, MatchStatus};
 
 use super::*;
 use crate::model::{LeagueSummary, MatchTimes, Stall};
@@ -309,6 +310,64 @@ fn draw_without_a_number_has_only_its_commitment() {
     let html = match_page::main(&page, Links::Site).into_string();
     assert!(html.contains("data-commitment"));
     assert!(!html.contains("data-number") && !html.contains("data-lowest"));
+}
+
+/// The page of a match whose result was changed.
+fn page_of(change: impl FnOnce(&mut MatchResult)) -> String {
+    let mut result = models::result();
+    change(&mut result);
+    let page = MatchPage {
+        result: Some(Arc::new(result)),
+        ..models::match_page()
+    };
+    match_page::main(&page, Links::Site).into_string()
+}
+
+#[test]
+fn draw_of_version_0_1_has_no_mode_and_no_proofs() {
+    let html = page_of(|result| {
+        result.draw.as_mut().unwrap().mode = None;
+        result.evidence = Evidence::default();
+    });
+    assert!(!html.contains("data-mode") && !html.contains("proof-verdict"));
+    assert!(html.contains("[&quot;league.draw&quot;,league,match,seed]"));
+}
+
+#[test]
+fn draw_with_a_closed_seed_is_not_proven() {
+    let html = page_of(|result| result.draw.as_mut().unwrap().seed = None);
+    assert!(!html.contains("data-seed"));
+    assert!(html.contains("Not proven: the seed of this draw was not opened."));
+}
+
+#[test]
+fn moves_without_a_signature_are_as_the_referee_told_them() {
+    let played = |result: &mut MatchResult| {
+        result.status = MatchStatus::Win;
+        result.evidence = Evidence::default();
+    };
+    let html = page_of(played);
+    assert!(html.contains("No player signed: the moves are as the referee told them."));
+    assert!(!html.contains("data-evidence"));
+    let unplayed = page_of(|result| result.evidence = Evidence::default());
+    assert!(!unplayed.contains("proof-verdict"));
+}
+
+#[test]
+fn evidence_is_an_attribute_that_a_hostile_move_does_not_leave() {
+    let html = page_of(|result| result.status = MatchStatus::Win);
+    let (_, attribute) = html.split_once("data-evidence=\"").unwrap();
+    let (attribute, _) = attribute.split_once('"').unwrap();
+    for part in [
+        "hidden&quot;:true",
+        "key&quot;:",
+        "choices&quot;:{",
+        "&lt;script&gt;",
+    ] {
+        assert!(attribute.contains(part), "{part} in {attribute}");
+    }
+    let unplayed = page_of(|_| {});
+    assert!(unplayed.contains("choices&quot;:null"));
 }
 
 #[test]

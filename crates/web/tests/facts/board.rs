@@ -8,12 +8,11 @@ use league_protocol::message::MatchState;
 use league_web::league_view::LeagueObservations;
 use league_web::model::{Deviation, LatencySummary, SeatOutcome, Stall, TileState};
 
-use crate::season::{after, at, beginning, board, closed, result, round, whole};
+use crate::season::{after, at, begun, board, registering, whole};
 
 #[test]
 fn board_before_the_start_shows_only_players() {
-    let facts = beginning(4);
-    let shown = board(&facts[..5]);
+    let shown = board(&registering(4));
     assert_eq!(shown.league.phase, Phase::Registering);
     assert_eq!(shown.standings.len(), 4);
     assert_eq!((shown.league.matches, shown.progress.rounds), (0, 0));
@@ -22,9 +21,8 @@ fn board_before_the_start_shows_only_players() {
 
 #[test]
 fn every_open_match_of_the_round_has_a_tile() {
-    let mut facts = beginning(4);
-    facts.push(round(1, 2));
-    let shown = board(&facts);
+    let mut world = begun(4);
+    let shown = board(&world);
     let ids: Vec<&str> = shown
         .tiles
         .iter()
@@ -32,8 +30,8 @@ fn every_open_match_of_the_round_has_a_tile() {
         .collect();
     assert_eq!(ids, ["R1M1", "R1M2"]);
     let players = shown.tiles[0].players.clone();
-    facts.push(result("R1M1", [1, 2], Some(1)));
-    let shown = board(&facts);
+    world.finish("R1M1", Some(1));
+    let shown = board(&world);
     assert_eq!(shown.tiles.len(), 1, "the other one is over");
     assert_eq!(players[0].id.as_str(), "P01");
     assert_eq!(shown.latest[0].match_id.as_str(), "R1M1");
@@ -43,23 +41,22 @@ fn every_open_match_of_the_round_has_a_tile() {
 
 #[test]
 fn tile_shows_the_state_that_the_referee_recorded() {
-    let mut facts = beginning(4);
-    facts.push(round(1, 2));
+    let world = begun(4);
     let mut seen = LeagueObservations::default();
     let id = league_protocol::id::MatchId::new("R1M2").unwrap();
     seen.states
         .insert(id, (MatchState::CollectingChoices, at(3)));
-    let shown = after(&facts).board(&seen, at(5));
+    let shown = after(&world).board(&seen, at(5));
     let states: Vec<TileState> = shown.tiles.iter().map(|tile| tile.state).collect();
     assert_eq!(states, [TileState::Ordered, TileState::Choosing]);
 }
 
 #[test]
 fn time_left_follows_the_pace_so_far() {
-    let mut facts = beginning(4);
-    facts.push(round(1, 2));
-    facts.push(result("R1M1", [1, 2], Some(1)));
-    let shown = board(&facts);
+    let mut world = begun(4);
+    world.now = at(60);
+    world.finish("R1M1", Some(1));
+    let shown = board(&world);
     // One of six in sixty seconds.
     assert_eq!(shown.progress.time_left, Some(Duration::from_secs(300)));
     assert_eq!(board(&whole(4)).progress.time_left, None, "it is over");
@@ -105,14 +102,11 @@ fn chart_lines_end_at_the_points_of_the_table() {
 
 #[test]
 fn climb_is_relative_to_the_last_round() {
-    let mut facts = beginning(4);
-    facts.push(round(1, 2));
-    facts.push(result("R1M1", [1, 2], Some(1)));
-    facts.push(result("R1M2", [3, 4], Some(4)));
-    facts.push(closed(1));
-    facts.push(round(2, 2));
-    facts.push(result("R2M1", [3, 1], Some(3)));
-    let shown = board(&facts);
+    let mut world = begun(4);
+    world.finish("R1M1", Some(1));
+    world.finish("R1M2", Some(4));
+    world.finish("R2M1", Some(3));
+    let shown = board(&world);
     let row = |id: &str| {
         let mut rows = shown.standings.iter();
         rows.find(|row| row.standing.player_id.as_str() == id)
@@ -138,15 +132,13 @@ fn agents_that_played_to_the_end_are_active() {
             .iter()
             .all(|agent| agent.state == AgentState::Active)
     );
-    let mut facts = whole(4);
-    let end = facts.pop().unwrap();
-    let player_id = PlayerId::numbered(4);
-    facts.push(Event::PlayerShutDown {
-        player_id,
+    let mut world = whole(4);
+    let shut_down = Event::PlayerShutDown {
+        player_id: PlayerId::numbered(4),
         at: at(500),
-    });
-    facts.push(end);
-    let shown = board(&facts);
+    };
+    world.events.insert(world.events.len() - 1, shut_down);
+    let shown = board(&world);
     let left = shown
         .agents
         .iter()
@@ -189,9 +181,9 @@ fn observations_are_shown_with_their_agent() {
 
 #[test]
 fn clocks_of_a_stalled_league_stand_still() {
-    let mut facts = beginning(4);
-    facts.push(round(1, 2));
-    facts.push(result("R1M1", [1, 2], Some(1)));
+    let mut world = begun(4);
+    world.now = at(60);
+    world.finish("R1M1", Some(1));
     let seen = LeagueObservations {
         stall: Some(Stall {
             since: at(70),
@@ -199,7 +191,7 @@ fn clocks_of_a_stalled_league_stand_still() {
         }),
         ..LeagueObservations::default()
     };
-    let shown = after(&facts).board(&seen, at(5_000));
+    let shown = after(&world).board(&seen, at(5_000));
     assert_eq!(shown.league.stall, seen.stall);
     assert_eq!(shown.progress.elapsed, Some(Duration::from_secs(70)));
     assert_eq!(shown.progress.time_left, None);

@@ -3,12 +3,10 @@
 use league_protocol::fault::Code;
 use league_protocol::id::{MatchId, PlayerId};
 use league_web::league_view::{LeagueObservations, RefereeRecord};
-use league_web::model::{FailureCount, SeatOutcome, TranscriptMessage};
-use serde_json::json;
+use league_web::model::{FailureCount, MatchPage, SeatOutcome, TranscriptMessage};
+use serde_json::{Value, json};
 
-use crate::season::{
-    after, at, beginning, empty_view, forfeited, result, round, whole, with_moves,
-};
+use crate::season::{after, at, begun, empty_view, whole, with_moves};
 
 #[test]
 fn player_page_lists_all_matches_newest_first() {
@@ -38,10 +36,9 @@ fn unknown_player_and_match_have_no_page() {
 
 #[test]
 fn finished_match_has_a_result_and_running_match_a_state() {
-    let mut facts = beginning(4);
-    facts.push(round(1, 2));
-    facts.push(result("R1M1", [1, 2], Some(2)));
-    let shown = after(&facts);
+    let mut world = begun(4);
+    world.finish("R1M1", Some(2));
+    let shown = after(&world);
     let page = |id: &str| {
         let id = MatchId::new(id).unwrap();
         shown
@@ -60,18 +57,20 @@ fn finished_match_has_a_result_and_running_match_a_state() {
     );
 }
 
+/// The page of a match of Tic-Tac-Toe with these moves.
+fn page_of_moves(moves: [Value; 2]) -> MatchPage {
+    let mut view = empty_view("tic_tac_toe");
+    for event in whole(2).journal() {
+        view.apply(&with_moves(event, moves.clone()));
+    }
+    let id = MatchId::new("R1M1").unwrap();
+    let page = view.match_page(&id, None, &LeagueObservations::default());
+    page.unwrap()
+}
+
 #[test]
 fn board_game_is_shown_move_by_move() {
-    let mut shown = empty_view("tic_tac_toe");
-    let mut facts = beginning(2);
-    facts.push(round(1, 1));
-    let moves = [json!([0, 1, 2]), json!([4, 8])];
-    facts.push(with_moves(result("R1M1", [1, 2], Some(1)), moves));
-    facts.iter().for_each(|fact| shown.apply(fact));
-    let id = MatchId::new("R1M1").unwrap();
-    let page = shown
-        .match_page(&id, None, &LeagueObservations::default())
-        .unwrap();
+    let page = page_of_moves([json!([0, 1, 2]), json!([4, 8])]);
     let boards: Vec<String> = page
         .positions
         .iter()
@@ -104,26 +103,16 @@ fn board_game_is_shown_move_by_move() {
 
 #[test]
 fn illegal_moves_end_the_positions_and_nothing_else() {
-    let mut shown = empty_view("tic_tac_toe");
-    let mut facts = beginning(2);
-    facts.push(round(1, 1));
-    let moves = [json!([0, 77]), json!("x")];
-    facts.push(with_moves(result("R1M1", [1, 2], Some(1)), moves));
-    facts.iter().for_each(|fact| shown.apply(fact));
-    let id = MatchId::new("R1M1").unwrap();
-    let page = shown
-        .match_page(&id, None, &LeagueObservations::default())
-        .unwrap();
+    let page = page_of_moves([json!([0, 77]), json!("x")]);
     assert_eq!(page.positions.len(), 2);
 }
 
 #[test]
 fn forfeit_differs_from_a_loss() {
-    let mut facts = beginning(4);
-    facts.push(round(1, 2));
-    facts.push(forfeited(result("R1M1", [1, 2], Some(1)), 2));
-    facts.push(result("R1M2", [3, 4], Some(3)));
-    let shown = after(&facts);
+    let mut world = begun(4);
+    world.forfeit("R1M1", &[2]);
+    world.finish("R1M2", Some(3));
+    let shown = after(&world);
     let ended = |number| {
         let page = shown.player_page(&PlayerId::numbered(number), &LeagueObservations::default());
         page.unwrap().matches[0].outcome
@@ -135,10 +124,9 @@ fn forfeit_differs_from_a_loss() {
 
 #[test]
 fn messages_of_a_running_match_are_hidden() {
-    let mut facts = beginning(4);
-    facts.push(round(1, 2));
-    facts.push(result("R1M1", [1, 2], Some(2)));
-    let shown = after(&facts);
+    let mut world = begun(4);
+    world.finish("R1M1", Some(2));
+    let shown = after(&world);
     let said = |id: &str| {
         let record = RefereeRecord {
             messages: vec![TranscriptMessage {
@@ -148,6 +136,8 @@ fn messages_of_a_running_match_are_hidden() {
                 kind: "CHOOSE_PARITY_RESPONSE".to_owned(),
                 message: json!({"parity_choice": "odd"}),
                 original: None,
+                lost: false,
+                resumed: false,
             }],
             ..RefereeRecord::default()
         };

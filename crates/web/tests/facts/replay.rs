@@ -1,5 +1,7 @@
 //! A recording ends with the last board, and shows nothing before its time.
 
+use league_core::league::Event;
+use league_testkit::LeagueWorld;
 use league_web::delta::{Delta, Edit};
 use league_web::league_view::{LeagueObservations, LeagueView};
 use league_web::model::{Deviation, Stall, Verification};
@@ -7,16 +9,16 @@ use league_web::page::{self, Links};
 use league_web::parts::Patch;
 use league_web::replay::{Recorder, Recording};
 
-use crate::season::{after, at, beginning, empty_view, forfeited, result, round, whole};
+use crate::season::{after, at, begun, empty_view, whole};
 
 fn recording(players: u32) -> Recording {
     record(&whole(players), &LeagueObservations::default())
 }
 
-fn record(events: &[league_core::league::Event], seen: &LeagueObservations) -> Recording {
+fn record(world: &LeagueWorld, seen: &LeagueObservations) -> Recording {
     let shown: LeagueView = empty_view("even_odd");
     let mut recorder = Recorder::new(shown, seen, Links::Site);
-    events.iter().for_each(|event| recorder.apply(event));
+    world.journal().for_each(|event| recorder.apply(event));
     recorder.finish()
 }
 
@@ -85,10 +87,10 @@ fn every_result_is_a_labelled_frame() {
 
 #[test]
 fn label_tells_a_double_forfeit_from_a_draw() {
-    let missed = forfeited(forfeited(result("R1M1", [1, 2], None), 1), 2);
-    let mut events = beginning(4);
-    events.extend([round(1, 2), missed, result("R1M2", [3, 4], None)]);
-    let played = record(&events, &LeagueObservations::default());
+    let mut world = begun(4);
+    world.forfeit("R1M1", &[1, 2]);
+    world.finish("R1M2", None);
+    let played = record(&world, &LeagueObservations::default());
     let labels = played.frames.iter().map(|frame| frame.label.as_str());
     let labels: Vec<&str> = labels.collect();
     let told = ["R1M1: P01 and P02 both lost", "R1M2: P03 and P04 drew"];
@@ -123,22 +125,23 @@ fn long_league_is_thinned_out_and_ends_the_same() {
 
 #[test]
 fn recording_of_a_running_league_has_its_last_result() {
-    let mut events = whole(60);
-    events.truncate(events.len() - 3);
-    let played = record(&events, &LeagueObservations::default());
-    let results = events.iter().filter(|event| is_result(event)).count();
+    let mut world = whole(60);
+    world.events.truncate(world.events.len() - 3);
+    let played = record(&world, &LeagueObservations::default());
+    let results = world.journal().filter(|event| is_result(event)).count();
     assert_eq!(played.frames.last().unwrap().results, results as u64);
 }
 
 #[test]
 fn last_frame_of_a_stalled_league_shows_its_state() {
-    let mut events = whole(4);
-    let third = events
+    let mut world = whole(4);
+    let third = world
+        .events
         .iter()
         .enumerate()
         .filter(|(_, event)| is_result(event));
     let (third, _) = third.clone().nth(2).unwrap();
-    events.truncate(third + 1);
+    world.events.truncate(third + 1);
     let seen = LeagueObservations {
         verification: Some(Verification {
             holds: true,
@@ -150,7 +153,7 @@ fn last_frame_of_a_stalled_league_shows_its_state() {
         }),
         ..LeagueObservations::default()
     };
-    let played = record(&events, &seen);
+    let played = record(&world, &seen);
     let frames = played.frames.len();
     assert_eq!(
         played.frames[frames - 1].label.split(':').next(),
@@ -160,7 +163,7 @@ fn last_frame_of_a_stalled_league_shows_its_state() {
     assert!(!before.set["summary"].contains("league run --resume"));
     let last = after_frames(&played, frames);
     assert!(last.set["summary"].contains("league run --resume"));
-    let stands = after(&events).board(&seen, at(60));
+    let stands = after(&world).board(&seen, at(60));
     let whole = page::board_parts(&stands, Links::Site).whole();
     for (id, html) in &whole.set {
         assert_eq!(last.set.get(id), Some(html), "{id}");
@@ -168,8 +171,8 @@ fn last_frame_of_a_stalled_league_shows_its_state() {
     assert_eq!(last.lists, whole.lists);
 }
 
-fn is_result(event: &league_core::league::Event) -> bool {
-    std::mem::discriminant(event) == std::mem::discriminant(&result("R1M1", [1, 2], None))
+fn is_result(event: &Event) -> bool {
+    matches!(event, Event::ResultRecorded { .. })
 }
 
 #[test]

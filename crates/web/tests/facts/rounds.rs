@@ -1,10 +1,11 @@
 //! What the page of a round tells, and what a player has still to play.
 
 use league_protocol::id::PlayerId;
+use league_testkit::LeagueWorld;
 use league_web::league_view::{LeagueObservations, LeagueView, MAX_UPCOMING};
 use league_web::model::{RoundMatchState, RoundPage, SeatOutcome};
 
-use crate::season::{after, beginning, closed, result, round, whole};
+use crate::season::{after, begun, registering, whole};
 
 fn shown(view: &LeagueView, number: u32) -> Option<RoundPage> {
     view.round_page(number, &LeagueObservations::default())
@@ -29,10 +30,9 @@ fn told(page: &RoundPage) -> Vec<String> {
 
 #[test]
 fn round_shows_finished_open_and_planned_matches() {
-    let mut facts = beginning(4);
-    facts.push(round(1, 2));
-    facts.push(result("R1M1", [1, 2], Some(2)));
-    let view = after(&facts);
+    let mut world = begun(4);
+    world.finish("R1M1", Some(2));
+    let view = after(&world);
     let now = told(&shown(&view, 1).unwrap());
     assert!(now[0].ends_with("[Lost, Won] [0, 3]"), "{now:?}");
     assert!(
@@ -83,18 +83,15 @@ fn no_round_before_the_start_or_after_the_last() {
     assert_eq!(shown(&view, 0), None);
     assert_eq!(shown(&view, 4), None);
     assert_eq!(shown(&view, u32::MAX), None);
-    let mut early = beginning(4);
-    early.pop();
-    assert_eq!(shown(&after(&early), 1), None);
+    assert_eq!(shown(&after(&registering(4)), 1), None);
 }
 
 #[test]
 fn player_page_lists_upcoming_matches() {
-    let mut facts = beginning(4);
-    facts.push(round(1, 2));
-    let coming = |facts: &[_], number| {
+    let mut world = begun(4);
+    let coming = |world: &LeagueWorld, number| {
         let page =
-            after(facts).player_page(&PlayerId::numbered(number), &LeagueObservations::default());
+            after(world).player_page(&PlayerId::numbered(number), &LeagueObservations::default());
         let page = page.unwrap();
         let rounds: Vec<_> = page.upcoming.iter().map(|next| next.round).collect();
         let states: Vec<_> = page
@@ -105,27 +102,19 @@ fn player_page_lists_upcoming_matches() {
         (rounds, states, page.later)
     };
     assert_eq!(
-        coming(&facts, 1),
+        coming(&world, 1),
         (vec![1, 2, 3], vec![true, false, false], 0)
     );
-    let page = shown(&after(&facts), 1).unwrap();
-    for (number, row) in page.matches.iter().enumerate() {
-        let players = row
-            .players
-            .each_ref()
-            .map(|player| player.id.as_str()[1..].parse().unwrap());
-        facts.push(result(&format!("R1M{}", number + 1), players, None));
-    }
-    facts.push(closed(1));
-    assert_eq!(coming(&facts, 1).0, [2, 3]);
+    world.finish("R1M1", None);
+    world.finish("R1M2", None);
+    assert_eq!(coming(&world, 1).0, [2, 3]);
     assert_eq!(coming(&whole(4), 1).0, [0; 0]);
 }
 
 #[test]
 fn upcoming_matches_have_a_bound() {
-    let mut facts = beginning(40);
-    facts.push(round(1, 20));
-    let page = after(&facts).player_page(&PlayerId::numbered(7), &LeagueObservations::default());
+    let page =
+        after(&begun(40)).player_page(&PlayerId::numbered(7), &LeagueObservations::default());
     let page = page.unwrap();
     assert_eq!(page.upcoming.len(), MAX_UPCOMING);
     assert_eq!(page.later, 39 - MAX_UPCOMING);
@@ -133,10 +122,9 @@ fn upcoming_matches_have_a_bound() {
 
 #[test]
 fn round_shows_a_forfeit() {
-    let mut facts = beginning(4);
-    facts.push(round(1, 2));
-    facts.push(crate::season::forfeited(result("R1M1", [1, 2], Some(1)), 2));
-    let page = shown(&after(&facts), 1).unwrap();
+    let mut world = begun(4);
+    world.forfeit("R1M1", &[2]);
+    let page = shown(&after(&world), 1).unwrap();
     let RoundMatchState::Over { outcomes, .. } = &page.matches[0].state else {
         unreachable!("it is over");
     };

@@ -1,19 +1,20 @@
 //! Tables for other programs: what stands in them, and that no name breaks out of its cell.
 
+use league_core::league::{Command, Event};
 use league_web::tables::{TableKind, csv, json, markdown};
 
-use crate::season::{after, beginning, player, result, round};
+use crate::season::{after, registering};
 
 fn hostile() -> league_web::league_view::LeagueView {
-    let mut facts = beginning(3);
-    facts.truncate(3);
-    facts.push(player(3, "=HYPERLINK(\"http://x\"),|a|\n<b>"));
-    facts.push(league_core::league::Event::LeagueStarted {
-        at: crate::season::at(0),
-    });
-    facts.push(round(1, 1));
-    facts.push(result("R1M1", [2, 3], None));
-    after(&facts)
+    let mut world = registering(2);
+    world.admit_player("Player 3");
+    if let Some(Event::PlayerRegistered { meta, .. }) = world.events.last_mut() {
+        meta.display_name = "=HYPERLINK(\"http://x\"),|a|\n<b>".to_owned();
+    }
+    world.when(&Command::Start { admin: true }).unwrap();
+    world.settle();
+    world.finish("R1M1", None);
+    after(&world)
 }
 
 #[test]
@@ -31,8 +32,8 @@ fn standings_as_csv() {
 fn matches_as_csv() {
     insta::assert_snapshot!(csv(&hostile(), TableKind::Matches).replace("\r\n", "\n"), @r#"
     match_id,round_id,recorded_at,referee_id,player_A_id,player_A_name,player_B_id,player_B_name,status,winner,points_A,points_B,choice_A,choice_B,reason
-    R1M1,1,2023-11-14T22:14:20.000Z,REF01,P02,Player 2,P03,"'=HYPERLINK(""http://x""),|a|
-    <b>",DRAW,,1,1,even,odd,as it was decided
+    R1M1,1,1970-01-01T00:16:40.000Z,REF01,P02,Player 2,P03,"'=HYPERLINK(""http://x""),|a|
+    <b>",DRAW,,1,1,even,even,"P02 and P03 both chose even, number was 6 (even)"
     "#);
 }
 
@@ -67,6 +68,6 @@ fn tables_as_markdown() {
 
     | match_id | round_id | recorded_at | referee_id | player_A_id | player_A_name | player_B_id | player_B_name | status | winner | points_A | points_B | choice_A | choice_B | reason |
     |---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|
-    | R1M1 | 1 | 2023-11-14T22:14:20.000Z | REF01 | P02 | Player 2 | P03 | =HYPERLINK("http://x"),\|a\| \<b\> | DRAW |  | 1 | 1 | even | odd | as it was decided |
+    | R1M1 | 1 | 1970-01-01T00:16:40.000Z | REF01 | P02 | Player 2 | P03 | =HYPERLINK("http://x"),\|a\| \<b\> | DRAW |  | 1 | 1 | even | even | P02 and P03 both chose even, number was 6 (even) |
     "#);
 }

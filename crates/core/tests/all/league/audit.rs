@@ -6,7 +6,8 @@ use league_core::draw;
 use league_core::league::{Event, Inconsistency, LeagueRules, Phase, ReportProblem};
 use league_protocol::fault::Code;
 use league_protocol::id::{MatchId, PlayerId, RefereeId};
-use league_protocol::message::{ByPlayer, MatchResult};
+use league_protocol::message::{ByPlayer, MatchResult, OpenedDraw};
+use league_protocol::secret::Seed;
 use league_protocol::sender::Agent;
 
 use league_testkit::league::{LeagueWorld, rules};
@@ -41,7 +42,7 @@ fn with_rulings() -> LeagueWorld {
 }
 
 #[test]
-fn what_the_manager_wrote_holds() {
+fn journal_of_the_manager_passes_the_audit() {
     for world in [whole(), with_rulings()] {
         let league = world.audited().unwrap();
         assert_eq!(league.phase(), Phase::Completed);
@@ -66,6 +67,10 @@ fn of_result(change: impl Fn(&mut MatchResult)) -> impl Fn(&mut Event) -> bool {
     }
 }
 
+fn opened(result: &mut MatchResult) -> &mut OpenedDraw {
+    result.draw.as_mut().unwrap()
+}
+
 fn problem(change: impl Fn(&mut MatchResult)) -> ReportProblem {
     match after(whole(), of_result(change)) {
         Inconsistency::Result { match_id, problem } => {
@@ -88,7 +93,7 @@ fn result_that_does_not_follow_is_named() {
     assert_eq!(problem(details), ReportProblem::Details);
     let closed = |result: &mut MatchResult| result.draw = None;
     assert_eq!(problem(closed), ReportProblem::DrawMissing);
-    let seed = |result: &mut MatchResult| result.draw.as_mut().unwrap().seed.0[0] ^= 1;
+    let seed = |result: &mut MatchResult| opened(result).seed.as_mut().unwrap().0[0] ^= 1;
     assert_eq!(problem(seed), ReportProblem::Draw);
     let attempt = |result: &mut MatchResult| result.draw.as_mut().unwrap().attempt = 2;
     assert_eq!(problem(attempt), ReportProblem::Draw);
@@ -116,7 +121,8 @@ fn promise_for_another_match_is_not_kept() {
         let league = rules().league_id;
         let opened = result.draw.as_mut().unwrap();
         let elsewhere = MatchId::numbered(1, 2);
-        opened.commitment = draw::commitment(&league, &elsewhere, &opened.seed);
+        let seed = opened.seed.unwrap();
+        opened.commitment = draw::commitment(&league, &elsewhere, opened.mode, &seed);
     };
     assert_eq!(problem(other), ReportProblem::Draw);
 }
@@ -125,9 +131,10 @@ fn promise_for_another_match_is_not_kept() {
 fn seed_that_was_chosen_later_is_not_the_promised_one() {
     let chosen = |result: &mut MatchResult| {
         let opened = result.draw.as_mut().unwrap();
-        opened.seed.0 = [9; 32];
-        opened.commitment =
-            draw::commitment(&rules().league_id, &MatchId::numbered(1, 1), &opened.seed);
+        let (league, first) = (rules().league_id, MatchId::numbered(1, 1));
+        let seed = Seed([9; 32]);
+        opened.seed = Some(seed);
+        opened.commitment = draw::commitment(&league, &first, opened.mode, &seed);
     };
     assert_eq!(problem(chosen), ReportProblem::Draw);
     let unpromised = after(whole(), |event| match event {

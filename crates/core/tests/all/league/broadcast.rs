@@ -9,7 +9,7 @@ use league_testkit::league::{LeagueWorld, rules};
 use league_testkit::report::honest;
 
 #[test]
-fn above_the_limit_each_player_is_told_what_concerns_it() {
+fn large_league_tells_each_player_only_its_own_matches() {
     let large = LeagueRules {
         broadcast_limit: 8,
         top_rows: 3,
@@ -24,7 +24,7 @@ fn above_the_limit_each_player_is_told_what_concerns_it() {
         let [own] = &announcement.matches[..] else {
             panic!("{announcement:?}");
         };
-        assert_eq!(announcement.own.as_ref().unwrap().0, own.match_id);
+        assert_eq!(announcement.own.as_ref().unwrap().match_id, own.match_id);
         let id = PlayerId::numbered(number);
         assert!(own.player_a == id || own.player_b == id);
     }

@@ -3,28 +3,31 @@
 use league_core::league::{AgentState, Command, Event, LeagueRules, Phase, Reply};
 use league_protocol::fault::Code;
 use league_protocol::id::PlayerId;
+use league_protocol::message::{RegisterResponse, StartMatch};
 
 use league_testkit::league::{LeagueWorld, rules};
 use league_testkit::report::{forfeited, honest};
 
+/// A league that shuts a player down after so many technical losses in a row.
+fn begun(max_fail: u32, players: u32, capacity: u32) -> LeagueWorld {
+    let rules = LeagueRules {
+        max_fail,
+        ..rules()
+    };
+    LeagueWorld::begun_by(rules, players, 1, capacity)
+}
+
+fn seat_of_first(order: &StartMatch) -> Option<usize> {
+    let mut players = order.players.iter();
+    players.position(|player| player.player_id == PlayerId::numbered(1))
+}
+
 #[test]
 fn repeated_technical_losses_shut_a_player_down() {
-    let mut world = LeagueWorld::begun_by(
-        LeagueRules {
-            max_fail: 2,
-            ..rules()
-        },
-        6,
-        1,
-        3,
-    );
+    let mut world = begun(2, 6, 3);
     for _ in 0..2 {
         for (referee, order) in world.orders() {
-            let first = order
-                .players
-                .iter()
-                .position(|p| p.player_id.as_str() == "P01");
-            let report = match first {
+            let report = match seat_of_first(&order) {
                 Some(seat) => forfeited(&order, &[(seat, Code::Timeout)]),
                 None => honest(&order),
             };
@@ -66,28 +69,16 @@ fn repeated_technical_losses_shut_a_player_down() {
     let (_, reply) = world.when(&Command::RegisterPlayer(back)).unwrap();
     assert!(matches!(
         reply,
-        Reply::Player(league_protocol::message::RegisterResponse::Rejected { .. })
+        Reply::Player(RegisterResponse::Rejected { .. })
     ));
 }
 
 #[test]
 fn win_resets_the_count_of_technical_losses() {
-    let mut world = LeagueWorld::begun_by(
-        LeagueRules {
-            max_fail: 2,
-            ..rules()
-        },
-        4,
-        1,
-        2,
-    );
+    let mut world = begun(2, 4, 2);
     for round in 1..=3 {
         for (referee, order) in world.orders() {
-            let first = order
-                .players
-                .iter()
-                .position(|p| p.player_id.as_str() == "P01");
-            let report = match first {
+            let report = match seat_of_first(&order) {
                 Some(seat) if round != 2 => forfeited(&order, &[(seat, Code::InvalidMove)]),
                 _ => honest(&order),
             };
@@ -105,15 +96,7 @@ fn win_resets_the_count_of_technical_losses() {
 
 #[test]
 fn league_ends_with_all_players_shut_down() {
-    let mut world = LeagueWorld::begun_by(
-        LeagueRules {
-            max_fail: 1,
-            ..rules()
-        },
-        5,
-        1,
-        1,
-    );
+    let mut world = begun(1, 5, 1);
     for _ in 0..10 {
         for (referee, order) in world.orders() {
             let failed = [(0, Code::Timeout), (1, Code::Connection)];

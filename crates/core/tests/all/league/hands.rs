@@ -44,6 +44,7 @@ fn referee_learns_the_new_token_of_a_returning_player() {
     let token = world.tokens[&Agent::Player(PlayerId::numbered(1))].clone();
     let mut back = world.candidate("Player 1");
     back.request.token = Some(token);
+    back.request.meta.version = "1.0.1".to_owned();
     world.when(&Command::RegisterPlayer(back)).unwrap();
     let (again, repeated) = world.orders().remove(0);
     assert_eq!((&again, repeated.attempt), (&referee, order.attempt));

@@ -1,6 +1,6 @@
 //! The journal replays to the same league, reads back, and holds no secret.
 
-use league_core::draw::keeps_promise;
+use league_core::draw::{LeagueSecrets, keeps_promise};
 use league_core::league::{CorrelationId, Event, League, LeagueRules};
 use league_core::machine::{Machine, Persistence};
 use league_protocol::fault::Code;
@@ -21,6 +21,7 @@ fn eventful() -> LeagueWorld {
     let token = world.tokens[&Agent::Player(PlayerId::numbered(2))].clone();
     let mut back = world.candidate("Player 2");
     back.request.token = Some(token);
+    back.request.meta.version = "1.0.1".to_owned();
     world
         .when(&league_core::league::Command::RegisterPlayer(back))
         .unwrap();
@@ -91,6 +92,7 @@ fn every_journal_event_occurs_and_reads_back() {
             "LeagueCompleted",
             "LeagueStarted",
             "MatchesMoved",
+            "MovesReceived",
             "PlayerRegistered",
             "PlayerShutDown",
             "RefereeRegistered",
@@ -127,7 +129,7 @@ fn journal_holds_no_token_and_no_seed_before_its_result() {
     let mut unfinished: Vec<(String, String)> = Vec::new();
     for pairing in world.league.schedule().pairings() {
         let id = league_protocol::id::MatchId::numbered(pairing.round, pairing.index + 1);
-        unfinished.push((id.to_string(), secret.seed(league, &id).to_hex()));
+        unfinished.push((id.to_string(), secret.seed(league, &id, 0).to_hex()));
     }
     let mut hidden: Vec<String> = world
         .tokens
@@ -137,7 +139,7 @@ fn journal_holds_no_token_and_no_seed_before_its_result() {
     for player in world.league.players() {
         for (id, _) in &unfinished {
             let id = league_protocol::id::MatchId::new(id).unwrap();
-            let token = secret.match_token(league, &id, player.id());
+            let token = secret.keyed().match_token(league, &id, player.id(), None);
             hidden.push(token.reveal().to_owned());
         }
     }
@@ -153,7 +155,10 @@ fn journal_holds_no_token_and_no_seed_before_its_result() {
         for text in hidden.iter().chain(unfinished.iter().map(|(_, seed)| seed)) {
             assert!(!line.contains(text), "{line}");
         }
-        if !matches!(event, Event::ResultRecorded { .. }) {
+        if !matches!(
+            event,
+            Event::ResultRecorded { .. } | Event::MovesReceived { .. }
+        ) {
             assert!(
                 !line.contains("\"even\"") && !line.contains("\"odd\""),
                 "{line}"
@@ -191,14 +196,15 @@ fn journal_replays_to_the_same_league_after_every_event() {
 }
 
 #[test]
-fn smooth_league_writes_one_line_a_match_and_two_a_round() {
+fn smooth_league_writes_two_lines_a_match_and_two_a_round() {
     let mut world = LeagueWorld::begun(6, 2, 2);
     let before = world.events.len();
     world.play_on();
     let journal = world.events[before..].iter();
     let journal = journal.filter(|event| League::keep(event) == Persistence::Journal);
-    // 15 results; round 1 was opened before; 5 rounds are closed, 4 more opened, one end.
-    assert_eq!(journal.count(), 15 + 5 + 4 + 1);
+    // 15 hand-overs and results; round 1 was opened before; 5 rounds are closed, 4 more opened, one
+    // end.
+    assert_eq!(journal.count(), 2 * 15 + 5 + 4 + 1);
 }
 
 #[test]
@@ -206,16 +212,23 @@ fn pending_letters_are_resent_after_a_restart() {
     let mut world = LeagueWorld::begun(4, 1, 1);
     let (referee, order) = world.orders().remove(0);
     world.answer_order(&referee, &order, true);
-    let owed = world.replayed().pending();
-    let to = |agent: &Agent| {
-        let letters = owed.iter().filter(|letter| letter.to.agent == *agent);
+    let mut again = LeagueWorld::new(rules());
+    again.players_answer = false;
+    again.events.clone_from(&world.events);
+    again.restart();
+    let to = |world: &LeagueWorld, agent: &Agent| {
+        let letters = world.letters.iter();
         letters
+            .filter(|letter| letter.to.agent == *agent)
             .filter_map(|letter| letter.message.v2_type())
             .collect::<Vec<_>>()
     };
-    assert_eq!(to(&Agent::Referee(referee.clone())), ["START_MATCH"]);
     let player = Agent::Player(PlayerId::numbered(3));
-    assert_eq!(to(&player), ["ROUND_ANNOUNCEMENT"]);
+    assert_eq!(to(&again, &player), ["ROUND_ANNOUNCEMENT"]);
+    let running = Agent::Referee(referee.clone());
+    assert!(to(&again, &running).is_empty(), "players are told first");
+    again.answer_players(0);
+    assert_eq!(to(&again, &running), ["START_MATCH"]);
 
     world.report(&referee, honest(&order)).unwrap();
     let (referee, order) = world.orders().remove(0);
@@ -270,6 +283,7 @@ fn league_continues_from_any_prefix_of_its_journal() {
         }
         again.now = world.now;
         again.letters = again.league.pending();
+        again.answer_players(0);
         again.settle();
         again
             .letters
@@ -318,8 +332,8 @@ fn journal_alone_shows_the_commitments() {
 #[test]
 fn journal_without_commitments_replays_to_the_same_league() {
     let world = LeagueWorld::begun(4, 1, 2);
-    let mut league = League::new(world.league.rules().clone(), SECRET).unwrap();
-    for event in &world.events {
+    let mut league = League::new(world.league.rules().clone(), LeagueSecrets::one(SECRET)).unwrap();
+    for event in world.journal() {
         let mut text = serde_json::to_value(event).unwrap();
         if let Some(opened) = text.get_mut("round_opened") {
             assert!(

@@ -35,7 +35,17 @@ fn every_letter_shows_the_receivers_manager_token() {
 fn lasting_tokens_go_only_to_a_proven_agent() {
     let mut world = LeagueWorld::new(rules());
     let league = world.league.rules().league_id.clone();
-    let first = register(&mut world, |_| {});
+    let foreign = register(&mut world, |foreign| {
+        foreign.request.meta.display_name = "Foreign".to_owned();
+        foreign.request.meta.contact_endpoint = "http://localhost/foreign".to_owned();
+    });
+    assert!(foreign.manager_token.is_some());
+    assert_eq!(
+        foreign.return_token, None,
+        "it could not show it after a restart"
+    );
+    let pledge = Some(AuthToken::pledge(&[9; 32]));
+    let first = register(&mut world, |candidate| candidate.request.token = pledge);
     let agent = Agent::Player(first.id.clone());
     let manager = SECRET.manager_token(&league, &agent);
     assert_eq!(first.manager_token.as_ref(), Some(&manager));
@@ -48,9 +58,7 @@ fn lasting_tokens_go_only_to_a_proven_agent() {
             (&None, &None)
         );
     };
-    let again = register(&mut world, |_| {});
-    nothing_more(&again);
-    let token = Some(again.token);
+    let token = Some(first.token.clone());
     let again = register(&mut world, |candidate| candidate.request.token = token);
     nothing_more(&again);
     let token = back.clone();
@@ -94,8 +102,9 @@ fn return_token_displaces_an_unproven_agent() {
     let mut world = LeagueWorld::new(rules());
     let first = register(&mut world, |_| {});
     let stranger = register(&mut world, |_| {});
-    let back = first.return_token.clone();
-    register(&mut world, |candidate| candidate.request.token = back);
+    let agent = Agent::Player(first.id);
+    let back = SECRET.return_token(&world.league.rules().league_id, &agent);
+    register(&mut world, |candidate| candidate.request.token = Some(back));
     let mut candidate = world.candidate("Player 1");
     moved(&mut candidate, Some(stranger.token));
     let (_, reply) = world.when(&Command::RegisterPlayer(candidate)).unwrap();

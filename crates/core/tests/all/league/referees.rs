@@ -1,14 +1,17 @@
 //! Assignment of matches to referees, capacity, and failing referees.
 
+use std::time::Duration;
+
 use league_core::league::{Assignment, Command, CorrelationId, Event, FixtureStage, LeagueRules};
+use league_core::letter::CallFailure;
 use league_core::machine::Machine;
-use league_core::timeouts::FORCED_ATTEMPT;
+use league_core::timeouts::{Backoff, FORCED_ATTEMPT};
 use league_protocol::fault::Code;
-use league_protocol::id::RefereeId;
-use league_protocol::message::{Message, StartMatch};
+use league_protocol::id::{GameType, RefereeId};
+use league_protocol::message::{Message, Mode, StartMatch};
 use league_protocol::sender::Agent;
 
-use league_testkit::league::{LeagueWorld, rules};
+use league_testkit::league::{LeagueWorld, order_correlation, rules};
 use league_testkit::report::honest;
 
 fn begun_with(assignment: Assignment, players: u32, capacities: &[u32]) -> LeagueWorld {
@@ -234,7 +237,7 @@ fn new_referee_takes_waiting_matches_at_once() {
     let mut world = LeagueWorld::begun(2, 1, 1);
     let (referee, order) = world.orders().remove(0);
     world.fail_order(&referee, &order);
-    let fresh = world.admit_referee("Fresh", 1);
+    let fresh = world.invite_referee("Fresh", 1);
     let events = world.settle();
     assert!(
         matches!(events[..], [Event::MatchesMoved { .. }]),
@@ -342,9 +345,38 @@ fn suspended_referee_is_probed_each_minute_and_returns() {
     assert_eq!((again, order.attempt), (referee, 2));
 }
 
+fn half_an_hour() -> LeagueRules {
+    LeagueRules {
+        match_limit: Duration::from_secs(30 * 60),
+        ..rules()
+    }
+}
+
+#[test]
+fn match_may_take_the_deadlines_of_its_game_and_two_minutes() {
+    let limit = |game: &str, change: &dyn Fn(&mut LeagueRules)| {
+        let mut rules = LeagueRules::new(rules().league_id, GameType::new(game).unwrap());
+        change(&mut rules);
+        rules.longest_match().as_secs()
+    };
+    let joined = 3 * (5 + 10) + 2 * 2;
+    let moved = 3 * (30 + 10) + 2 * 2;
+    assert_eq!(limit("even_odd", &|_| ()), joined + 2 * moved + 120);
+    assert_eq!(limit("tic_tac_toe", &|_| ()), joined + 9 * moved + 120);
+    let once = limit("even_odd", &|rules| rules.timeouts.attempts = 1);
+    assert_eq!(once, 15 + 2 * 40 + 120);
+    let doubling = limit("even_odd", &|rules| {
+        rules.timeouts.backoff = Backoff::Exponential(Duration::from_secs(2));
+    });
+    assert_eq!(doubling, joined + 2 * moved + 120 + 3 * 2);
+    let by_hand = limit("even_odd", &|rules| rules.mode = Mode::Manual);
+    assert_eq!(by_hand, 30 * 60);
+    assert_eq!(rules().match_limit, rules().longest_match());
+}
+
 #[test]
 fn overdue_match_is_taken_from_an_answering_referee() {
-    let mut world = LeagueWorld::begun(2, 2, 1);
+    let mut world = LeagueWorld::begun_by(half_an_hour(), 2, 2, 1);
     let (referee, order) = world.orders().remove(0);
     world.answer_order(&referee, &order, true);
     for _ in 0..360 {
@@ -358,7 +390,7 @@ fn overdue_match_is_taken_from_an_answering_referee() {
 
 #[test]
 fn match_limit_counts_from_acceptance() {
-    let mut world = LeagueWorld::begun(2, 2, 1);
+    let mut world = LeagueWorld::begun_by(half_an_hour(), 2, 2, 1);
     let (referee, order) = world.orders().remove(0);
     let look_around = |world: &mut LeagueWorld, times: u32| {
         for _ in 0..times {
@@ -389,7 +421,7 @@ fn round_without_referees_waits() {
     assert!(world.orders().is_empty());
     let due = world.league.wakeup().unwrap();
     assert!(due > world.now, "it waits and does not spin");
-    world.admit_referee("Fresh", 1);
+    world.invite_referee("Fresh", 1);
     world.settle();
     world.play_on();
     assert_eq!(world.league.matches_played(), 6);
@@ -418,4 +450,68 @@ fn answer_from_another_match_or_agent_changes_nothing() {
                 .is_empty()
         );
     }
+}
+
+/// The outcome of a letter that could not leave the machine of the manager.
+fn unsent(world: &mut LeagueWorld, correlation: CorrelationId) -> Vec<Event> {
+    let outcome = Err(CallFailure::local("no descriptors"));
+    let command = Command::Outcome {
+        correlation,
+        outcome,
+    };
+    world.when(&command).unwrap().0
+}
+
+#[test]
+fn order_that_cannot_be_sent_waits_and_no_referee_is_blamed() {
+    let mut world = LeagueWorld::begun(4, 1, 2);
+    let (referee, order) = world.order("R1M1");
+    let events = unsent(&mut world, order_correlation(&referee, &order));
+    assert!(
+        matches!(&events[..], [Event::MatchesMoved { .. }]),
+        "{events:?}"
+    );
+    assert_eq!(world.fixture("R1M1").stage(), FixtureStage::Waiting);
+    world.pass(10);
+    let (again, later) = world.order("R1M1");
+    assert_eq!((again, later.attempt), (referee, order.attempt + 1));
+    let fixture = world.fixture("R1M1");
+    let entry = world.league.referee_of(fixture).unwrap();
+    assert_eq!(entry.member().failures(), 0);
+}
+
+#[test]
+fn probe_that_cannot_be_sent_says_nothing_of_a_referee() {
+    let mut world = LeagueWorld::begun(4, 1, 2);
+    for (referee, order) in world.orders() {
+        world.answer_order(&referee, &order, true);
+    }
+    for _ in 0..10 {
+        let events = world.pass(10);
+        let probed = events.iter().filter_map(|event| match event {
+            Event::ProbesSent { agents, .. } => Some(agents.clone()),
+            Event::RefereeSuspended { .. } => panic!("{events:?}"),
+            _ => None,
+        });
+        for agent in probed.flatten().collect::<Vec<_>>() {
+            unsent(&mut world, CorrelationId::Probe(agent.clone()));
+            unsent(&mut world, CorrelationId::Notice(agent));
+        }
+    }
+}
+
+#[test]
+fn referee_may_give_a_match_back_that_it_took() {
+    let mut world = LeagueWorld::begun(4, 2, 2);
+    let (referee, order) = world.order("R1M1");
+    world.answer_order(&referee, &order, true);
+    assert_eq!(world.fixture("R1M1").stage(), FixtureStage::Running);
+    let events = world.answer_order(&referee, &order, false);
+    assert!(
+        matches!(&events[..], [Event::MatchesMoved { .. }]),
+        "{events:?}"
+    );
+    let (other, later) = world.order("R1M1");
+    assert_ne!(other, referee);
+    assert_eq!(later.attempt, 2);
 }

@@ -64,7 +64,7 @@ fn old_version_and_a_name_that_deceives_are_errors() {
 }
 
 #[test]
-fn error_names_the_place_of_what_an_agent_says_of_itself() {
+fn error_names_the_place_of_a_wrong_detail() {
     let mut world = LeagueWorld::new(rules());
     let old = changed(world.candidate("Alpha"), |candidate| {
         candidate.request.meta.protocol_version = Some("1.9.0".to_owned());

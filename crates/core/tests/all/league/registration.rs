@@ -2,9 +2,11 @@
 
 use std::time::Duration;
 
+use league_core::draw::LeagueSecrets;
 use league_core::league::{
     AgentState, Applicant, Command, Event, League, LeagueRules, Refusal, Reply, RulesError,
 };
+use league_core::machine::Persistence;
 use league_protocol::fault::Code;
 use league_protocol::id::{GameType, PlayerId, RefereeId};
 use league_protocol::message::{Enrolment, Message, RegisterResponse};
@@ -75,6 +77,144 @@ fn wanted_id_is_given_if_free_in_any_case() {
     assert_eq!(wanting("c", "../../etc"), "P03");
     assert_eq!(wanting("d", "dragon"), "dragon");
     assert_eq!(wanting("e", "DRAGON"), "P04");
+}
+
+#[test]
+fn id_of_a_role_or_of_another_agent_is_not_given() {
+    let mut world = LeagueWorld::new(rules());
+    let wanting = |candidate: Applicant, wanted: &str| {
+        changed(candidate, |candidate| {
+            candidate.request.wanted_id = Some(wanted.to_owned());
+        })
+    };
+    for (name, wanted, given) in [
+        ("a", "REF01", "P01"),
+        ("b", "league_manager", "P02"),
+        ("c", "alice", "alice"),
+    ] {
+        let candidate = wanting(world.candidate(name), wanted);
+        assert_eq!(enrolled(&mut world, candidate).id.as_str(), given);
+    }
+    for (name, wanted, given) in [("d", "P09", "REF01"), ("e", "Alice", "REF02")] {
+        let candidate = wanting(world.candidate(name), wanted);
+        let (_, reply) = world.when(&Command::RegisterReferee(candidate)).unwrap();
+        let Reply::Referee(RegisterResponse::Accepted(enrolment)) = reply else {
+            panic!("{reply:?}")
+        };
+        assert_eq!(enrolment.id.as_str(), given);
+    }
+}
+
+#[test]
+fn names_that_look_alike_are_taken() {
+    let mut world = LeagueWorld::new(rules());
+    world.admit_player("Agent Alpha");
+    for alike in ["AGENT alpha", "Ａｇｅｎｔ Alpha", "Agent\u{a0}Al\u{ad}pha"] {
+        let candidate = changed(world.candidate(alike), |candidate| {
+            candidate.request.meta.contact_endpoint = "http://localhost/other".to_owned();
+        });
+        assert_duplicate(&reason(&mut world, candidate));
+    }
+}
+
+#[test]
+fn two_agents_do_not_share_an_endpoint() {
+    let mut world = LeagueWorld::new(rules());
+    let at = |candidate: Applicant, endpoint: &str| {
+        changed(candidate, |candidate| {
+            candidate.request.meta.contact_endpoint = endpoint.to_owned();
+        })
+    };
+    let first = at(world.candidate("Alpha"), "http://localhost:8101/mcp");
+    enrolled(&mut world, first);
+    for same in ["http://localhost:8101/mcp", "mcp://127.0.0.1:8101"] {
+        let second = at(world.candidate("Beta"), same);
+        let refused = reason(&mut world, second.clone());
+        assert!(
+            refused.contains("player:P01 answers there already"),
+            "{refused}"
+        );
+        let (events, _) = world.when(&Command::RegisterReferee(second)).unwrap();
+        assert!(events.is_empty());
+    }
+    let again = at(world.candidate("Alpha"), "http://localhost:8101/mcp");
+    assert_eq!(enrolled(&mut world, again).id.as_str(), "P01");
+    let other = at(world.candidate("Beta"), "http://localhost:8102/mcp");
+    assert_eq!(enrolled(&mut world, other).id.as_str(), "P02");
+}
+
+#[test]
+fn agent_that_moves_frees_its_endpoint() {
+    let mut world = LeagueWorld::new(rules());
+    let alpha = changed(world.candidate("Alpha"), |candidate| {
+        candidate.request.token = Some(AuthToken::pledge(&[9; 32]));
+    });
+    let alpha = enrolled(&mut world, alpha);
+    let moved = changed(world.candidate("Alpha"), |candidate| {
+        candidate.request.token = alpha.return_token.clone();
+        candidate.request.meta.contact_endpoint = "http://localhost/new".to_owned();
+    });
+    enrolled(&mut world, moved);
+    let beta = changed(world.candidate("Beta"), |candidate| {
+        candidate.request.meta.contact_endpoint = "http://localhost/alpha".to_owned();
+    });
+    assert_eq!(enrolled(&mut world, beta).id.as_str(), "P02");
+}
+
+#[test]
+fn return_that_changes_nothing_is_not_written() {
+    let mut world = LeagueWorld::new(rules());
+    let alpha = world.candidate("Alpha");
+    let given = enrolled(&mut world, alpha).token;
+    let old = changed(world.candidate("Beta"), |candidate| {
+        candidate.dialect = Dialect::V1
+    });
+    enrolled(&mut world, old.clone());
+    let journal = |events: &[Event]| {
+        let kept = events
+            .iter()
+            .filter(|event| event.keep() == Persistence::Journal);
+        kept.count()
+    };
+    let again = changed(world.candidate("Alpha"), |candidate| {
+        candidate.request.token = Some(given.clone());
+    });
+    for candidate in [again.clone(), again.clone(), old.clone()] {
+        let before = world.events.len();
+        let back = enrolled(&mut world, candidate);
+        assert_eq!(journal(&world.events[before..]), 0);
+        if back.id.as_str() == "P01" {
+            assert_eq!(back.token, given);
+        }
+    }
+    for other in [
+        changed(again.clone(), |candidate| {
+            candidate.request.meta.version = "1.0.1".to_owned()
+        }),
+        changed(world.candidate("Alpha"), |_| ()),
+        changed(old, |candidate| {
+            candidate.request.meta.version = "1.0.1".to_owned()
+        }),
+    ] {
+        let before = world.events.len();
+        enrolled(&mut world, other);
+        assert_eq!(journal(&world.events[before..]), 1);
+    }
+}
+
+#[test]
+fn agent_with_a_pledge_does_not_return_without_proof() {
+    let mut world = LeagueWorld::new(rules());
+    let pledged = changed(world.candidate("Alpha"), |candidate| {
+        candidate.request.token = Some(AuthToken::pledge(&[9; 32]));
+    });
+    let given = enrolled(&mut world, pledged);
+    let stranger = world.candidate("Alpha");
+    assert_duplicate(&reason(&mut world, stranger.clone()));
+    let proven = changed(stranger, |candidate| {
+        candidate.request.token = given.return_token.clone();
+    });
+    assert_eq!(enrolled(&mut world, proven).id, given.id);
 }
 
 #[test]
@@ -159,6 +299,7 @@ fn previous_token_is_accepted_while_the_answer_may_be_lost() {
     let first = world.tokens[&Agent::Player(PlayerId::numbered(1))].clone();
     let again = changed(world.candidate("Player 1"), |candidate| {
         candidate.request.token = Some(first);
+        candidate.request.meta.version = "1.0.1".to_owned();
     });
     let lost = enrolled(&mut world, again.clone());
     let once_more = changed(again.clone(), |candidate| candidate.chance = [0x77; 32]);
@@ -260,7 +401,7 @@ fn returning_referee_gets_its_running_matches_again() {
         candidate.request.meta.max_concurrent_matches = Some(2);
     });
     let (events, _) = world.when(&Command::RegisterReferee(back)).unwrap();
-    assert!(matches!(events[..], [Event::AgentReturned { .. }]));
+    assert!(matches!(events[..], [Event::AgentAnswered { .. }]));
     assert_eq!(world.orders(), orders);
 }
 
@@ -286,7 +427,7 @@ fn agent_returning_after_the_end_learns_the_result() {
         };
         let (events, _) = world.when(&command).unwrap();
         assert!(
-            matches!(events[..], [Event::AgentReturned { .. }]),
+            matches!(events[..], [Event::AgentAnswered { .. }]),
             "{name}"
         );
         let told = world.letters_to(&agent);
@@ -333,7 +474,7 @@ fn agent_details_are_bounded() {
 
 #[test]
 fn invalid_rules_are_refused() {
-    let refused = |rules: LeagueRules| League::new(rules, SECRET).unwrap_err();
+    let refused = |rules: LeagueRules| League::new(rules, LeagueSecrets::one(SECRET)).unwrap_err();
     let game = GameType::new("chess").unwrap();
     let unknown = LeagueRules::new(rules().league_id, game.clone());
     assert_eq!(refused(unknown), RulesError::UnknownGame(game));

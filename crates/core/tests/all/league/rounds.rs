@@ -1,7 +1,7 @@
 //! The start, the schedule, the rounds and the end.
 
 use league_core::league::{
-    AgentState, Command, Event, FixtureStage, LeagueRules, Phase, Refusal, Reply,
+    AgentState, Command, Event, FixtureStage, LeagueRules, MAX_PAST_MATCHES, Phase, Refusal, Reply,
 };
 use league_core::machine::Machine;
 use league_protocol::fault::Code;
@@ -152,7 +152,8 @@ fn announcement_carries_each_players_match_token() {
         let first = &announcement.matches[0];
         assert_eq!(&*first.referee_endpoint, "http://localhost/referee 1");
         assert_eq!(first.commitment, Some(world.fixture("R1M1").commitment()));
-        tokens.push(announcement.own.clone().unwrap());
+        let own = announcement.own.clone().unwrap();
+        tokens.push((own.match_id, own.token, own.attempt));
     }
     let orders = world.orders();
     let shown: Vec<_> = orders
@@ -161,7 +162,7 @@ fn announcement_carries_each_players_match_token() {
             order
                 .players
                 .iter()
-                .map(|p| (order.match_id.clone(), p.match_token.clone()))
+                .map(|p| (order.match_id.clone(), p.match_token.clone(), order.attempt))
         })
         .collect();
     assert_eq!(
@@ -201,7 +202,7 @@ fn last_result_closes_the_round_and_opens_the_next() {
     world.letters.clear();
     let (referee, order) = &orders[0];
     let (events, reply) = world.report(referee, honest(order)).unwrap();
-    assert_eq!(reply, Reply::Acknowledged);
+    assert!(matches!(reply, Reply::Opened(_)), "{reply:?}");
     assert!(
         matches!(events[..], [Event::ResultRecorded { .. }]),
         "{events:?}"
@@ -301,7 +302,7 @@ fn stopped_league_only_takes_results() {
     assert!(world.when(&Command::Stop).unwrap().0.is_empty());
     assert_eq!(world.league.wakeup(), None);
     let (_, reply) = world.report(referee, honest(order)).unwrap();
-    assert_eq!(reply, Reply::Acknowledged);
+    assert!(matches!(reply, Reply::Opened(_)), "{reply:?}");
     assert!(world.letters.is_empty());
     assert!(world.when(&Command::Tick).unwrap().0.is_empty());
     let late = world.candidate("Late");
@@ -313,9 +314,12 @@ fn stopped_league_only_takes_results() {
         assert_eq!(refusal.to_league_error().code.to_string(), "E009");
     }
 
-    let league = world.replayed();
-    let owed = league.pending();
-    let orders: Vec<_> = owed
+    let mut again = LeagueWorld::new(rules());
+    again.events.clone_from(&world.events);
+    again.restart();
+    let league = &again.league;
+    let orders: Vec<_> = again
+        .letters
         .iter()
         .filter_map(|letter| match &letter.message {
             Message::StartMatch(order) => Some(order.match_id.as_str()),
@@ -329,4 +333,15 @@ fn stopped_league_only_takes_results() {
     );
     let second = league.fixture(&MatchId::numbered(1, 2));
     assert_eq!(second.unwrap().stage(), FixtureStage::Ordered);
+}
+
+#[test]
+fn manager_keeps_a_bounded_number_of_matches() {
+    let mut world = LeagueWorld::begun(80, 1, 40);
+    world.play_on();
+    assert_eq!(world.league.phase(), Phase::Completed);
+    let ids = (1..=79).flat_map(|round| (1..=40).map(move |number| (round, number)));
+    let ids = ids.map(|(round, number)| MatchId::numbered(round, number));
+    let kept = ids.filter(|id| world.league.fixture(id).is_some()).count();
+    assert_eq!(kept, MAX_PAST_MATCHES + 40, "of 3,160 matches");
 }

@@ -164,7 +164,7 @@ fn repeated_result_counts_once() {
 }
 
 #[test]
-fn among_equals_the_one_who_won_their_match_stands_first() {
+fn head_to_head_winner_ranks_first_among_equals() {
     let schedule = RoundRobin::new(4, Sides::AsPrinted);
     let mut standings = Standings::new(schedule, Score::default());
     // 3 beats 0, 0 beats 1: with a win and a loss against others, 0 and 3 have equal records.

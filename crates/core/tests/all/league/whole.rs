@@ -4,16 +4,44 @@ use std::sync::Arc;
 
 use league_core::league::{Command, CorrelationId, Event, Phase};
 use league_protocol::fault::Code;
-use league_protocol::message::Message;
+use league_protocol::id::RefereeId;
+use league_protocol::message::{Message, StartMatch};
 use league_protocol::sender::Agent;
 use proptest::prelude::*;
 
+use league_testkit::Season;
 use league_testkit::league::LeagueWorld;
-use league_testkit::report::honest;
+use league_testkit::report::{honest, signed};
 
-/// Plays a league in which each step is chosen by the given numbers.
+/// Delivers all letters: gives the orders, and answers probes or not.
+fn deliver(world: &mut LeagueWorld, answers: bool) -> Vec<(RefereeId, StartMatch)> {
+    let mut orders = Vec::new();
+    for letter in std::mem::take(&mut world.letters) {
+        match (letter.message, letter.correlation, &letter.to.agent) {
+            (Message::StartMatch(order), _, Agent::Referee(referee)) => {
+                orders.push((referee.clone(), Arc::unwrap_or_clone(order)));
+            }
+            (Message::Ping, Some(correlation @ CorrelationId::Probe(_)), _) if answers => {
+                world.hear(correlation, Ok(Message::Acknowledged));
+            }
+            _ => {}
+        }
+    }
+    orders
+}
+
+/// Plays a league in which each step is chosen by the given numbers; players sign if the first of
+/// them is odd.
 fn play(players: u32, referees: u32, capacity: u32, chances: &[u8]) -> LeagueWorld {
-    let mut world = LeagueWorld::begun(players, referees, capacity);
+    let signing = chances.first().is_some_and(|chance| chance % 2 == 1);
+    let mut world = match signing {
+        true => LeagueWorld::begun_signing(players, referees, capacity),
+        false => LeagueWorld::begun(players, referees, capacity),
+    };
+    let honest = |order: &StartMatch| match signing {
+        true => signed(honest(order), order, &[0, 1]),
+        false => honest(order),
+    };
     let mut chances = chances.iter().copied().cycle();
     let mut orders = world.orders();
     let mut said: Vec<Command> = Vec::new();
@@ -24,32 +52,22 @@ fn play(players: u32, referees: u32, capacity: u32, chances: &[u8]) -> LeagueWor
         let chance = chances.next().unwrap_or(0);
         if orders.is_empty() || chance % 11 == 0 {
             world.pass(5);
-            for letter in std::mem::take(&mut world.letters) {
-                match (letter.message, letter.correlation) {
-                    (Message::StartMatch(order), _) => {
-                        let Agent::Referee(referee) = &letter.to.agent else {
-                            continue;
-                        };
-                        orders.push((referee.clone(), Arc::unwrap_or_clone(order)));
-                    }
-                    (Message::Ping, Some(correlation @ CorrelationId::Probe(_)))
-                        if chance % 3 != 0 =>
-                    {
-                        world.hear(correlation, Ok(Message::Acknowledged));
-                    }
-                    _ => {}
-                }
-            }
+            orders.extend(deliver(&mut world, chance % 3 != 0));
             continue;
         }
         let (referee, order) = orders.swap_remove(usize::from(chance) % orders.len());
         match chance % 7 {
             0 => drop(world.fail_order(&referee, &order)),
             1 => drop(world.answer_order(&referee, &order, false)),
+            2 => {
+                world.hand_over(&referee, &honest(&order));
+                world.fail_order(&referee, &order);
+            }
             _ => {
                 if chance % 2 == 0 {
                     world.answer_order(&referee, &order, true);
                 }
+                world.hand_over(&referee, &honest(&order));
                 let command = world.report_command(&referee, honest(&order));
                 let _ = world.when(&command);
                 said.push(command);
@@ -110,4 +128,28 @@ fn arbitrary_outcomes_never_disturb_a_league() {
     }
     world.play_on();
     assert_eq!(world.league.phase(), Phase::Completed);
+}
+
+#[test]
+fn season_of_referees_and_players_is_drawn_proved_and_verified() {
+    let season = Season::played(5, 2);
+    let world = &season.manager;
+    assert_eq!(world.league.matches_played(), 10);
+    assert_eq!(
+        world.audited().unwrap().standings(),
+        world.league.standings()
+    );
+    for event in &world.events {
+        if let Event::ResultRecorded {
+            referee, result, ..
+        } = event
+        {
+            assert!(referee.is_some());
+            let opened = result.evidence.players.iter();
+            assert!(opened.clone().all(|known| known.join.is_some()));
+            let signed = result.evidence.moves.iter();
+            let signed = signed.filter(|made| made.proof.is_some());
+            assert_eq!(signed.count(), opened.len(), "one move each");
+        }
+    }
 }

@@ -8,20 +8,24 @@ use league_core::player::{
 };
 use league_protocol::id::MatchId;
 use league_protocol::message::{
-    AnnouncedMatch, Enrolment, GameOver, MatchStatus, Message, OpenedDraw, RegisterResponse,
-    RoundAnnouncement,
+    AnnouncedMatch, Enrolment, GameOver, MatchStatus, Message, OpenedDraw, OwnMatch,
+    RegisterResponse, RoundAnnouncement,
 };
-use league_protocol::secret::Commitment;
+use league_protocol::secret::{Commitment, DrawMode, Seed};
 use league_protocol::token::{AuthToken, TokenHash};
 use serde_json::json;
 
 use league_testkit::player::*;
 
 const SECRET: LeagueSecret = LeagueSecret([7; 32]);
+const MODE: Option<DrawMode> = Some(DrawMode::Chance);
+/// A seed that nobody promised.
+const OTHER: Option<Seed> = Some(Seed([9; 32]));
 
 fn promise(id: &str) -> Commitment {
     let id = match_id(id);
-    commitment(&league(), &id, &SECRET.seed(&league(), &id))
+    let seed = SECRET.seed(&league(), &id, 0);
+    commitment(&league(), &id, MODE, &seed)
 }
 
 /// An announcement with a promise on the draw.
@@ -38,7 +42,11 @@ fn promised(id: &str) -> PlayerNotice {
                 referee_endpoint: "http://127.0.0.1:8001/mcp".into(),
                 commitment: Some(promise(id)),
             }]),
-            own: Some((match_id(id), AuthToken::new(MATCH_TOKEN))),
+            own: Some(OwnMatch {
+                match_id: match_id(id),
+                token: AuthToken::new(MATCH_TOKEN),
+                attempt: 1,
+            }),
         }
         .into(),
     )
@@ -48,7 +56,8 @@ fn promised(id: &str) -> PlayerNotice {
 fn drawn(id: &str, nonce: &str, change: impl FnOnce(&mut OpenedDraw)) -> GameOver {
     let mut draw = OpenedDraw {
         commitment: promise(id),
-        seed: SECRET.seed(&league(), &match_id(id)),
+        seed: Some(SECRET.seed(&league(), &match_id(id), 0)),
+        mode: MODE,
         attempt: 1,
         nonces: [nonce.to_owned(), "theirs".to_owned()],
     };
@@ -93,7 +102,7 @@ fn result_without_a_token_counts_if_it_opens_the_commitment() {
         news: PlayerNotice::GameOver(over.into()),
         token: None,
     };
-    let guessed = drawn("R1M1", NONCE, |draw| draw.seed.0[0] ^= 1);
+    let guessed = drawn("R1M1", NONCE, |draw| draw.seed = OTHER);
     let unopened = over("R1M1", 1, MatchStatus::Win, Some("P01"));
     for forged in [guessed, unopened] {
         let refused = shell.tries(untold(forged));
@@ -111,10 +120,10 @@ fn result_without_a_token_counts_if_it_opens_the_commitment() {
 #[test]
 fn broken_commitment_is_noted_and_survives_a_restart() {
     let with = |problem| vec![(match_id("R1M1"), problem)];
-    let other_seed = drawn("R1M1", NONCE, |draw| draw.seed.0[0] ^= 1);
+    let other_seed = drawn("R1M1", NONCE, |draw| draw.seed = OTHER);
     let other_promise = drawn("R1M1", NONCE, |draw| {
-        draw.seed.0[0] ^= 1;
-        draw.commitment = commitment(&league(), &match_id("R1M1"), &draw.seed);
+        draw.seed = OTHER;
+        draw.commitment = commitment(&league(), &match_id("R1M1"), MODE, &OTHER.unwrap());
     });
     let unopened = over("R1M1", 1, MatchStatus::Win, Some("P01"));
     let other_nonce = drawn("R1M1", "invented", |_| {});
@@ -161,7 +170,7 @@ fn nonce_sent_before_a_restart_is_not_disputed() {
     assert_eq!(disputed(&mut shell, drawn("R1M1", "whatever", |_| {})), []);
     let mut shell = moved();
     shell.restart();
-    let broken = drawn("R1M1", "whatever", |draw| draw.seed.0[0] ^= 1);
+    let broken = drawn("R1M1", "whatever", |draw| draw.seed = OTHER);
     assert_eq!(
         disputed(&mut shell, broken),
         [(match_id("R1M1"), DrawProblem::PromiseBroken)]
@@ -196,7 +205,7 @@ fn result_of_an_unknown_match_is_not_remembered() {
 #[test]
 fn guarded_player_joins_only_announced_matches() {
     let mut shell = PlayerWorld::new(rules());
-    shell.does(Command::Begin);
+    shell.does(begin());
     shell.answers(Message::PlayerRegisterResponse(RegisterResponse::from(
         Enrolment {
             id: player("P01"),
@@ -217,4 +226,38 @@ fn guarded_player_joins_only_announced_matches() {
         })
         .unwrap();
     assert!(shell.tries(invited("R1M1", Some(MATCH_TOKEN))).is_ok());
+}
+
+#[test]
+fn draw_that_was_promised_anew_may_open_either_promise() {
+    let other = LeagueSecret([8; 32]);
+    let anew = |id: &str| {
+        let (PlayerNotice::RoundAnnouncement(announcement), id) = (promised(id), match_id(id))
+        else {
+            panic!();
+        };
+        let mut announcement = Arc::unwrap_or_clone(announcement);
+        let mut matches = announcement.matches.to_vec();
+        let seed = other.seed(&league(), &id, 0);
+        matches[0].commitment = Some(commitment(&league(), &id, MODE, &seed));
+        announcement.matches = matches.into();
+        announcement.own.as_mut().unwrap().attempt = 2;
+        PlayerNotice::RoundAnnouncement(announcement.into())
+    };
+    for (secret, is_disputed) in [
+        (SECRET, false),
+        (other, false),
+        (LeagueSecret([9; 32]), true),
+    ] {
+        let mut shell = moved();
+        shell.told(anew("R1M1")).unwrap();
+        let over = drawn("R1M1", NONCE, |draw| {
+            let seed = secret.seed(&league(), &match_id("R1M1"), 0);
+            draw.seed = Some(seed);
+            draw.commitment = commitment(&league(), &match_id("R1M1"), MODE, &seed);
+        });
+        assert_eq!(!disputed(&mut shell, over).is_empty(), is_disputed);
+        shell.told(promised("R1M1")).unwrap();
+        assert!(shell.events.is_empty(), "the match is over");
+    }
 }

@@ -202,7 +202,7 @@ fn acknowledging_manager_may_answer_by_a_call() {
         answers_us,
     };
     let brought = || by(true);
-    shell.does(Command::Begin);
+    shell.does(begin());
     let refusal = shell.tries(brought()).unwrap_err();
     assert_eq!(refusal.to_league_error().code, Code::OutOfTurn);
     let nod = shell.answers(Message::Acknowledged);
@@ -225,7 +225,7 @@ fn acknowledging_manager_may_answer_by_a_call() {
 #[test]
 fn acknowledgement_alone_does_not_admit() {
     let mut shell = PlayerWorld::new(rules());
-    shell.does(Command::Begin);
+    shell.does(begin());
     shell.answers(Message::Acknowledged);
     let letters = shell.letters.len();
     shell.sleeps();
@@ -235,7 +235,7 @@ fn acknowledgement_alone_does_not_admit() {
 #[test]
 fn call_cannot_reject_a_player() {
     let mut shell = PlayerWorld::new(rules());
-    shell.does(Command::Begin);
+    shell.does(begin());
     shell.answers(Message::Acknowledged);
     let rejected = Command::Admitted {
         response: RegisterResponse::Rejected {
@@ -262,7 +262,7 @@ fn only_a_strict_player_compares_ids_by_case() {
 #[test]
 fn strict_player_refuses_an_answer_by_a_call() {
     let mut shell = PlayerWorld::new(strict());
-    shell.does(Command::Begin);
+    shell.does(begin());
     shell.answers(Message::Acknowledged);
     let Message::PlayerRegisterResponse(response) = accepted("P01") else {
         panic!("an answer to a registration");

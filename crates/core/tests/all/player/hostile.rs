@@ -99,7 +99,7 @@ fn any_command() -> impl Strategy<Value = Command> {
         })),
     ];
     prop_oneof![
-        1 => Just(Command::Begin),
+        1 => Just(begin()),
         1 => (1..4_u32, outcome).prop_map(|(number, outcome)| Command::Outcome {
             correlation: CorrelationId::Registration(number),
             outcome,

@@ -38,6 +38,7 @@ fn journal_events() -> Vec<Event> {
         Event::Announced {
             round_id: 1,
             match_id: match_id("R1M1"),
+            attempt: 1,
             token: TokenHash::of(MATCH_TOKEN),
             commitment: Some(Commitment([7; 32])),
         },
@@ -99,6 +100,7 @@ fn memory_events() -> Vec<Event> {
                 move_type: "choose_parity".into(),
                 view: Arc::new(json!(null)),
                 options: Arc::new([json!("even")]),
+                moves: Arc::new([]),
             },
         },
         Event::Answered {
@@ -112,6 +114,7 @@ fn memory_events() -> Vec<Event> {
                 choice: json!("even"),
                 nonce: None,
                 reasoning: None,
+                proof: None,
             }
             .into(),
             fallback: None,

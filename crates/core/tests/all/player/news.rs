@@ -9,7 +9,7 @@ use league_protocol::message::{
     Champion, GameError, GameStart, LeagueCompleted, LeagueStart, MatchState, Message,
     PlayValidation, RoundAnnouncement, RoundCompleted, RoundSummary, StandingRow, StandingsUpdate,
 };
-use league_protocol::token::{AuthToken, TokenHash};
+use league_protocol::token::TokenHash;
 use serde_json::json;
 
 use league_testkit::player::*;
@@ -105,7 +105,7 @@ fn player_whose_league_is_over_registers_for_the_next() {
     let mut shell = PlayerWorld::enrolled(rules());
     shell.told(completed(league())).unwrap();
     shell.restart();
-    shell.does(Command::Begin);
+    shell.does(begin());
     let next = LeagueId::new("league_2026").unwrap();
     shell.answers(accepted_in("P01", next));
     assert_eq!(shell.player.phase(), PlayerPhase::Enrolled);
@@ -128,16 +128,7 @@ fn announcement_cannot_be_replaced() {
     let lines = shell.journal.len();
     shell.told(announcement("R1M1")).unwrap();
     assert_eq!(shell.journal.len(), lines);
-    let forged = PlayerNotice::RoundAnnouncement(
-        RoundAnnouncement {
-            league_id: league(),
-            round_id: 1,
-            matches: Arc::new([]),
-            own: Some((match_id("R1M1"), AuthToken::new("forged"))),
-        }
-        .into(),
-    );
-    let refusal = shell.told(forged).unwrap_err();
+    let refusal = shell.told(announced("R1M1", 1, "forged")).unwrap_err();
     assert!(matches!(refusal, Refusal::AnnouncedOtherwise { .. }));
     assert!(shell.tries(invited("R1M1", Some(MATCH_TOKEN))).is_ok());
 }

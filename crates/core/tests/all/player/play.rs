@@ -150,6 +150,7 @@ fn move_request_leads_to_a_thought_and_a_move() {
         choice: json!("odd"),
         nonce: Some(NONCE.to_owned()),
         reasoning: None,
+        proof: None,
     };
     assert_eq!(
         reply.clone().into_message(),

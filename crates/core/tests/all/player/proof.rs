@@ -27,7 +27,7 @@ fn admitted(manager: Option<&str>) -> Message {
 
 fn enrolled() -> PlayerWorld {
     let mut shell = PlayerWorld::new(rules());
-    shell.does(Command::Begin);
+    shell.does(begin());
     shell.answers(admitted(Some(MANAGER)));
     shell
 }

@@ -29,7 +29,7 @@ fn rejected(reason: &str) -> Message {
 fn starting_player_registers() {
     let mut shell = PlayerWorld::new(rules());
     assert_eq!(shell.player.phase(), PlayerPhase::Idle);
-    let reply = shell.does(Command::Begin);
+    let reply = shell.does(begin());
     assert_eq!(reply, Reply::Acknowledged);
     let [letter] = shell.letters.as_slice() else {
         panic!("{:?}", shell.letters)
@@ -51,8 +51,8 @@ fn starting_player_registers() {
 #[test]
 fn beginning_twice_sends_one_letter() {
     let mut shell = PlayerWorld::new(rules());
-    shell.does(Command::Begin);
-    shell.does(Command::Begin);
+    shell.does(begin());
+    shell.does(begin());
     assert_eq!(shell.letters.len(), 1);
 }
 
@@ -70,7 +70,7 @@ fn admitted_player_gives_its_token_to_the_shell_only() {
 #[test]
 fn rejected_player_waits_until_it_is_started_again() {
     let mut shell = PlayerWorld::new(rules());
-    shell.does(Command::Begin);
+    shell.does(begin());
     let reply = shell.answers(rejected("Registration closed"));
     let reason = "Registration closed".to_owned();
     assert_eq!(reply, Reply::Rejected { reason });
@@ -79,7 +79,7 @@ fn rejected_player_waits_until_it_is_started_again() {
     assert_eq!(shell.player.wakeup(), None);
     shell.restart();
     assert_eq!(shell.player.phase(), PlayerPhase::Rejected);
-    shell.does(Command::Begin);
+    shell.does(begin());
     shell.answers(accepted("P01"));
     assert_eq!(shell.player.phase(), PlayerPhase::Enrolled);
 }
@@ -87,7 +87,7 @@ fn rejected_player_waits_until_it_is_started_again() {
 #[test]
 fn long_reason_is_cut() {
     let mut shell = PlayerWorld::new(rules());
-    shell.does(Command::Begin);
+    shell.does(begin());
     shell.answers(rejected(&"é".repeat(100_000)));
     let kept = shell.player.rejection().unwrap().chars().count();
     assert_eq!(kept, MAX_REASON);
@@ -96,7 +96,7 @@ fn long_reason_is_cut() {
 #[test]
 fn permanent_error_is_a_rejection_with_its_code() {
     let mut shell = PlayerWorld::new(rules());
-    shell.does(Command::Begin);
+    shell.does(begin());
     shell.answers(refused(Code::VersionMismatch));
     assert_eq!(shell.player.rejection(), Some("E018 no"));
 }
@@ -104,7 +104,7 @@ fn permanent_error_is_a_rejection_with_its_code() {
 #[test]
 fn silent_manager_is_asked_again_with_bounded_backoff() {
     let mut shell = PlayerWorld::new(rules());
-    shell.does(Command::Begin);
+    shell.does(begin());
     let mut waits = Vec::new();
     for tries in 1..=12 {
         assert_eq!(shell.letters.len(), tries);
@@ -128,7 +128,7 @@ fn retries_of_different_players_are_spread() {
             display_name: name.to_owned(),
             ..rules()
         });
-        shell.does(Command::Begin);
+        shell.does(begin());
         shell.hears(silence(Code::Connection));
         shell.player.wakeup()
     };
@@ -140,7 +140,7 @@ fn retries_of_different_players_are_spread() {
 fn busy_or_nonsensical_manager_is_asked_again() {
     for answer in [refused(Code::RateLimited), Message::Acknowledged] {
         let mut shell = PlayerWorld::new(rules());
-        shell.does(Command::Begin);
+        shell.does(begin());
         shell.answers(answer);
         assert!(shell.journal.is_empty());
         shell.sleeps();
@@ -149,9 +149,21 @@ fn busy_or_nonsensical_manager_is_asked_again() {
 }
 
 #[test]
+fn manager_that_names_a_wait_is_asked_after_it() {
+    for (named, waited) in [(30, 30), (86_400, 600)] {
+        let mut shell = PlayerWorld::new(rules());
+        shell.does(begin());
+        let error = LeagueError::new(Code::RateLimited, "too many");
+        shell.answers(Message::from(error.until(Duration::from_secs(named))));
+        assert_eq!(shell.sleeps(), Duration::from_secs(waited));
+        assert_eq!(shell.letters.len(), 2);
+    }
+}
+
+#[test]
 fn lost_outcome_counts_as_silence() {
     let mut shell = PlayerWorld::new(rules());
-    shell.does(Command::Begin);
+    shell.does(begin());
     shell.now = shell.now + Duration::from_secs(14);
     shell.does(Command::Tick);
     assert!(shell.events.is_empty());
@@ -170,7 +182,7 @@ fn lost_outcome_counts_as_silence() {
 #[test]
 fn answer_to_an_older_letter_changes_nothing() {
     let mut shell = PlayerWorld::new(rules());
-    shell.does(Command::Begin);
+    shell.does(begin());
     shell.hears(silence(Code::Timeout));
     shell.sleeps();
     let outcome = Ok(PeerAnswer {
@@ -201,7 +213,7 @@ fn answer_to_an_older_letter_changes_nothing() {
 #[test]
 fn registration_refused_for_its_token_is_tried_at_once_without_one() {
     let mut shell = PlayerWorld::new(rules());
-    shell.does(Command::Begin);
+    shell.does(begin());
     shell.answers(refused(Code::TokenInvalid));
     assert_eq!(shell.letters[1].credential, Credential::None);
     shell.answers(refused(Code::TokenInvalid));
@@ -214,7 +226,7 @@ fn restarted_player_keeps_its_identity() {
     let mut shell = PlayerWorld::enrolled(rules());
     shell.told(announcement("R1M1")).unwrap();
     shell.restart();
-    shell.does(Command::Begin);
+    shell.does(begin());
     let [letter] = shell.letters.as_slice() else {
         panic!("{:?}", shell.letters)
     };
@@ -233,7 +245,7 @@ fn restarted_player_keeps_its_identity() {
 fn forgotten_player_registers_as_new() {
     let mut shell = PlayerWorld::enrolled(rules());
     shell.restart();
-    shell.does(Command::Begin);
+    shell.does(begin());
     shell.hears(silence(Code::Connection));
     shell.sleeps();
     shell.answers(refused(Code::TokenInvalid));
@@ -296,7 +308,7 @@ fn new_league_resets_state_and_keeps_statistics() {
     shell.told(end()).unwrap();
     shell.told(announcement("R1M2")).unwrap();
     shell.restart();
-    shell.does(Command::Begin);
+    shell.does(begin());
     let other = LeagueId::new("league_2026").unwrap();
     shell.answers(accepted_in("P01", other));
     let foreign = shell.does(invited("R1M2", Some("another token")));

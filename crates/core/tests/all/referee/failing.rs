@@ -3,11 +3,12 @@
 use std::time::Duration;
 
 use league_core::letter::Letter;
-use league_core::referee::{CorrelationId, Event, RefereeRules, Refusal};
+use league_core::machine::Machine;
+use league_core::referee::{CorrelationId, Event, MAX_POSTPONED, RefereeRules, Refusal, Reply};
 use league_core::timeouts::Backoff;
 use league_games::Seat;
 use league_protocol::fault::Code;
-use league_protocol::message::{GameError, MatchState, MatchStatus, Message};
+use league_protocol::message::{GameError, MatchState, MatchStatus, Message, StartMatch};
 use serde_json::json;
 
 use league_testkit::referee::*;
@@ -357,4 +358,61 @@ fn extreme_timeouts_and_attempts_do_no_harm() {
     house.wait(300);
     assert_eq!(house.result("R1M1").unwrap().points, [0, 0]);
     assert!(failures(&house).len() <= 20);
+}
+
+#[test]
+fn question_that_cannot_be_sent_is_put_again_with_its_whole_time() {
+    let mut house = RefereeWorld::started(order("R1M1"));
+    let letter = house.only(1, "GAME_INVITATION");
+    house.hear(&letter, join(&letter, true)).unwrap();
+    for _ in 0..MAX_POSTPONED {
+        let letter = house.only(2, "GAME_INVITATION");
+        house.hear(&letter, unsent()).unwrap();
+        assert!(house.out.is_empty(), "the player hears of no failure");
+        let due = house.referee.wakeup().unwrap();
+        house.wait_until(due);
+    }
+    assert!(house.now > second(5), "beyond the deadline of the first");
+    let letter = house.only(2, "GAME_INVITATION");
+    house.hear(&letter, join(&letter, true)).unwrap();
+    house.choose(1, even());
+    let moving = house.only(2, "CHOOSE_PARITY_CALL");
+    house.hear(&moving, unsent()).unwrap();
+    house.wait(1);
+    house.choose(2, odd());
+    assert_eq!(failures(&house), []);
+    assert_ne!(
+        house.result("R1M1").unwrap().status,
+        MatchStatus::TechnicalLoss
+    );
+}
+
+#[test]
+fn match_goes_back_if_its_questions_cannot_be_sent() {
+    let mut house = RefereeWorld::started(order("R1M1"));
+    let other = house.only(2, "GAME_INVITATION");
+    house.hear(&other, join(&other, true)).unwrap();
+    let mut refused = None;
+    while refused.is_none() {
+        let letter = house.only(1, "GAME_INVITATION");
+        refused = house.hear(&letter, unsent()).err();
+        house.wait_until(house.referee.wakeup().unwrap_or(second(0)));
+    }
+    assert_eq!(refused, Some(Refusal::GivenBack(id("R1M1"))));
+    assert_eq!(house.referee.playing(), 0);
+    assert_eq!(house.referee.wakeup(), None);
+    let late = house.hear(&other, join(&other, true));
+    assert!(matches!(late, Err(Refusal::Late { .. })), "{late:?}");
+
+    let Ok(Reply::StartMatchAck(ack)) = house.tell(start(order("R1M1"), None)) else {
+        panic!("an order is answered")
+    };
+    assert!(!ack.accepted && ack.reason.unwrap().contains("given back"));
+    let later = StartMatch {
+        attempt: 2,
+        ..order("R1M1")
+    };
+    house.order(later);
+    assert_eq!(house.referee.playing(), 1, "a later attempt is a new one");
+    assert_eq!(failures(&house), []);
 }

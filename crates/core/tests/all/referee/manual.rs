@@ -65,6 +65,8 @@ fn manual_steps_wait_and_come_in_order() {
     assert_eq!(state(&house), MatchState::DrawingNumber);
     out_of_order(finalize, &mut house);
     draw(&mut house).unwrap();
+    out_of_order(finalize, &mut house);
+    house.manager_draws();
     assert_eq!(state(&house), MatchState::DrawingNumber);
     assert_eq!(house.result("R1M1"), None);
     out_of_order(draw, &mut house);
@@ -90,8 +92,24 @@ fn manual_match_ends_like_an_automatic_one() {
     house.choose(1, even());
     house.choose(2, odd());
     draw(&mut house).unwrap();
+    house.manager_draws();
     finalize(&mut house).unwrap();
     assert_eq!(house.result("R1M1"), by_itself.result("R1M1"));
+}
+
+#[test]
+fn draw_under_way_is_not_requested_again() {
+    let mut house = RefereeWorld::started(StartMatch {
+        mode: Mode::Manual,
+        ..order("R1M1")
+    });
+    house.both_join();
+    collect(&mut house).unwrap();
+    house.choose(1, even());
+    house.choose(2, odd());
+    draw(&mut house).unwrap();
+    draw(&mut house).unwrap();
+    assert_eq!(house.said(), ["league_manager DRAW_REQUEST"]);
 }
 
 #[test]
@@ -188,6 +206,7 @@ fn manual_steps_continue_after_a_restart() {
     house.choose(1, even());
     house.choose(2, odd());
     draw(&mut house).unwrap();
+    house.manager_draws();
     finalize(&mut house).unwrap();
     assert!(house.result("R1M1").is_some());
 }

@@ -10,6 +10,13 @@ use serde_json::json;
 
 use league_testkit::referee::*;
 
+fn attempt(attempt: u32) -> StartMatch {
+    StartMatch {
+        attempt,
+        ..order("R1M1")
+    }
+}
+
 fn reason(house: &mut RefereeWorld, order: StartMatch) -> Option<String> {
     let events = house.events.len();
     let Reply::StartMatchAck(ack) = house.tell(start(order, None)).unwrap() else {
@@ -111,13 +118,7 @@ fn orders_beyond_capacity_are_refused() {
         "the same again is no further match"
     );
     assert_eq!(
-        reason(
-            &mut house,
-            StartMatch {
-                attempt: 2,
-                ..order("R1M1")
-            }
-        ),
+        reason(&mut house, attempt(2)),
         None,
         "nor is one that replaces it"
     );
@@ -156,7 +157,7 @@ fn repeated_order_changes_nothing() {
 fn changed_order_of_the_same_attempt_is_refused() {
     let mut house = RefereeWorld::started(order("R1M1"));
     let mut other = order("R1M1");
-    other.seed = SECRET.seed(&league(), &id("R1M2"));
+    other.commitment = commitment(&id("R1M2"));
     for changed in [
         other,
         order_between("R1M1", [2, 1]),
@@ -204,16 +205,7 @@ fn only_a_later_attempt_replaces_the_match() {
     let mut house = RefereeWorld::started(order("R1M1"));
     let stale = house.only(1, "GAME_INVITATION");
     house.take();
-    assert_eq!(
-        reason(
-            &mut house,
-            StartMatch {
-                attempt: 3,
-                ..order("R1M1")
-            }
-        ),
-        None
-    );
+    assert_eq!(reason(&mut house, attempt(3)), None);
     assert_eq!(house.referee.playing(), 1);
     assert_eq!(
         reason(&mut house, order("R1M1")).unwrap(),
@@ -235,38 +227,23 @@ fn only_a_later_attempt_replaces_the_match() {
 }
 
 #[test]
-fn later_attempt_replaces_a_decided_or_closed_match() {
+fn later_attempt_replaces_a_decided_match_but_not_an_acknowledged_one() {
     let mut house = RefereeWorld::started(order("R1M1"));
     house.both_join();
     house.choose(1, even());
     house.choose(2, odd());
     let old = house.take();
-    assert_eq!(
-        reason(
-            &mut house,
-            StartMatch {
-                attempt: 2,
-                ..order("R1M1")
-            }
-        ),
-        None
-    );
+    assert_eq!(reason(&mut house, attempt(2)), None);
     for letter in &old {
         house.hear(letter, acknowledged()).unwrap();
     }
     assert_eq!((house.referee.held(), house.result("R1M1")), (1, None));
     house.play(&mut plain);
-    assert_eq!(
-        reason(
-            &mut house,
-            StartMatch {
-                attempt: 3,
-                ..order("R1M1")
-            }
-        ),
-        None
-    );
-    assert_eq!(house.result("R1M1"), None);
+    let result = house.result("R1M1");
+    assert_eq!(reason(&mut house, attempt(3)), None);
+    assert_eq!(house.said(), ["league_manager MATCH_RESULT_REPORT"]);
+    assert_eq!(house.result("R1M1"), result);
+    assert_eq!(house.reports.last(), house.shown("R1M1").as_ref());
 }
 
 #[test]
@@ -279,7 +256,7 @@ fn order_for_a_finished_match_resends_its_result() {
         letters.iter().map(told).collect::<Vec<_>>(),
         ["league_manager MATCH_RESULT_REPORT"]
     );
-    assert_eq!(house.reports[0], house.reports[1]);
+    assert_eq!(Some(&house.reports[1]), house.shown("R1M1").as_ref());
     house.hear(&letters[0], acknowledged()).unwrap();
     assert_eq!(house.referee.wakeup(), None);
 }
@@ -288,10 +265,10 @@ fn order_for_a_finished_match_resends_its_result() {
 fn report_is_resent_until_accepted() {
     let mut house = RefereeWorld::started(order("R1M1"));
     let mut refusals = vec![
-        Err(league_core::letter::CallFailure {
-            code: league_protocol::fault::Code::Connection,
-            detail: "gone".into(),
-        });
+        Err(league_core::letter::CallFailure::of_peer(
+            league_protocol::fault::Code::Connection,
+            "gone",
+        ));
         6
     ];
     house.play(&mut |letter| match letter.message {

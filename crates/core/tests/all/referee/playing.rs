@@ -3,7 +3,7 @@
 use league_core::draw;
 use league_core::letter::Credential;
 use league_core::machine::Machine;
-use league_core::referee::{CorrelationId, Event, Refusal, ReportAnswer};
+use league_core::referee::{CorrelationId, Event, MAX_RECENT, Refusal, ReportAnswer};
 use league_protocol::fault::Code;
 use league_protocol::message::{MatchState, MatchStatus, Message, Role, StartMatch};
 use league_protocol::sender::Dialect;
@@ -25,24 +25,20 @@ fn smooth_match_sends_exactly_these_letters() {
     );
     house.choose(2, odd());
     assert_eq!(house.out.len(), 1);
-    house.choose(1, even());
-    let letters = house.take();
-    let said: Vec<_> = letters.iter().map(told).collect();
-    assert_eq!(said, ["league_manager MATCH_RESULT_REPORT"]);
-    house.hear(&letters[0], acknowledged()).unwrap();
-    let letters = house.take();
-    let said: Vec<_> = letters.iter().map(told).collect();
-    assert_eq!(said, ["P01 GAME_OVER", "P02 GAME_OVER"]);
-    for letter in &letters {
-        house.hear(letter, acknowledged()).unwrap();
-    }
+    house.choose_only(1, even());
+    assert_eq!(
+        house.out.iter().map(told).collect::<Vec<_>>(),
+        ["league_manager DRAW_REQUEST"]
+    );
+    house.manager_draws();
+    house.close();
     assert!(house.out.is_empty() && house.referee.wakeup().is_none());
     assert_eq!(house.referee.held(), 0);
     assert_eq!(
         house.kinds(),
         [
             "opened", "secrets", "asked", "asked", "joined", "joined", "started", "asked", "asked",
-            "sealed", "sealed", "drawn", "decided", "settled", "told", "told", "closed"
+            "sealed", "sealed", "drawing", "drawn", "decided", "settled", "told", "told", "closed"
         ]
     );
 }
@@ -58,14 +54,10 @@ fn invitation_names_opponent_role_and_commitment() {
         (invitation.role, &invitation.opponent_id),
         (Role::B, &player(1))
     );
-    let seed = SECRET.seed(&league(), &id("R1M1"));
-    assert_eq!(
-        invitation.commitment,
-        Some(draw::commitment(&league(), &id("R1M1"), &seed))
-    );
+    assert_eq!(invitation.commitment, Some(commitment(&id("R1M1"))));
     assert_eq!(
         letter.credential,
-        Credential::Match(SECRET.match_token(&league(), &id("R1M1"), &player(2)))
+        Credential::Match(match_token(&id("R1M1"), 2))
     );
     assert_eq!(
         (letter.retry.attempts, letter.retry.timeout.as_secs()),
@@ -100,11 +92,12 @@ fn drawn_number_can_be_recomputed() {
         let name = format!("R1M{match_number}");
         let mut house = RefereeWorld::started(order(&name));
         house.play(&mut plain);
-        let result = house.result(&name).unwrap();
+        let result = house.shown(&name).unwrap();
         let opened = result.draw.as_ref().unwrap();
         assert_eq!(opened.nonces, ["nonce of P01", "nonce of P02"]);
         assert!(draw::keeps_promise(&league(), &id(&name), opened));
-        let number = draw::dice(&league(), &id(&name), opened).roll(1..=10);
+        let mut dice = draw::dice(&league(), &id(&name), opened, 0).unwrap();
+        let number = dice.roll(1..=10);
         assert_eq!(result.details["drawn_number"], number);
         let winner = if number.is_multiple_of(2) {
             player(1)
@@ -139,6 +132,7 @@ fn equal_choices_draw_and_missing_nonce_counts_as_empty() {
             )
             .unwrap();
     }
+    house.manager_draws();
     let result = house.result("R1M1").unwrap();
     assert_eq!(
         (result.status, result.points, result.winner.as_ref()),
@@ -158,12 +152,11 @@ fn league_may_draw_from_0_to_99() {
             ..order(&name)
         });
         house.play(&mut plain);
-        let result = house.result(&name).unwrap();
+        let result = house.shown(&name).unwrap();
+        let opened = result.draw.as_ref().unwrap();
+        let mut dice = draw::dice(&league(), &id(&name), opened, 0).unwrap();
         let drawn = result.details["drawn_number"].as_u64().unwrap();
-        assert_eq!(
-            drawn,
-            draw::dice(&league(), &id(&name), result.draw.as_ref().unwrap()).roll(0..=99)
-        );
+        assert_eq!(drawn, dice.roll(0..=99));
         above_ten += usize::from(drawn > 10);
     }
     assert!(above_ten > 10);
@@ -343,4 +336,20 @@ fn manager_verdict_is_journaled() {
             .count(),
         1
     );
+}
+
+#[test]
+fn referee_keeps_a_bounded_number_of_matches() {
+    let mut house = RefereeWorld::new();
+    let matches = 2 * MAX_RECENT;
+    for number in 1..=matches {
+        house.order(order(&format!("R1M{number}")));
+        house.play(&mut plain);
+        // The test world's own records are not the referee's.
+        house.events.clear();
+        house.journal.clear();
+    }
+    assert_eq!((house.referee.held(), house.referee.playing()), (0, 0));
+    let known = |number: &usize| house.referee.view(&id(&format!("R1M{number}"))).is_some();
+    assert_eq!((1..=matches).filter(known).count(), MAX_RECENT);
 }

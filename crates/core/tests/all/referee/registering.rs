@@ -109,6 +109,22 @@ fn referee_registers_with_its_details() {
 }
 
 #[test]
+fn manager_that_names_a_wait_is_asked_after_it() {
+    let mut house = RefereeWorld::new();
+    house.tell(Command::Begin { token: None }).unwrap();
+    let letter = registration(&mut house);
+    let error = LeagueError::new(Code::RateLimited, "too many");
+    let message = Message::from(error.until(Duration::from_secs(90)));
+    let answer = Ok(PeerAnswer {
+        message,
+        token: None,
+    });
+    house.hear(&letter, answer).unwrap();
+    let due = house.referee.wakeup().unwrap();
+    assert_eq!(due.since(house.now), Duration::from_secs(90));
+}
+
+#[test]
 fn registration_retries_until_the_manager_answers() {
     let mut house = RefereeWorld::new();
     house
@@ -145,6 +161,28 @@ fn registration_retries_after_silence_and_rejection() {
     registration(&mut house);
     house.wait_until(second(13));
     let letter = registration(&mut house);
+    reject(&mut house, &letter);
+    assert_eq!(house.referee.rejection(), Some("Registration closed"));
+    house.wait(60);
+    assert!(!house.take().is_empty());
+}
+
+#[test]
+fn rejected_member_is_not_turned_away() {
+    let mut house = enrolled();
+    house.tell(Command::Begin { token: None }).unwrap();
+    let letter = registration(&mut house);
+    reject(&mut house, &letter);
+    assert_eq!(house.referee.rejection(), None);
+    assert_eq!(
+        house.referee.registration_problem(),
+        Some("Registration closed")
+    );
+    house.wait(60);
+    assert!(!house.take().is_empty());
+}
+
+fn reject(house: &mut RefereeWorld, letter: &Letter<CorrelationId>) {
     let rejected = RegisterResponse::Rejected {
         reason: "Registration closed".to_owned(),
     };
@@ -152,13 +190,7 @@ fn registration_retries_after_silence_and_rejection() {
         message: Message::RefereeRegisterResponse(rejected),
         token: None,
     };
-    house.hear(&letter, Ok(answer)).unwrap();
-    assert_eq!(
-        house.referee.registration_problem(),
-        Some("Registration closed")
-    );
-    house.wait(60);
-    assert!(!house.out.is_empty());
+    house.hear(letter, Ok(answer)).unwrap();
 }
 
 #[test]

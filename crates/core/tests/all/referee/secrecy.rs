@@ -21,7 +21,7 @@ fn journal(house: &RefereeWorld) -> (Vec<String>, usize) {
 
 #[test]
 fn journal_holds_no_choice_or_seed_before_the_result() {
-    let seed = SECRET.seed(&league(), &id("R1M1")).to_hex();
+    let seed = seed(&id("R1M1")).to_hex();
     let mut house = RefereeWorld::started(order("R1M1"));
     house.both_join();
     house.choose(1, json!("EVEN"));
@@ -41,7 +41,14 @@ fn journal_holds_no_choice_or_seed_before_the_result() {
             assert!(!line.contains(secret), "{secret} in {line}");
         }
     }
-    assert!(lines[decided].contains("\"even\"") && lines[decided].contains(&seed));
+    assert!(lines[decided].contains("\"even\"") && !lines[decided].contains(&seed));
+    house.manager_acknowledges();
+    house.play(&mut plain);
+    let closed = house.journal.last().unwrap();
+    assert!(
+        closed.contains(&seed),
+        "the manager has opened it: {closed}"
+    );
 }
 
 #[test]
@@ -51,7 +58,7 @@ fn journal_holds_no_token() {
         ..order("R1M1")
     });
     house.play(&mut plain);
-    let match_token = SECRET.match_token(&league(), &id("R1M1"), &player(1));
+    let match_token = match_token(&id("R1M1"), 1);
     for line in &house.journal {
         for secret in [
             token(1).reveal(),
@@ -70,7 +77,7 @@ fn debug_output_hides_secrets() {
     let mut house = RefereeWorld::started(order("R1M1"));
     house.both_join();
     house.choose(1, odd());
-    let seed = SECRET.seed(&league(), &id("R1M1")).to_hex();
+    let seed = seed(&id("R1M1")).to_hex();
     let printed = format!("{:?} {:?}", house.referee, house.events);
     for secret in ["\"odd\"", "nonce of", "tok-", &seed] {
         assert!(!printed.contains(secret), "{secret}");
@@ -141,6 +148,7 @@ fn manual_match_hides_number_and_choices_until_the_last_step() {
             token: None,
         })
         .unwrap();
+    house.manager_draws();
     let view = house.referee.view(&id("R1M1")).unwrap();
     assert_eq!(view.state, MatchState::DrawingNumber);
     assert!(view.moves.is_empty() && view.result.is_none());

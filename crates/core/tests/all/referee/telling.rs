@@ -2,7 +2,9 @@
 
 use league_core::letter::Credential;
 use league_core::machine::Machine;
-use league_core::referee::{Event, MatchView, ReportAnswer};
+use league_core::referee::{
+    Command, Event, MatchView, Refusal, Reply, ReportAnswer, RoundQuestion,
+};
 use league_protocol::fault::Code;
 use league_protocol::message::{LeagueError, MatchState, Message};
 
@@ -27,7 +29,7 @@ fn final_letters_carry_the_same_result() {
             (letter.retry.attempts, letter.retry.timeout.as_secs()),
             (3, 5)
         );
-        let token = SECRET.match_token(&league(), &id("R1M1"), &player(number));
+        let token = match_token(&id("R1M1"), number);
         assert_eq!(letter.credential, Credential::Match(token));
     }
     let Message::MatchResultReport(told) = &report.message else {
@@ -93,7 +95,8 @@ fn players_learn_the_result_after_the_manager_took_it() {
     assert_eq!(view(&house).result, None);
     house.wait(400);
     house.manager_acknowledges();
-    assert_eq!(view(&house).result, house.result("R1M1"));
+    let shown = view(&house).result.unwrap();
+    assert_eq!(shown.choices, house.result("R1M1").unwrap().choices);
     assert!(
         house
             .said()
@@ -139,4 +142,103 @@ fn unanswered_result_reaches_no_player() {
             ..
         })
     ));
+}
+
+/// The manager asks for the results of the first round.
+fn question() -> Command {
+    Command::RoundAnnounced {
+        question: RoundQuestion {
+            league_id: league(),
+            round_id: 1,
+            matches: vec![id("R1M1"), id("R1M2")],
+        },
+        token: None,
+    }
+}
+
+fn put_off() -> Result<Reply, Refusal> {
+    Err(Refusal::StillReporting(1))
+}
+
+/// A match whose result the manager took and the players know.
+fn closed() -> RefereeWorld {
+    let mut house = decided();
+    house.close();
+    house
+}
+
+#[test]
+fn acknowledged_result_is_reported_again_when_the_manager_asks() {
+    let mut house = closed();
+    for is_restarted in [false, true] {
+        if is_restarted {
+            house.restart();
+        }
+        assert_eq!(house.tell(question()), put_off());
+        assert_eq!(house.tell(question()), put_off(), "it is on its way");
+        let report = house.take();
+        assert_eq!(report.len(), 1);
+        house.hear(&report[0], acknowledged()).unwrap();
+        assert_eq!(house.reports.last(), house.shown("R1M1").as_ref());
+        assert_eq!(house.tell(question()), Ok(Reply::Noted));
+        assert_eq!((house.referee.held(), house.said().len()), (0, 0));
+    }
+    let closings = house
+        .kinds()
+        .iter()
+        .filter(|kind| **kind == "closed")
+        .count();
+    assert_eq!(closings, 1);
+}
+
+#[test]
+fn result_that_is_being_reported_puts_the_answer_off() {
+    let mut house = decided();
+    for is_restarted in [false, true] {
+        if is_restarted {
+            house.restart();
+        }
+        assert_eq!(house.tell(question()), put_off());
+    }
+    house.manager_acknowledges();
+    assert_eq!(house.tell(question()), Ok(Reply::Noted));
+}
+
+#[test]
+fn referee_without_results_of_a_round_has_nothing_to_report() {
+    let mut house = RefereeWorld::started(order("R1M1"));
+    house.both_join();
+    assert_eq!(house.tell(question()), Ok(Reply::Noted));
+    house.choose(1, even());
+    house.choose(2, odd());
+    house.close();
+    let other = Command::RoundAnnounced {
+        question: RoundQuestion {
+            league_id: league(),
+            round_id: 2,
+            matches: Vec::new(),
+        },
+        token: None,
+    };
+    assert_eq!(house.tell(other), Ok(Reply::Noted));
+    assert!(house.said().is_empty());
+}
+
+#[test]
+fn repeated_report_that_is_refused_for_its_token_registers_and_reports_again() {
+    for code in [
+        Code::TokenMissing,
+        Code::TokenInvalid,
+        Code::RefereeNotRegistered,
+    ] {
+        let mut house = closed();
+        assert_eq!(house.tell(question()), put_off());
+        let report = house.take().pop().unwrap();
+        let error = Message::from(LeagueError::new(code, "who are you?"));
+        let refused = house.hear(&report, answer(&report, error));
+        assert_eq!(refused, Err(Refusal::TokenRefused), "the shell registers");
+        assert_eq!(house.tell(question()), put_off());
+        house.wait(60);
+        assert_eq!(house.said(), ["league_manager MATCH_RESULT_REPORT"]);
+    }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use league_protocol::dialect::Hints;
-use league_protocol::encode::{Sender, Stamp, conversation, encode, tool};
+use league_protocol::encode::{Sender, Stamp, conversation, encode};
 use league_protocol::fault::Code;
 use league_protocol::finding::excerpt;
 use league_protocol::message::{EVEN_ODD, LeagueError, Message};
@@ -30,7 +30,7 @@ pub(crate) fn written(
     found: &PeerProfile,
     id: u64,
 ) -> Option<PeerRequest> {
-    let own = tool(message);
+    let own = message.tool();
     let (name, inputs) = match &found.tools {
         Some(tools) => tools
             .offered(own)

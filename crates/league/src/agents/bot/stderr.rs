@@ -10,6 +10,8 @@ use league_protocol::finding::harmless;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
 use tokio::task::JoinHandle;
 
+use crate::storage::files::make_private;
+
 /// The most bytes kept per process of a bot.
 const MAX_KEPT_BYTES: u64 = 1024 * 1024;
 /// The number of last lines shown when a bot has ended.
@@ -114,7 +116,7 @@ async fn keep(
 
 async fn private(path: &Path) -> io::Result<tokio::fs::File> {
     if let Some(folder) = path.parent() {
-        tokio::fs::create_dir_all(folder).await?;
+        make_private(folder)?;
     }
     let mut options = tokio::fs::OpenOptions::new();
     options.create(true).append(true).mode(0o600);

@@ -4,20 +4,21 @@ use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use league_core::league::{Applicant, Command};
+use league_core::league::{Applicant, Command, Vouch, is_same_place};
 use league_mcp::Origin;
 use league_protocol::CURRENT_VERSION;
 use league_protocol::finding::harmless;
 use league_protocol::id::GameType;
 use league_protocol::message::{AgentMeta, Message, RegisterRequest, RegisterResponse};
 use league_protocol::sender::Dialect;
-use tokio::net::TcpStream;
+use league_protocol::token::AuthToken;
 use tokio::sync::Semaphore;
 
 use super::{MAX_LOGGED_CHARS, ManagerService, log_rejection};
 use crate::chance::Chance;
 use crate::config::AgentsConfig;
-use crate::http::endpoint::{AllowList, Endpoint};
+use crate::http::client::CallError;
+use crate::http::endpoint::{AllowList, Endpoint, Scheme};
 use crate::http::local;
 use crate::wire::dispatcher::ServiceReply;
 
@@ -52,7 +53,7 @@ impl InvitedPlayer {
             Some((name, endpoint)) if !name.contains("://") => (Some(name.trim()), endpoint.trim()),
             _ => (None, text.trim()),
         };
-        let known = ["http://", "mcp://"]
+        let known = ["http://", "https://", "mcp://"]
             .iter()
             .any(|scheme| endpoint.starts_with(scheme));
         if !known || name == Some("") {
@@ -106,11 +107,15 @@ impl InvitedPlayer {
                     contact_endpoint: self.endpoint.clone(),
                     max_concurrent_matches: None,
                     speech: None,
+                    proofs: false,
                 },
                 wanted_id: self.wanted_id.clone(),
                 token: None,
+                join_code: None,
+                referee_key: None,
             }),
             dialect: self.dialect,
+            vouched: Vouch::None,
             chance: chance.bytes(),
         })
     }
@@ -129,10 +134,26 @@ impl ManagerService {
         let endpoint = self.allowed.check_of(origin, endpoint);
         Applicant {
             endpoint: endpoint.map(drop).map_err(|error| error.to_string()),
+            vouched: self.vouch(&request),
             speech: request.meta.speech,
             request,
             dialect,
             chance: self.chance.bytes(),
+        }
+    }
+
+    /// What speaks for a referee: the key is compared by its hash, so that the time of the
+    /// comparison tells nothing.
+    fn vouch(&self, request: &RegisterRequest) -> Vouch {
+        let key = request.referee_key.as_ref().map(AuthToken::hash);
+        if key == Some(self.referee_key) {
+            return Vouch::Key;
+        }
+        let mut listed = self.listed_referees.iter();
+        if listed.any(|listed| is_same_place(listed, &request.meta.contact_endpoint)) {
+            Vouch::Listed
+        } else {
+            Vouch::None
         }
     }
 
@@ -153,19 +174,26 @@ impl ManagerService {
             )
         );
         let endpoint = Endpoint::parse(&meta.contact_endpoint).ok();
-        // On this machine no firewall is in between.
-        let elsewhere = endpoint.filter(|endpoint| !local::is_own(endpoint.address.ip()));
-        if let (true, Some(endpoint), Ok(turn)) = (admitted, elsewhere, PROBES.try_acquire()) {
+        // On this machine no firewall is in between, but the certificate may be wrong.
+        let doubtful = endpoint.filter(|endpoint| {
+            endpoint.scheme == Scheme::Https || !local::is_own(endpoint.address.ip())
+        });
+        if let (true, Some(endpoint), Ok(turn)) = (admitted, doubtful, PROBES.try_acquire()) {
+            let client = self.client.clone();
             let (league, name) = (
                 self.league_id.clone(),
                 harmless(&meta.display_name, MAX_LOGGED_CHARS),
             );
             tokio::spawn(async move {
-                if let Err(problem) = probe(&endpoint).await {
+                if let Err(problem) = client.probe(&endpoint, PROBE_TIMEOUT).await {
+                    let advice = match problem {
+                        CallError::Tls(_) => "",
+                        _ => "; check its port and the firewall of its machine",
+                    };
                     tracing::warn!(
                         component = "league_manager", league_id = %league, event_type = "OUT_OF_REACH",
-                        "{kind} `{name}` was admitted, but cannot be called at {endpoint}: {problem}; check \
-                         its port and the firewall of its machine"
+                        "{kind} `{name}` was admitted, but cannot be called at {endpoint}: \
+                         {problem}{advice}"
                     );
                 }
                 drop(turn);
@@ -217,16 +245,6 @@ impl AdmissionSpelling {
     }
 }
 
-/// Connects to an agent without sending anything.
-async fn probe(endpoint: &Endpoint) -> Result<(), String> {
-    let connecting = tokio::time::timeout(PROBE_TIMEOUT, TcpStream::connect(endpoint.address));
-    match connecting.await {
-        Ok(Ok(_)) => Ok(()),
-        Ok(Err(error)) => Err(error.to_string()),
-        Err(_) => Err(format!("no connection within {PROBE_TIMEOUT:?}")),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -247,6 +265,7 @@ mod tests {
                 Some(("h:1/mcp?a=b", "http://h:1/mcp?a=b")),
             ),
             ("localhost:8101", None),
+            ("https://h:1/mcp", Some(("h:1", "https://h:1/mcp"))),
             ("=http://localhost:8101/mcp", None),
             ("", None),
         ] {
@@ -254,15 +273,5 @@ mod tests {
             let seen = invited.as_ref().map(|it| (&*it.name, &*it.endpoint));
             assert_eq!(seen, expected, "{text}");
         }
-    }
-
-    #[tokio::test]
-    async fn a_probe_fails_at_a_closed_port() {
-        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let port = listener.local_addr().unwrap().port();
-        let endpoint = Endpoint::parse(&format!("http://127.0.0.1:{port}/mcp")).unwrap();
-        assert_eq!(probe(&endpoint).await, Ok(()));
-        drop(listener);
-        assert!(probe(&endpoint).await.is_err());
     }
 }

@@ -9,6 +9,7 @@ use league_core::league::{Event, League, LeagueRules};
 use league_protocol::id::{GameType, LeagueId};
 use league_protocol::message::{Mode, StandingRow};
 use league_protocol::time::Timestamp;
+use league_protocol::token::AuthToken;
 use serde_json::json;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::sync::watch;
@@ -17,19 +18,20 @@ use crate::agents::RunningAgent;
 use crate::agents::assemble::Shared;
 use crate::agents::identity::Membership;
 use crate::agents::manager::{self, InvitedPlayer};
-use crate::cli::agent::{
-    AgentServer, AgentSetup, endpoint, listen, not_started, port_of, port_taken,
+use crate::cli::agent::{AgentServer, AgentSetup, not_started, port_of};
+use crate::cli::arguments::{
+    CommonArgs, game_type, league_id, number, port, rules_of, seed, usual_league,
 };
-use crate::cli::arguments::{CommonArgs, game_type, league_id, rules_of, usual_league};
 use crate::cli::failure::{CommandError, bad_config};
+use crate::cli::leagues::free_name;
 use crate::cli::network::{NetworkArgs, invitation, is_open, joining};
 use crate::cli::scores::{DeviationSummary, LineWidth, Scores};
 use crate::cli::text::{count, print_object};
 use crate::cli::{Exit, Output};
-use crate::config::{AgentsConfig, MatchMode, SystemConfig};
+use crate::config::{AgentsConfig, DEFAULT_GAME, SecurityConfig, SystemConfig};
 use crate::http::endpoint::{AllowList, OwnAddresses};
 use crate::site::Site;
-use crate::storage::record::{Opening, Record};
+use crate::storage::record::{Opening, Record, is_over};
 use crate::storage::root::Root;
 use crate::storage::store::{Entry, Journal};
 
@@ -49,29 +51,49 @@ pub(crate) struct ManagerArgs {
     #[command(flatten)]
     network: NetworkArgs,
     /// Port to listen on [default: from config, 8000]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = port)]
     port: Option<u16>,
     /// The league [default: from config, or the league of `--game`]
     #[arg(long, value_name = "ID", value_parser = league_id)]
     league_id: Option<LeagueId>,
     /// Start when this many players have registered; 0 to start by hand with `league start`
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = number::<u32>(0..=1_000_000))]
     players: Option<u32>,
     /// Start when this many referees have registered
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = number::<u32>(0..=1_000_000))]
     referees: Option<u32>,
     /// The game [default: from the league's file]
     #[arg(long, value_name = "NAME", value_parser = game_type)]
     game: Option<GameType>,
+    /// Admit only players that show this code; hand it to the participants [default: from config]
+    #[arg(long, value_name = "CODE")]
+    join_code: Option<String>,
+    /// Admit referees that show this key [default: a key that the manager makes and prints]
+    #[arg(
+        long,
+        value_name = "KEY",
+        env = "LEAGUE_REFEREE_KEY",
+        hide_env_values = true
+    )]
+    referee_key: Option<String>,
+    /// Admit every referee that registers before the start; anyone could then decide matches
+    #[arg(long)]
+    open_referees: bool,
+    /// Admit agents whose address does not end in /mcp
+    #[arg(long)]
+    any_path: bool,
     /// Let every match wait for `league step`
     #[arg(long)]
     manual: bool,
     /// Take all randomness from this number: the league can be repeated, and is not for prizes
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = seed)]
     seed: Option<u64>,
     /// Invite a player that does not register, by its address; may be repeated
     #[arg(long, value_name = "[NAME=]URL", value_parser = InvitedPlayer::parse)]
     invite: Vec<InvitedPlayer>,
+    /// Go on although the journal lost lines that may have been acknowledged; this stays noted
+    #[arg(long)]
+    accept_loss: bool,
     /// Exit when the league is over
     #[arg(long)]
     exit_when_done: bool,
@@ -92,55 +114,78 @@ impl ManagerArgs {
         mut out: &mut dyn Write,
     ) -> Result<Exit, CommandError> {
         self.network.settle(&mut setup.system);
+        self.settle(&mut setup.system.security);
+        let setup = setup.secure(LABEL)?;
         let system = &setup.system;
-        let named = self.league_id.clone();
-        let league = &named.unwrap_or_else(|| usual_league(system, self.game.as_ref()));
+        let usual = || usual_league(system, self.game.as_ref());
+        let league = &self.league_id.clone().unwrap_or_else(usual);
         let rules = self.rules(&setup, league)?;
         self.check_stored(setup.loader.root(), &rules)?;
-        let usual = system.network.default_league_manager_port;
-        let configured = port_of(&setup.agents.league_manager.endpoint).unwrap_or(usual);
-        let listener = listen(system, LABEL, self.port.unwrap_or(configured)).await?;
-        let shared = self.common.shared(system, self.seed)?;
+        let configured = port_of(&setup.agents.league_manager.endpoint)
+            .unwrap_or(system.network.default_league_manager_port);
+        let listener = setup.listen(LABEL, self.port.unwrap_or(configured)).await?;
+        let shared = Shared {
+            listed_referees: setup.agents.listed_referees(),
+            accept_loss: self.accept_loss,
+            ..self.common.shared(system, &setup.tls, self.seed, (1, 1))?
+        };
         let (tell, news) = unbounded_channel();
+        let is_over = is_over(&shared.root.league_journal(league));
+        let game = rules.game_type.clone();
         let guests = guests(&rules, system, &setup.agents, &self.invite)?;
-        let advertised = endpoint(system, &listener);
+        let advertised = setup.endpoint(&listener);
         let home = OwnAddresses::new(listener.local_addr().ok(), &advertised);
         let home = home.with_agents(setup.agents.endpoints());
-        let (running, door) = manager::start(&shared, rules, &guests, &home, Some(tell))
+        let (running, service) = manager::start(&shared, rules, &guests, &home, Some(tell))
             .map_err(|error| not_started(LABEL, &error, "`--league-id`"))?;
-        self.greet(&mut out, league, system, &advertised)?;
-        if port_taken(&listener) != configured && self.common.talks() {
-            writeln!(
-                out,
-                "agents look for it on port {configured}; start them with `--manager {advertised}`"
-            )?;
-            out.flush()?;
+        let joining = (!is_over).then_some(system);
+        let key = shared.referee_key(league).ok();
+        self.greet(&mut out, league, joining.zip(key), &advertised)?;
+        if !is_over && self.common.talks() {
+            tell_address(out, &setup, (configured, listener.port()), &advertised)?;
         }
-        let viewers = shared.limits.viewers();
-        let site = Site::new(shared.root.clone(), league.clone(), viewers, false);
+        let (root, viewers) = (shared.root.clone(), shared.limits.viewers());
+        let site = Site::new(root, league.clone(), viewers, false);
         // A resumed league keeps the rules that it began with.
-        let awaited = running
-            .actor
-            .query(|league| league.rules().start_when)
-            .await;
-        let screen = ManagerScreen::new(&self.common, awaited.ok().flatten());
+        let awaited = running.actor.query(|league| league.rules().start_when);
+        let awaited = awaited.await;
+        let screen = ManagerScreen {
+            is_over,
+            ..ManagerScreen::new(&self.common, awaited.ok().flatten())
+        };
         let (print, lines) = unbounded_channel();
         // The league is over for people when its last lines are printed.
         let (over, membership) = watch::channel(Membership::Enrolled);
         let followed = screen.follow(news, (print, over), &shared, &running, league.clone());
         tokio::spawn(followed);
+        let next = self.next_league(&shared.root, league, &game);
         let server = AgentServer {
             pages: Some(Arc::new(site)),
             shared,
             running,
             membership,
-            door,
+            service,
             listener,
             stdio: self.stdio,
+            next: Some(next),
             lines,
         };
-        let (common, exit) = (&self.common, self.exit_when_done);
-        server.run(setup, common, exit, &mut out).await
+        let exit = self.exit_when_done;
+        server.run(setup, &self.common, exit, &mut out).await
+    }
+
+    /// Changes the settings by the flags.
+    fn settle(&self, security: &mut SecurityConfig) {
+        security.any_path |= self.any_path;
+        security.open_referees |= self.open_referees;
+        for (setting, flag) in [
+            (&mut security.join_code, &self.join_code),
+            (&mut security.referee_key, &self.referee_key),
+        ] {
+            if flag.is_some() {
+                setting.clone_from(flag);
+            }
+        }
     }
 
     /// The rules of the league, changed by the flags.
@@ -158,33 +203,58 @@ impl ManagerArgs {
             config.participants.expected_referees = referees;
         }
         if self.manual {
-            config.match_mode = MatchMode::Manual;
+            config.match_mode = Mode::Manual;
         }
         rules_of(&self.common.root(), &setup.system, &config)
     }
 
+    /// How to start another league of the same game.
+    fn next_league(&self, root: &Root, league: &LeagueId, game: &GameType) -> String {
+        let (league, flag) = (free_name(root, league), self.common.root_flag());
+        let game = match game.as_str() {
+            DEFAULT_GAME => String::new(),
+            _ => format!(" --game {game}"),
+        };
+        format!("start another with `league manager --league-id {league}{game}{flag}`")
+    }
+
+    /// Prints where the manager answers, and how to join unless the league is over.
     fn greet(
         &self,
         out: &mut impl Write,
         league: &LeagueId,
-        system: &SystemConfig,
+        joining_by: Option<(&SystemConfig, AuthToken)>,
         endpoint: &str,
     ) -> io::Result<()> {
         if self.common.output == Output::Json {
             let mut greeting = json!({
                 "event": "manager", "league_id": league, "endpoint": endpoint, "page": page(endpoint),
             });
-            if is_open(system) {
-                greeting["join"] = joining(endpoint).into();
-                greeting["allowed_endpoints"] = json!(system.security.allowed_endpoints);
+            if let Some((system, key)) = joining_by {
+                greeting["referee_key"] = key.reveal().into();
+                if is_open(system) {
+                    greeting["join"] = joining(system, endpoint).into();
+                    greeting["allowed_endpoints"] = json!(system.security.allowed_endpoints);
+                }
             }
             return print_object(out, &greeting);
         }
         if self.common.talks() {
             writeln!(out, "league `{league}` at {endpoint}")?;
             writeln!(out, "its page at {}", page(endpoint))?;
-            for line in invitation(system, endpoint) {
-                writeln!(out, "{line}")?;
+            if let Some((system, key)) = joining_by {
+                for line in invitation(system, endpoint) {
+                    writeln!(out, "{line}")?;
+                }
+                if system.security.open_referees {
+                    writeln!(out, "referees: open to all, so anyone can decide matches")?;
+                } else {
+                    writeln!(
+                        out,
+                        "referees elsewhere join with `--referee-key {}`",
+                        key.reveal()
+                    )?;
+                }
             }
             out.flush()?;
         }
@@ -200,7 +270,7 @@ impl ManagerArgs {
             Some((flag, began)) => Err(CommandError::usage(
                 format!("could not start {LABEL}"),
                 format!("league `{league}` began {began}, which `{flag}` contradicts"),
-                "leave the flag out to go on with this league, or name another with `--league-id`",
+                "leave the flag out to continue this league, or name another with `--league-id ID`",
             )),
         }
     }
@@ -234,6 +304,28 @@ impl ManagerArgs {
                 Some((format!("--seed {seed}"), "without `--seed`".to_owned()))
             })
     }
+}
+
+/// Tells where the manager is if agents do not find it by themselves.
+fn tell_address(
+    out: &mut dyn Write,
+    setup: &AgentSetup,
+    (usual, port): (u16, u16),
+    endpoint: &str,
+) -> io::Result<()> {
+    let configured = &setup.agents.league_manager.endpoint;
+    let how = if setup.tls.server.is_some() && !configured.starts_with("https://") {
+        "without TLS".to_owned()
+    } else if port != usual {
+        format!("on port {usual}")
+    } else {
+        return Ok(());
+    };
+    writeln!(
+        out,
+        "agents look for it {how}; start them with `--manager {endpoint}`"
+    )?;
+    out.flush()
 }
 
 /// How a league began, if it has.
@@ -302,6 +394,8 @@ pub(crate) fn not_invited(cause: impl Into<String>, hint: &str) -> CommandError 
 struct ManagerScreen {
     json: bool,
     silent: bool,
+    /// Whether the league was over at the start: its events are not news then.
+    is_over: bool,
     /// How many players and referees the league waits for.
     awaited: Option<(u32, u32)>,
     players: u32,
@@ -315,6 +409,7 @@ impl ManagerScreen {
         Self {
             json,
             silent: common.quiet && !json,
+            is_over: false,
             awaited,
             players: 0,
             referees: 0,
@@ -331,23 +426,29 @@ impl ManagerScreen {
         running: &RunningAgent<League>,
         league: LeagueId,
     ) -> impl Future<Output = ()> + use<> {
-        let actor = running.actor.clone();
+        let (actor, shared) = (running.actor.clone(), shared.clone());
         let (deviations, root) = (shared.deviations.clone(), shared.root.clone());
         async move {
             while let Some((at, event)) = news.recv().await {
-                if let Some(line) = self.line(at, &event) {
+                let line = self.line(at, &event);
+                if let Some(line) = line.filter(|_| !self.is_over) {
                     // The printer may be gone.
                     let _ = print.send(line);
                 }
                 if matches!(event, Event::LeagueCompleted { .. }) {
                     let seen = actor.query(|league| (league.standings(), league.referees().len()));
                     let (rows, referees) = seen.await.unwrap_or_else(|_| ([].into(), 0));
-                    let deviations =
-                        DeviationSummary::of_all(&deviations, &root, &league, referees, at).await;
+                    let deviations = if self.is_over {
+                        DeviationSummary::of_files(&deviations, &root, &league, referees)
+                    } else {
+                        DeviationSummary::of_all(&deviations, &root, &league, referees, at).await
+                    };
                     for line in self.summary(&league, &rows, &deviations) {
                         let _ = print.send(line);
                     }
+                    manager::collect_journals(&shared, &actor, &league).await;
                     over.send_replace(Membership::Completed);
+                    self.is_over = false;
                 }
             }
         }
@@ -411,6 +512,10 @@ impl ManagerScreen {
             Event::AgentReturned { agent, .. } => ("returned", format!("{agent} is back")),
             Event::LeagueStarted { .. } => ("started", "the league begins".to_owned()),
             Event::RoundOpened { round, .. } => ("round", format!("round {round}")),
+            Event::LossAccepted { .. } => (
+                "loss",
+                "the journal has lost lines, and the league goes on without them".to_owned(),
+            ),
             _ => return None,
         })
     }

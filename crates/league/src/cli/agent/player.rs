@@ -1,12 +1,12 @@
 //! `league player`.
 
-use std::io::Write;
+use std::io::{self, Write};
 use std::sync::Arc;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use league_core::player::{Event, PlayerRules};
-use league_protocol::id::{LeagueId, PlayerId};
+use league_protocol::id::{GameType, LeagueId, PlayerId};
 use league_protocol::sender::{CallStyle, Dialect};
 
 use crate::agents::bot::Bot;
@@ -16,14 +16,14 @@ use crate::agents::player::{self, Chooser, PlayStyle};
 use crate::agents::strategy::{self, Strategy};
 use crate::cli::Exit;
 use crate::cli::agent::{
-    AgentFiles, AgentSetup, JoinArgs, LastLeague, endpoint, last_league, listen, not_started,
-    port_of, port_taken,
+    AgentFiles, AgentSetup, JoinArgs, LastLeague, NewJournal, last_league, not_started, port_of,
 };
-use crate::cli::arguments::{dialect, duration, player_id};
+use crate::cli::arguments::{dialect, duration, player_id, port, seed};
 use crate::cli::failure::{CommandError, bad_config, chain};
 use crate::config::{PlayerConfig, timeouts};
 use crate::storage::root::Root;
 use crate::storage::secrets::BY_PORT;
+use crate::wire::ask::Health;
 
 /// Run a player, which registers with the manager and plays its matches
 #[derive(Debug, Clone, Args)]
@@ -36,11 +36,14 @@ pub(crate) struct PlayerArgs {
     #[command(flatten)]
     join: JoinArgs,
     /// Port to listen on
-    #[arg(long, value_name = "N", default_value_t = 8101)]
+    #[arg(long, value_name = "N", default_value_t = 8101, value_parser = port)]
     port: u16,
     /// The id it asks for [default: from config, by its port]
     #[arg(long, value_name = "ID", value_parser = player_id)]
     player_id: Option<PlayerId>,
+    /// The organiser's code for participants [default: from config]
+    #[arg(long, value_name = "CODE")]
+    join_code: Option<String>,
     #[arg(
         long,
         value_name = "NAME",
@@ -68,7 +71,7 @@ pub(crate) struct PlayerArgs {
     #[arg(long, value_name = "DURATION", value_parser = duration, default_value = "0ms")]
     pace: Duration,
     /// Take all randomness from this number
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = seed)]
     seed: Option<u64>,
 }
 
@@ -91,56 +94,79 @@ impl PlayerArgs {
         mut out: &mut dyn Write,
     ) -> Result<Exit, CommandError> {
         let mut setup = self.join.settled(setup, "player")?;
+        if self.join_code.is_some() {
+            setup.system.security.join_code.clone_from(&self.join_code);
+        }
         let known = setup.agents.players.iter().find(|known| self.is(known));
         let known = known.cloned();
         let known_id = known.as_ref().map(|known| known.player_id.clone());
         let wanted = self.player_id.clone().or(known_id);
         let label = |slot: &PlayerId| format!("player `{slot}`");
         let slot = |port| wanted.clone().unwrap_or_else(|| by_port(port));
-        let listener = listen(&setup.system, &label(&slot(self.port)), self.port).await?;
+        let listener = setup.listen(&label(&slot(self.port)), self.port).await?;
         // With `--port 0` the port is known only now.
-        let slot = slot(port_taken(&listener));
+        let slot = slot(listener.port());
         let defaults = setup.loader.load_player_defaults().map_err(bad_config)?;
         let known = known.as_ref();
         let name = self.join.name.clone();
         let name = name.or(known.map(|known| known.display_name.clone()));
-        let games = known.map(|known| known.game_types.clone());
+        let games = known.map_or(&defaults.game_types, |known| &known.game_types);
         let configured = known.map_or(defaults.dialect, |known| known.dialect);
         let dialect = self.dialect.unwrap_or(configured);
         let rules = PlayerRules {
             display_name: name.unwrap_or_else(|| format!("Player {slot}")),
             version: env!("CARGO_PKG_VERSION").to_owned(),
-            endpoint: endpoint(&setup.system, &listener),
-            games: games.unwrap_or_else(|| defaults.game_types.clone()),
+            endpoint: setup.endpoint(&listener),
+            games: self.games(games),
             timeouts: timeouts(&setup.system),
             manager: self.join.peer(&setup, dialect),
             wanted_id: wanted.map(|id| id.to_string()),
+            join_code: setup.system.security.join_code(),
             strict: self.strict,
             memory: defaults.memory.rule(),
         };
         let strategy = known.map_or(&defaults.strategy, |known| &known.strategy);
-        let Some(chooser) = self.chooser(strategy, &mut setup, &slot).await? else {
+        let health = self.join.health(&setup).await;
+        let game = health.as_ref().map(|health| &health.game_type);
+        let Some(chooser) = self.chooser(strategy, &mut setup, &slot, game).await? else {
             return Ok(Exit::Interrupted);
         };
+        if self.join.common.talks() {
+            warn_of_random(out, &chooser, game)?;
+        }
         let bot = match &chooser {
             Chooser::Bot(bot) => Some(Arc::clone(bot)),
             Chooser::Strategy(_) => None,
         };
         let pace = self.pace;
-        let shared = self.join.common.shared(&setup.system, self.seed)?;
-        let league = self.league(&setup, &shared.root, &slot).await;
+        let shared = self.join.shared(&setup, self.seed)?;
+        let league = self.league(&setup, &shared.root, &slot, health);
+        let journal = NewJournal::at(shared.root.player_journal(&slot));
         let started = player::start(&shared, &league, &slot, rules, PlayStyle { chooser, pace })
             .map_err(|error| not_started(&label(&slot), &error, "`--player-id` or `--port`"))?;
-        let join = &self.join;
-        let exit = join.serve(setup, shared, started, listener, &mut out).await;
+        let agent = self.join.serve(setup, shared, started, listener, &mut out);
+        let exit = journal.after(agent.await);
         if let Some(bot) = bot {
             bot.end().await;
         }
         exit
     }
 
+    /// The games that it offers to play; a named strategy may know only one.
+    fn games(&self, usual: &[GameType]) -> Vec<GameType> {
+        let only = self.strategy.and_then(|strategy| strategy.game);
+        let only = only.and_then(|game| GameType::new(game).ok());
+        only.map_or_else(|| usual.to_vec(), |game| vec![game])
+    }
+
     /// The league whose files it keeps.
-    async fn league(&self, setup: &AgentSetup, root: &Root, slot: &PlayerId) -> LeagueId {
+    fn league(
+        &self,
+        setup: &AgentSetup,
+        root: &Root,
+        slot: &PlayerId,
+        manager: Option<Health>,
+    ) -> LeagueId {
         let files = AgentFiles {
             root,
             kind: "player",
@@ -154,21 +180,27 @@ impl PlayerArgs {
                 })
             },
         };
-        self.join.league(setup, &files).await
+        self.join.league(setup, &files, manager)
     }
 
-    /// What chooses the moves; `None` if the start of a bot was interrupted.
+    /// What chooses the moves; `None` if the start of a bot was interrupted. Refuses a named
+    /// strategy that does not know the game of the manager's league.
     async fn chooser(
         &self,
         configured: &str,
         setup: &mut AgentSetup,
         slot: &PlayerId,
+        game: Option<&GameType>,
     ) -> Result<Option<Chooser>, CommandError> {
         if let Some(command) = &self.exec {
             return Ok(self.bot(command, setup, slot).await?.map(Chooser::Bot));
         }
         let strategy = match self.strategy {
-            Some(strategy) => strategy,
+            Some(strategy) => {
+                let what = "could not start the player";
+                check_strategy(strategy, game, what)?;
+                strategy
+            }
             None => strategy::find(configured).map_err(|error| unknown_strategy(&error))?,
         };
         Ok(Some(Chooser::Strategy(strategy)))
@@ -229,6 +261,24 @@ impl BotSpeech {
     }
 }
 
+/// Says that the player moves at random because its strategy does not know the game.
+fn warn_of_random(
+    out: &mut dyn Write,
+    chooser: &Chooser,
+    game: Option<&GameType>,
+) -> io::Result<()> {
+    match (chooser, game) {
+        (Chooser::Strategy(strategy), Some(game)) if !strategy.knows(game) => writeln!(
+            out,
+            "strategy `{}` does not know `{game}`, so the player moves at random; choose another \
+             with `--strategy`: {}",
+            strategy.name,
+            strategy::names_for(game)
+        ),
+        _ => Ok(()),
+    }
+}
+
 fn bot_failed(error: &LaunchError) -> CommandError {
     let hint = match error {
         LaunchError::Silent => {
@@ -239,6 +289,25 @@ fn bot_failed(error: &LaunchError) -> CommandError {
     };
     let wrong_use = matches!(error, LaunchError::NoCommand(_));
     CommandError::world("could not start the bot", chain(error), hint).usage_if(wrong_use)
+}
+
+/// Refuses a strategy that does not know the game.
+pub(crate) fn check_strategy(
+    strategy: &Strategy,
+    game: Option<&GameType>,
+    what: &str,
+) -> Result<(), CommandError> {
+    match game {
+        Some(game) if !strategy.knows(game) => Err(CommandError::usage(
+            what,
+            format!(
+                "strategy `{}` does not know the game `{game}`",
+                strategy.name
+            ),
+            format!("choose one of {}", strategy::names_for(game)),
+        )),
+        _ => Ok(()),
+    }
 }
 
 /// The configuration names an unknown strategy.

@@ -6,16 +6,18 @@ use clap::Args;
 use league_core::referee::{Event, RefereeRules};
 use league_protocol::id::{LeagueId, RefereeId};
 use league_protocol::sender::Dialect;
-use tokio::net::TcpListener;
 
+use crate::agents::assemble::StartError;
 use crate::agents::referee;
 use crate::cli::Exit;
 use crate::cli::agent::{
-    AgentFiles, AgentSetup, JoinArgs, LastLeague, endpoint, last_league, listen, not_started,
-    port_of, port_taken,
+    AgentFiles, AgentSetup, JoinArgs, LastLeague, NewJournal, last_league, not_started, port_of,
 };
+use crate::cli::arguments::{number, port};
 use crate::cli::failure::{CommandError, bad_config};
 use crate::config::{RefereeConfig, breaker_rule, referee_timeouts};
+use crate::http::local;
+use crate::http::transport::Listener;
 use crate::storage::root::Root;
 use crate::storage::secrets::BY_PORT;
 
@@ -25,13 +27,21 @@ pub(crate) struct RefereeArgs {
     #[command(flatten)]
     join: JoinArgs,
     /// Port to listen on
-    #[arg(long, value_name = "N", default_value_t = 8001)]
+    #[arg(long, value_name = "N", default_value_t = 8001, value_parser = port)]
     port: u16,
     /// The id it asks for [default: from config, by its port]
     #[arg(long, value_name = "ID", value_parser = referee_id)]
     referee_id: Option<RefereeId>,
+    /// The key that the manager printed [default: from the files of a manager below the same --root]
+    #[arg(
+        long,
+        value_name = "KEY",
+        env = "LEAGUE_REFEREE_KEY",
+        hide_env_values = true
+    )]
+    referee_key: Option<String>,
     /// How many matches it runs at once [default: from config]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    #[arg(long, value_name = "N", value_parser = number::<u32>(1..=100_000))]
     max_matches: Option<u32>,
 }
 
@@ -57,28 +67,39 @@ impl RefereeArgs {
         setup: AgentSetup,
         mut out: &mut dyn Write,
     ) -> Result<Exit, CommandError> {
-        let setup = self.join.settled(setup, "referee")?;
+        let mut setup = self.join.settled(setup, "referee")?;
+        if self.referee_key.is_some() {
+            let security = &mut setup.system.security;
+            security.referee_key.clone_from(&self.referee_key);
+        }
         let known = setup.agents.referees.iter().find(|known| self.is(known));
         let known_id = known.map(|known| known.referee_id.clone());
         let wanted = self.referee_id.clone().or(known_id);
         let label = |slot: &RefereeId| format!("referee `{slot}`");
         let slot = |port| wanted.clone().unwrap_or_else(|| by_port(port));
-        let listener = listen(&setup.system, &label(&slot(self.port)), self.port).await?;
+        let listener = setup.listen(&label(&slot(self.port)), self.port).await?;
         // With `--port 0` the port is known only now.
-        let slot = slot(port_taken(&listener));
-        let rules = RefereeRules {
-            wanted_id: wanted.map(|id| id.to_string()),
-            ..self.rules(&setup, known, &slot, &listener)?
-        };
-        let mut shared = self.join.common.shared(&setup.system, None)?;
-        if !referee::is_here(&rules.manager.endpoint) {
+        let slot = slot(listener.port());
+        let wanted = wanted.map(|id| id.to_string());
+        let rules = self.rules(&setup, known, &slot, &listener)?;
+        let mut shared = self.join.shared(&setup, None)?;
+        let manager = self.join.manager(&setup);
+        if manager.is_some_and(|manager| !local::is_own(manager.address.ip())) {
             shared.outbox.allowed = shared.outbox.allowed.away_from_manager();
         }
         let league = self.league(&setup, &shared.root, &slot).await;
-        let started = referee::start(&shared, &league, &slot, rules)
-            .map_err(|error| not_started(&label(&slot), &error, "`--referee-id` or `--port`"))?;
-        let join = &self.join;
-        join.serve(setup, shared, started, listener, &mut out).await
+        let journal = NewJournal::at(shared.root.referee_journal(&league, &slot));
+        let failed =
+            |error: StartError| not_started(&label(&slot), &error, "`--referee-id` or `--port`");
+        let key = shared.referee_key(&league);
+        let rules = RefereeRules {
+            wanted_id: wanted,
+            key: Some(key.map_err(|error| failed(error.into()))?),
+            ..rules
+        };
+        let started = referee::start(&shared, &league, &slot, rules).map_err(failed)?;
+        let agent = self.join.serve(setup, shared, started, listener, &mut out);
+        journal.after(agent.await)
     }
 
     /// The league whose files it keeps.
@@ -96,7 +117,8 @@ impl RefereeArgs {
                 })
             },
         };
-        self.join.league(setup, &files).await
+        self.join
+            .league(setup, &files, self.join.health(setup).await)
     }
 
     fn rules(
@@ -104,7 +126,7 @@ impl RefereeArgs {
         setup: &AgentSetup,
         known: Option<&RefereeConfig>,
         slot: &RefereeId,
-        listener: &TcpListener,
+        listener: &Listener,
     ) -> Result<RefereeRules, CommandError> {
         let defaults = setup.loader.load_referee_defaults().map_err(bad_config)?;
         let name = self.join.name.clone();
@@ -116,7 +138,8 @@ impl RefereeArgs {
             display_name: name.unwrap_or_else(|| format!("Referee {slot}")),
             version: env!("CARGO_PKG_VERSION").to_owned(),
             wanted_id: None,
-            endpoint: endpoint(&setup.system, listener),
+            key: None,
+            endpoint: setup.endpoint(listener),
             games: games.unwrap_or_else(|| defaults.game_types.clone()),
             max_concurrent: at_once.unwrap_or(defaults.max_concurrent_matches),
             timeouts: referee_timeouts(&setup.system),

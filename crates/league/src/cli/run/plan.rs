@@ -12,9 +12,8 @@ use serde::{Deserialize, Serialize};
 use crate::agents::arena::{Plan, PlayerPlan, Ports, RefereePlan};
 use crate::agents::assemble::Shared;
 use crate::agents::manager::InvitedPlayer;
-use crate::agents::player::{Chooser, PlayStyle};
 use crate::agents::strategy::{self, Strategy};
-use crate::cli::agent::{guests, not_invited, unknown_strategy};
+use crate::cli::agent::{check_strategy, guests, not_invited, unknown_strategy};
 use crate::cli::arguments::{rules_of, usual_league, warn_of_unknown_keys};
 use crate::cli::failure::{CommandError, bad_config};
 use crate::cli::leagues;
@@ -22,6 +21,9 @@ use crate::cli::leagues::InterruptedLeague;
 use crate::cli::run::{PortChoice, RunArgs};
 use crate::config::{AgentsConfig, ConfigLoader, PlayerConfig, SystemConfig};
 use crate::http::local::called;
+use crate::http::tls::Tls;
+use crate::storage::files::make_private;
+use crate::storage::record::is_over;
 use crate::storage::root::Root;
 
 /// More players than this on free ports share one listener.
@@ -31,13 +33,11 @@ const MAX_PLAYER_PORTS: usize = 64;
 pub(crate) struct RunPlan {
     pub(crate) shared: Shared,
     pub(crate) plan: Plan,
+    pub(crate) seats: SeatList,
     pub(crate) display_name: String,
     pub(crate) resumed: bool,
-    /// How many players are invited by their address, now or when it began.
-    pub(crate) invited: usize,
     /// Other leagues that were interrupted.
     pub(crate) interrupted: Vec<InterruptedLeague>,
-    pub(crate) seed: Option<u64>,
     /// The host that people reach it by.
     pub(crate) host: String,
 }
@@ -45,55 +45,46 @@ pub(crate) struct RunPlan {
 /// The players and referees of a league, stored to resume it.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct SeatList {
-    referees: Vec<StoredReferee>,
-    players: Vec<StoredPlayer>,
+    referees: Vec<RefereePlan>,
+    players: Vec<PlayerPlan>,
     game_type: GameType,
     pace_ms: u64,
-    seed: Option<u64>,
+    pub(crate) seed: Option<u64>,
     #[serde(default)]
-    ports: Ports,
-    /// How many players were invited by their address.
+    pub(crate) ports: Ports,
+    /// How many players are invited by their address, now or when it began.
     #[serde(default)]
-    invited: usize,
+    pub(crate) invited: usize,
 }
 
-#[derive(Debug, Clone, Serialize, Deserialize)]
-struct StoredReferee {
-    id: RefereeId,
-    name: String,
-    max_concurrent: u32,
-}
-
-#[derive(Debug, Clone, Serialize, Deserialize)]
-struct StoredPlayer {
-    id: PlayerId,
-    name: String,
-    strategy: String,
-    #[serde(default)]
-    dialect: Dialect,
+impl RunArgs {
+    /// The league, and its seats if it is resumed.
+    fn stored_seats(
+        &self,
+        resumed: Option<LeagueId>,
+        root: &Root,
+        system: &SystemConfig,
+    ) -> Result<(LeagueId, Option<SeatList>), CommandError> {
+        match resumed {
+            Some(league) => {
+                let seats = SeatList::load(root, &league)?;
+                Ok((league, Some(seats)))
+            }
+            None => Ok((self.new_league(root, system)?, None)),
+        }
+    }
 }
 
 impl RunPlan {
     pub(crate) fn make(
         run: &RunArgs,
+        resumed: Option<LeagueId>,
         loader: &ConfigLoader,
-        system: SystemConfig,
+        (mut system, tls): (SystemConfig, Tls),
     ) -> Result<Self, CommandError> {
         let agents = loader.load_agents().map_err(bad_config)?;
-        let named = run.league_id.clone();
-        let base = named.unwrap_or_else(|| usual_league(&system, run.game.as_ref()));
         let root = run.common.root();
-        let (league_id, seats) = if run.resume {
-            let league = leagues::to_resume(&root, &run.common, run.league_id.as_ref())?;
-            let seats = SeatList::load(&root, &league)?;
-            (league, Some(seats))
-        } else {
-            let free = leagues::free_name(&root, &base);
-            if run.league_id.is_some() && free != base {
-                return Err(exists(&base));
-            }
-            (free, None)
-        };
+        let (league_id, seats) = run.stored_seats(resumed, &root, &system)?;
         let game = seats
             .as_ref()
             .map_or(run.game.as_ref(), |seats| Some(&seats.game_type));
@@ -103,13 +94,17 @@ impl RunPlan {
         loader.load_games_registry().map_err(bad_config)?;
         warn_of_unknown_keys(loader);
         let mut rules = rules_of(&root, &system, &config)?;
-        let seats = match seats {
+        let mut seats = match seats {
             Some(seats) => seats,
             None => run.seats(&rules, &agents)?,
         };
+        if let Some(pace) = run.pace {
+            seats.pace_ms = pace.as_millis() as u64;
+        }
+        seats.seed = run.seed.or(seats.seed);
         let guests = run.guests(&rules, &system, &agents, &seats)?;
-        let invited = seats.invited.max(guests.len());
-        let players = (seats.players.len() + invited) as u32;
+        seats.invited = seats.invited.max(guests.len());
+        let players = (seats.players.len() + seats.invited) as u32;
         // A resumed league keeps the rules that it began with.
         if !run.resume {
             check_count(players, &rules, &root)?;
@@ -118,31 +113,64 @@ impl RunPlan {
         if run.manual {
             rules.mode = Mode::Manual;
         }
-        let seed = run.seed.or(seats.seed);
+        let plan = Plan {
+            guests,
+            tls: tls.server.clone(),
+            ..seats.plan(rules, run, &system)
+        };
+        if plan.shared_port.is_some() {
+            // The manager and the referees may call all players at once.
+            let most = system.limits.max_connections;
+            system.limits.max_connections = most.max(4 * plan.players.len());
+        }
         Ok(Self {
             shared: Shared {
                 crowd: seats.players.len(),
-                ..run.common.shared(&system, seed)?
+                accept_loss: run.accept_loss,
+                ..run
+                    .common
+                    .shared(&system, &tls, seats.seed, plan.agents())?
             },
-            plan: Plan {
-                guests,
-                ..seats.plan(rules, run, &system)?
-            },
+            plan,
+            seats,
             display_name: config.display_name.clone(),
             resumed: run.resume,
-            invited,
             interrupted: if run.resume {
                 Vec::new()
             } else {
                 InterruptedLeague::all(&root, &run.common.root)
             },
-            seed,
             host: system.network.base_host,
         })
     }
 }
 
 impl RunArgs {
+    /// The name of a new league.
+    fn new_league(&self, root: &Root, system: &SystemConfig) -> Result<LeagueId, CommandError> {
+        let named = self.league_id.clone();
+        let base = named.unwrap_or_else(|| usual_league(system, self.game.as_ref()));
+        let free = leagues::free_name(root, &base);
+        if self.league_id.is_some() && free != base {
+            return Err(self.exists(root, &base));
+        }
+        Ok(free)
+    }
+
+    fn exists(&self, root: &Root, league: &LeagueId) -> CommandError {
+        let hint = if is_over(&root.league_journal(league)) {
+            let flag = self.common.root_flag();
+            format!("show it with `league serve --league-id {league}{flag}`")
+        } else {
+            format!("resume it with `{}`", self.resume_command(league))
+        };
+        CommandError::usage(
+            format!("could not start league `{league}`"),
+            "a league of this name exists already",
+            format!("{hint}, or choose another `--league-id`"),
+        )
+    }
+
     /// The players invited by their address; a resumed league has them already.
     fn guests(
         &self,
@@ -176,36 +204,12 @@ impl RunArgs {
 }
 
 impl SeatList {
-    pub(crate) fn of(plan: &Plan, invited: usize, seed: Option<u64>, ports: Ports) -> Self {
-        let referee = |seat: &RefereePlan| StoredReferee {
-            id: seat.id.clone(),
-            name: seat.name.clone(),
-            max_concurrent: seat.max_concurrent,
-        };
-        let player = |seat: &PlayerPlan| StoredPlayer {
-            id: seat.id.clone(),
-            name: seat.name.clone(),
-            strategy: seat.style.chooser.name().to_owned(),
-            dialect: seat.dialect,
-        };
-        let pace = plan.players.first().map(|seat| seat.style.pace);
-        Self {
-            referees: plan.referees.iter().map(referee).collect(),
-            players: plan.players.iter().map(player).collect(),
-            game_type: plan.rules.game_type.clone(),
-            pace_ms: pace.unwrap_or_default().as_millis() as u64,
-            seed,
-            ports,
-            invited,
-        }
-    }
-
     /// Stores the seats and ports for `--resume`, before any agent starts.
     pub(crate) fn save(&self, root: &Root, league: &LeagueId) -> Result<(), CommandError> {
         let path = root.seats(league);
         let body = serde_json::to_vec_pretty(self).unwrap_or_default();
         let draft = path.with_extension("json.new");
-        let written = fs::create_dir_all(root.league_folder(league))
+        let written = make_private(&root.league_folder(league))
             .and_then(|()| fs::write(&draft, body))
             .and_then(|()| fs::rename(&draft, &path));
         written.map_err(|error| {
@@ -231,45 +235,27 @@ impl SeatList {
         serde_json::from_slice(&bytes).map_err(|error| failed(error.to_string()))
     }
 
-    fn plan(
-        &self,
-        rules: LeagueRules,
-        run: &RunArgs,
-        system: &SystemConfig,
-    ) -> Result<Plan, CommandError> {
+    fn plan(&self, rules: LeagueRules, run: &RunArgs, system: &SystemConfig) -> Plan {
         let ports = self.ports(run, system);
-        let port = |list: &[u16], place: usize| list.get(place).copied().unwrap_or(0);
-        let mut players = Vec::new();
-        for (place, player) in self.players.iter().enumerate() {
-            players.push(PlayerPlan {
-                id: player.id.clone(),
-                name: player.name.clone(),
-                style: PlayStyle {
-                    chooser: Chooser::Strategy(
-                        strategy::find(&player.strategy).map_err(unknown_stored_strategy)?,
-                    ),
-                    pace: Duration::from_millis(self.pace_ms),
-                },
-                dialect: player.dialect,
-                port: port(&ports.players, place),
-            });
+        let (mut referees, mut players) = (self.referees.clone(), self.players.clone());
+        for (referee, port) in referees.iter_mut().zip(ports.referees) {
+            referee.port = port;
         }
-        let referee = |(place, referee): (usize, &StoredReferee)| RefereePlan {
-            id: referee.id.clone(),
-            name: referee.name.clone(),
-            max_concurrent: referee.max_concurrent,
-            port: port(&ports.referees, place),
-        };
-        Ok(Plan {
+        for (player, port) in players.iter_mut().zip(ports.players) {
+            player.port = port;
+        }
+        Plan {
             rules,
-            referees: self.referees.iter().enumerate().map(referee).collect(),
+            referees,
             players,
+            pace: Duration::from_millis(self.pace_ms),
             guests: Vec::new(),
             port: ports.manager,
             shared_port: ports.shared,
             bind: system.security.bind,
+            tls: None,
             host: called(system, None),
-        })
+        }
     }
 
     /// Where agents listen: as before, on the documents' ports, or on free ones.
@@ -301,19 +287,6 @@ impl SeatList {
     }
 }
 
-fn unknown_stored_strategy(error: strategy::UnknownStrategy) -> CommandError {
-    let hint = "correct `run.json` in the league's folder";
-    CommandError::usage("could not seat the players", error.to_string(), hint)
-}
-
-fn exists(league: &LeagueId) -> CommandError {
-    CommandError::usage(
-        format!("could not start league `{league}`"),
-        "a league of this name exists already",
-        "resume it with `--resume`, or choose another `--league-id`",
-    )
-}
-
 /// How many matches one of our referees runs at once at most.
 const MAX_AT_ONCE: u32 = 64;
 /// A league needs two players.
@@ -333,25 +306,30 @@ impl RunArgs {
         let known = |id: &PlayerId| agents.players.iter().find(|known| known.player_id == *id);
         let numbered = (1..).map(|number| (number, PlayerId::numbered(number)));
         let taking_part = numbered.filter(|(_, id)| known(id).is_none_or(|known| known.active));
+        for chosen in &self.strategies {
+            let what = "could not seat the players";
+            check_strategy(chosen, Some(&rules.game_type), what)?;
+        }
         let dealt = strategy::deal(&self.strategies, &rules.game_type, players as usize);
         let mut seated = Vec::with_capacity(players as usize);
         for ((number, id), dealt) in taking_part.zip(dealt) {
             let place = seated.len();
             let known = known(&id);
             let name = known.map(|known| known.display_name.clone());
-            seated.push(StoredPlayer {
+            seated.push(PlayerPlan {
                 dialect: self.dialect(place, known),
                 name: name.unwrap_or_else(|| format!("Player {number}")),
-                strategy: self.strategy(known, dealt, rules)?.name.to_owned(),
+                strategy: self.strategy(known, dealt, rules)?,
                 id,
+                port: 0,
             });
         }
         Ok(SeatList {
             referees: referee_seats(agents, referees, at_once),
             players: seated,
             game_type: rules.game_type.clone(),
-            pace_ms: self.pace.as_millis() as u64,
-            seed: self.seed,
+            pace_ms: 0,
+            seed: None,
             ports: Ports::default(),
             invited: 0,
         })
@@ -382,7 +360,7 @@ impl RunArgs {
     }
 }
 
-fn referee_seats(agents: &AgentsConfig, referees: u32, at_once: u32) -> Vec<StoredReferee> {
+fn referee_seats(agents: &AgentsConfig, referees: u32, at_once: u32) -> Vec<RefereePlan> {
     let known = |id: &RefereeId| {
         let mut known = agents.referees.iter();
         known.find(|known| known.referee_id == *id)
@@ -392,10 +370,11 @@ fn referee_seats(agents: &AgentsConfig, referees: u32, at_once: u32) -> Vec<Stor
     let seat = |(number, id): (u32, RefereeId)| {
         let known = known(&id);
         let name = known.map(|known| known.display_name.clone());
-        StoredReferee {
+        RefereePlan {
             name: name.unwrap_or_else(|| format!("Referee {number}")),
             max_concurrent: at_once.max(known.map_or(0, |known| known.max_concurrent_matches)),
             id,
+            port: 0,
         }
     };
     taking_part.take(referees as usize).map(seat).collect()

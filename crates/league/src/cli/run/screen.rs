@@ -39,11 +39,11 @@ pub(crate) struct RunScreen<'s, W: Write> {
 impl<'s, W: Write> RunScreen<'s, W> {
     pub(crate) fn new(run: &'s RunArgs, run_plan: &RunPlan, out: &'s mut W) -> Self {
         let plan = &run_plan.plan;
-        let players = (plan.players.len() + run_plan.invited) as u64;
+        let players = (plan.players.len() + run_plan.seats.invited) as u64;
         let rounds = players - u64::from(players.is_multiple_of(2));
         let total = players * (players - 1) / 2;
         let league = plan.rules.league_id.clone();
-        let seed = match run_plan.seed {
+        let seed = match run_plan.seats.seed {
             Some(seed) => format!("{seed}: can be repeated, not for prizes"),
             None => "from the operating system".to_owned(),
         };
@@ -59,7 +59,7 @@ impl<'s, W: Write> RunScreen<'s, W> {
         let opening = json!({
             "event": "league", "league_id": league, "game_type": game, "format": "round_robin",
             "players": players, "referees": plan.referees.len(), "matches": total,
-            "rounds": rounds, "seed": run_plan.seed, "root": run.common.root,
+            "rounds": rounds, "seed": run_plan.seats.seed, "root": run.common.root,
             "resumed": run_plan.resumed, "interrupted": resumes(&run_plan.interrupted),
         });
         Self {
@@ -99,8 +99,8 @@ impl<'s, W: Write> RunScreen<'s, W> {
         self.facts.push(("manager", endpoint.to_owned()));
         self.facts.push(("page", page));
         if mode == Mode::Manual {
-            let root = self.run.common.root_flag();
-            let step = format!("league step R1M1 --manager {endpoint}{root}");
+            let flags = self.run.network.trust.flag() + &self.run.common.root_flag();
+            let step = format!("league step R1M1 --manager {endpoint}{flags}");
             let fact = format!("each match waits for steps, such as `{step}`");
             self.facts.push(("manual", fact));
         }
@@ -186,7 +186,7 @@ impl<'s, W: Write> RunScreen<'s, W> {
         let again = if self.resumed { " again" } else { "" };
         writeln!(
             self.out,
-            "interrupted{again} after {played} of {total} matches; go on with `{resume}`"
+            "interrupted{again} after {played} of {total} matches; continue with `{resume}`"
         )?;
         Ok(Exit::Interrupted)
     }
@@ -206,7 +206,7 @@ fn resumes(interrupted: &[InterruptedLeague]) -> Value {
 fn notes(interrupted: &[InterruptedLeague]) -> Vec<String> {
     let listed = interrupted.iter().take(MAX_NOTES);
     let listed = listed.map(|InterruptedLeague { league, resume }| {
-        format!("`{league}` was interrupted; go on with `{resume}`")
+        format!("`{league}` was interrupted; continue with `{resume}`")
     });
     let more = interrupted.len().saturating_sub(MAX_NOTES);
     let more = (more > 0).then(|| format!("and {more} more"));

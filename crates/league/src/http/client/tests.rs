@@ -46,7 +46,7 @@ async fn a_stream_is_read_until_the_answer_has_come_and_no_longer() {
     assert_eq!(answer.session.as_deref(), Some("s1"));
     assert_eq!(&*answer.body, br#"{"jsonrpc":"2.0","id":3,"result":{}}"#);
     assert!(
-        client.take(endpoint.address).is_none(),
+        client.take(&endpoint).is_none(),
         "the line is not used again"
     );
 }
@@ -85,4 +85,60 @@ async fn a_stream_of_comments_is_too_large_at_some_time() {
     let endpoint = Endpoint::parse(&format!("http://127.0.0.1:{port}/mcp")).unwrap();
     let lost = Client::default().send(&endpoint, &request(), BOUND).await;
     assert_eq!(lost, Err(CallError::TooLarge));
+}
+
+/// A server that answers each request on each connection, and counts connections.
+async fn answering() -> (Endpoint, Arc<std::sync::atomic::AtomicUsize>) {
+    let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let count = Arc::new(std::sync::atomic::AtomicUsize::new(0));
+    let counting = Arc::clone(&count);
+    tokio::spawn(async move {
+        while let Ok((mut stream, _)) = listener.accept().await {
+            counting.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+            tokio::spawn(async move {
+                let mut heard = [0; 4_096];
+                while stream.read(&mut heard).await.is_ok_and(|read| read > 0) {
+                    let answer = b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}";
+                    stream.write_all(answer).await.unwrap();
+                }
+            });
+        }
+    });
+    let endpoint = Endpoint::parse(&format!("http://127.0.0.1:{port}/mcp")).unwrap();
+    (endpoint, count)
+}
+
+#[tokio::test]
+async fn idle_connection_makes_room_for_another_peer() {
+    let client = Client::new(Trust::default(), 1);
+    let [(one, _), (other, connections)] = [answering().await, answering().await];
+    for _ in 0..2 {
+        client.get(&one, BOUND).await.unwrap();
+        client.get(&other, BOUND).await.unwrap();
+    }
+    let connections = connections.load(std::sync::atomic::Ordering::Relaxed);
+    assert_eq!(connections, 2, "the first was closed in between");
+}
+
+#[tokio::test]
+async fn call_without_a_free_connection_is_no_failure_of_the_peer() {
+    let client = Client::new(Trust::default(), 1);
+    let (endpoint, _) = answering().await;
+    let busy = client.make_room().unwrap();
+    let refused = client.get(&endpoint, BOUND).await;
+    assert!(matches!(refused, Err(CallError::Local(_))), "{refused:?}");
+    drop(busy);
+    client.get(&endpoint, BOUND).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_probe_fails_at_a_closed_port() {
+    let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let endpoint = Endpoint::parse(&format!("http://127.0.0.1:{port}/mcp")).unwrap();
+    let client = Client::default();
+    assert_eq!(client.probe(&endpoint, BOUND).await, Ok(()));
+    drop(listener);
+    assert!(client.probe(&endpoint, BOUND).await.is_err());
 }

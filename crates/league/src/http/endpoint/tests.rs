@@ -25,11 +25,51 @@ fn an_address_is_read_whole() {
 }
 
 #[test]
+fn an_address_with_tls_keeps_its_host_for_the_certificate() {
+    for (text, address, host) in [
+        ("https://localhost:8101/mcp", "127.0.0.1:8101", "localhost"),
+        ("https://127.0.0.1/mcp", "127.0.0.1:443", "127.0.0.1"),
+        ("https://[::1]:8101/mcp", "[::1]:8101", "::1"),
+    ] {
+        let endpoint = Endpoint::parse(text).unwrap();
+        assert_eq!(endpoint.scheme, Scheme::Https);
+        assert_eq!(endpoint.address, address.parse().unwrap(), "{text}");
+        assert_eq!(endpoint.host(), host);
+        assert_eq!(endpoint.to_string(), text);
+    }
+    assert_eq!(
+        Endpoint::parse("https://example.test/mcp"),
+        Err(BadEndpoint::Name("example.test".into()))
+    );
+}
+
+#[test]
+fn a_manager_with_a_name_is_called_at_the_address_that_was_found() {
+    let named = "https://board.example:8000/mcp";
+    let found = |address: [u8; 4]| {
+        let look_up = move |_: &str, port| Ok(SocketAddr::new(address.into(), port));
+        Endpoint::read(named, look_up).unwrap()
+    };
+    let list = AllowList::default();
+    assert_eq!(
+        list.check(named),
+        Err(BadEndpoint::Name("board.example".into()))
+    );
+    let near = list.clone().knowing(found([127, 0, 0, 2])).check(named);
+    let near = near.unwrap();
+    assert_eq!(near.address, "127.0.0.2:8000".parse().unwrap());
+    assert_eq!(near.host(), "board.example");
+    let far = list.knowing(found([192, 0, 2, 7])).check(named);
+    assert!(matches!(far, Err(BadEndpoint::NotAllowed(_))), "{far:?}");
+}
+
+#[test]
 fn what_is_no_address_is_refused() {
     for text in [
         "",
         "localhost:8101",
-        "https://localhost:8101/mcp",
+        "ftp://localhost:8101/mcp",
+        "https://",
         "http://",
         "http://:80/mcp",
         "http://localhost:99999/mcp",
@@ -92,6 +132,9 @@ fn whoever_calls_from_elsewhere_is_told_what_to_send_instead_of_localhost() {
             "{told}"
         );
     }
+    let secured = list.check_of(caller("192.168.1.20"), "https://localhost:8101/mcp");
+    let told = secured.unwrap_err().to_string();
+    assert!(told.contains("`https://192.168.1.20:8101/mcp`"), "{told}");
     let linked = list.check_of(caller("169.254.7.7"), "http://localhost:8101/mcp");
     assert!(matches!(linked, Err(BadEndpoint::Here(_))), "{linked:?}");
     for here in ["127.0.0.1", "192.168.1.10"] {
@@ -113,7 +156,7 @@ fn nobody_elsewhere_registers_an_address_of_this_machine() {
     let list = AllowList::new(everywhere);
     let (from, at) = ("192.0.2.20".parse().unwrap(), "192.0.2.10".parse().unwrap());
     for own in local::addresses().into_iter().filter(IpAddr::is_ipv4) {
-        let text = url(&own.to_string(), 8101);
+        let text = url(Scheme::Http, &own.to_string(), 8101);
         let refused = list.check_of(Origin::Network { from, at }, &text);
         assert!(
             matches!(refused, Err(BadEndpoint::Elsewhere { .. })),
@@ -134,7 +177,7 @@ fn nobody_elsewhere_registers_another_port_of_the_address_that_others_are_told()
     });
     let list = list.within(&OwnAddresses::new(
         "0.0.0.0:8000".parse().ok(),
-        &url("203.0.113.77", 8000),
+        &url(Scheme::Http, "203.0.113.77", 8000),
     ));
     let caller = |from: &str| Origin::Network {
         from: from.parse().unwrap(),
@@ -167,7 +210,7 @@ fn where_a_proxy_leads_here_nobody_is_known_to_be_here_but_whom_the_organiser_na
         system.security.bind = bind.parse().unwrap();
         system.network.base_host = host.to_owned();
         let bound = SocketAddr::new(system.security.bind, 8000);
-        let home = OwnAddresses::new(Some(bound), &url(host, 8000));
+        let home = OwnAddresses::new(Some(bound), &url(Scheme::Http, host, 8000));
         let home = home.with_agents(["http://localhost:8001/mcp"]);
         AllowList::of(&system).within(&home).check_of(local, asked)
     };
@@ -238,9 +281,12 @@ fn only_a_name_is_looked_up() {
 
 #[test]
 fn an_address_of_ipv6_stands_in_brackets() {
-    assert_eq!(url("::1", 8000), "http://[::1]:8000/mcp");
-    assert_eq!(url("10.0.0.7", 8000), "http://10.0.0.7:8000/mcp");
-    assert_eq!(url("board", 8000), "http://board:8000/mcp");
+    assert_eq!(url(Scheme::Http, "::1", 8000), "http://[::1]:8000/mcp");
+    assert_eq!(
+        url(Scheme::Http, "10.0.0.7", 8000),
+        "http://10.0.0.7:8000/mcp"
+    );
+    assert_eq!(url(Scheme::Https, "board", 8000), "https://board:8000/mcp");
 }
 
 #[test]
@@ -255,4 +301,32 @@ fn only_listed_hosts_are_called() {
         list.check("http://192.0.2.1/mcp"),
         Err(BadEndpoint::NotAllowed("192.0.2.1".parse().unwrap()))
     );
+}
+
+#[test]
+fn registered_address_ends_in_mcp_unless_the_organiser_allows_others() {
+    let strict = AllowList::default();
+    let free = AllowList::new(SecurityConfig {
+        any_path: true,
+        ..SecurityConfig::default()
+    });
+    for (address, good) in [
+        ("http://localhost:8101/mcp", true),
+        ("http://localhost:8101/mcp/", true),
+        ("http://localhost:8101/agents/P01/mcp", true),
+        ("http://localhost:8101", true),
+        ("mcp://localhost:8101", true),
+        ("mcp://localhost", true),
+        ("http://localhost:8101/", false),
+        ("http://localhost:8101/mcp?next=1", false),
+        ("http://localhost:8101/shutdown?to=/mcp", false),
+        ("http://localhost:8101/admin", false),
+        ("http://localhost:8101/notmcp", false),
+        ("mcp://localhost/alpha", false),
+    ] {
+        let refused = strict.check_of(Origin::Pipe, address);
+        let by_path = matches!(refused, Err(BadEndpoint::Path(_)));
+        assert_eq!(!by_path, good, "{address}: {refused:?}");
+        assert!(free.check_of(Origin::Pipe, address).is_ok(), "{address}");
+    }
 }

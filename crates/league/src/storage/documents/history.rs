@@ -51,7 +51,7 @@ pub type PlayerHistoryRepository = Repository<HistoryDocument>;
 
 impl PlayerHistoryRepository {
     /// How many matches [`add_match`](Self::add_match) keeps.
-    pub const MOST_MATCHES: usize = 10_000;
+    pub const MAX_MATCHES: usize = 10_000;
 
     /// Adds a match and saves the document; for other player programs, which keep no journal.
     ///
@@ -68,7 +68,7 @@ impl PlayerHistoryRepository {
         history.last_updated = record.at;
         history.version = history.version.saturating_add(1);
         history.matches.push(Arc::new(record));
-        let surplus = history.matches.len().saturating_sub(Self::MOST_MATCHES);
+        let surplus = history.matches.len().saturating_sub(Self::MAX_MATCHES);
         history.matches.drain(..surplus);
         self.save(&history)?;
         Ok(history)

@@ -16,16 +16,19 @@ use league_protocol::dialect::Hints;
 use league_protocol::encode::{Sender, Stamp, encode};
 use league_protocol::id::{ConversationId, GameType, LeagueId, MatchId, RefereeId};
 use league_protocol::message::{GameOver, MatchResult, MatchState, Message, OpenedDraw};
-use league_protocol::secret::{Commitment, Seed};
+use league_protocol::secret::{Commitment, DrawMode, Seed};
 use league_protocol::sender::{Agent, Dialect};
 use league_protocol::time::Timestamp;
+use league_protocol::token::{hex, unhex};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use sha2::{Digest, Sha256};
 
 use super::{RepositoryError, SCHEMA_VERSION, load, save, unwritable};
-use crate::storage::record::Record;
+use crate::storage::files::make_private;
+use crate::storage::record::{OpenedMessage, Record};
 use crate::storage::root::Root;
-use crate::wire::transcript::LONGEST_TRANSCRIPT;
+use crate::wire::transcript::MAX_TRANSCRIPT;
 
 /// The maximum length of a line in a line file, in bytes.
 const MAX_LINE: u64 = 16 * 1024 * 1024;
@@ -71,8 +74,12 @@ pub struct Lifecycle {
 pub struct DrawDocument {
     /// The commitment published before the round.
     pub commitment: Commitment,
-    /// The secret behind it.
-    pub seed: Seed,
+    /// The secret behind it, once the manager has opened it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seed: Option<Seed>,
+    /// Where the chance of the league comes from; absent in a league of version 0.1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mode: Option<DrawMode>,
     /// The attempt at the match, an input of the draw.
     pub attempt: u32,
     /// The players' nonces; an empty text for a player that sent none.
@@ -87,6 +94,7 @@ impl DrawDocument {
         Self {
             commitment: draw.commitment,
             seed: draw.seed,
+            mode: draw.mode,
             attempt: draw.attempt,
             nonces: draw.nonces.clone(),
             guarantee: ["commitment", "one nonce", "both nonces"][shares].to_owned(),
@@ -107,6 +115,47 @@ pub struct TranscriptMessage {
     /// The original bytes, if they were decoded as something else or not at all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verbatim: Option<Verbatim>,
+    /// The hash that stood for the message in the referee's journal until the match was decided.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seal: Option<Seal>,
+    /// Whether the referee had been started again before this message, so that messages just before
+    /// it may be missing.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub resumed: bool,
+}
+
+impl TranscriptMessage {
+    /// Whether its content was hidden when the referee ended, and is lost with it.
+    pub fn is_lost(&self) -> bool {
+        self.seal.as_ref().is_some_and(|seal| seal.salt.is_none())
+    }
+}
+
+/// The hash of a message that was written while its content was hidden.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Seal {
+    /// SHA-256 over the 32 bytes of the salt and the compact JSON of `[message,verbatim]` with
+    /// sorted keys, in hex.
+    pub hash: String,
+    /// The salt in hex, once the message is shown; `None` if the referee ended before that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub salt: Option<String>,
+}
+
+impl Seal {
+    pub fn hash_of(salt: &[u8; 32], message: &Value, verbatim: Option<&Verbatim>) -> String {
+        // An object of this library has sorted keys.
+        let content = serde_json::json!([message, verbatim]).to_string();
+        let hash = Sha256::new().chain_update(salt).chain_update(content);
+        hex(&hash.finalize().into())
+    }
+
+    /// Whether it is the hash of a message; `None` if it was never opened.
+    pub fn is_of(&self, message: &Value, verbatim: Option<&Verbatim>) -> Option<bool> {
+        let salt = self.salt.as_deref()?;
+        let salt = unhex(salt).unwrap_or_default();
+        Some(self.hash == Self::hash_of(&salt, message, verbatim))
+    }
 }
 
 /// The original bytes of a message.
@@ -298,7 +347,7 @@ fn is_current(document: &Value) -> bool {
 
 fn append_line(file: &Path, document: &MatchDocument) -> io::Result<()> {
     if let Some(folder) = file.parent() {
-        fs::create_dir_all(folder)?;
+        make_private(folder)?;
     }
     let mut options = OpenOptions::new();
     let mut lines = options.read(true).append(true).create(true).open(file)?;
@@ -402,6 +451,11 @@ impl MatchesProjection {
                 self.replace(&fixture.match_id, gathered);
                 return MatchChange::GoesOn(fixture.match_id.clone());
             }
+            // Another referee writes its file from now on.
+            Record::Event(Event::GivenBack { match_id, .. }) => {
+                self.matches.remove(match_id);
+                return MatchChange::Nothing;
+            }
             Record::Event(event) => event.match_id(),
             Record::Transcript(transcript) => Some(&transcript.match_id),
         };
@@ -410,6 +464,10 @@ impl MatchesProjection {
             return MatchChange::Nothing;
         };
         if !found.take_in(record, sequence) {
+            return MatchChange::Nothing;
+        }
+        // Messages are not shown before the end, and their lines may not be synced.
+        if matches!(record, Record::Transcript(_)) && found.closed.is_none() {
             return MatchChange::Nothing;
         }
         found.version = sequence;
@@ -489,18 +547,33 @@ impl MatchProgress {
                 self.lifecycle.finished_at = Some(*at);
                 self.result = Some(Arc::clone(result));
             }
-            Record::Event(Event::Closed { report, .. }) => {
+            Record::Event(Event::Closed { report, opened, .. }) => {
+                if let (Some(opened), Some(result)) = (opened, &mut self.result) {
+                    *result = Arc::new(opened.open(result));
+                }
                 self.lifecycle.state = MatchState::Finished;
                 self.closed = Some((*report, sequence));
             }
             Record::Transcript(said) if said.attempt == self.fixture.attempt => {
-                let room = LONGEST_TRANSCRIPT.saturating_sub(self.transcript.len());
+                let room = MAX_TRANSCRIPT.saturating_sub(self.transcript.len());
                 self.transcript
                     .extend(said.messages.iter().take(room).cloned());
+                said.opened.iter().for_each(|opened| self.open(opened));
             }
             _ => return false,
         }
         true
+    }
+
+    /// Puts a message in the place of its hash.
+    fn open(&mut self, opened: &OpenedMessage) {
+        if let Some(said) = self.transcript.get_mut(opened.place)
+            && let Some(seal) = &mut said.seal
+        {
+            seal.salt = Some(opened.salt.clone());
+            said.message = opened.message.clone();
+            said.verbatim.clone_from(&opened.verbatim);
+        }
     }
 
     /// A result that the manager refused is not the result of the match.

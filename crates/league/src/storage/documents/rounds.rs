@@ -1,6 +1,5 @@
 //! `data/leagues/<league_id>/rounds.json`: the rounds so far (000 §9.4.2, ruling 30).
 
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -93,16 +92,46 @@ pub struct ResultEntry {
     pub status: MatchStatus,
     /// The winner, if there is one.
     pub winner: Option<PlayerId>,
-    /// The points of each player.
-    pub score: BTreeMap<PlayerId, u32>,
+    /// The points of both players, in the order of their ids.
+    #[serde(with = "points_by_player")]
+    pub score: [(PlayerId, u32); 2],
+}
+
+/// The points as an object with a member for each player. In memory they are a pair, which takes a
+/// third of what a map takes: every match of a league is listed.
+mod points_by_player {
+    use std::collections::BTreeMap;
+
+    use league_protocol::id::PlayerId;
+    use serde::de::Error;
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    pub(super) fn serialize<S: Serializer>(
+        score: &[(PlayerId, u32); 2],
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(score.iter().map(|(player, points)| (player, points)))
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<[(PlayerId, u32); 2], D::Error> {
+        let by_player = BTreeMap::<PlayerId, u32>::deserialize(deserializer)?;
+        let score: Vec<_> = by_player.into_iter().collect();
+        let unlike =
+            |score: Vec<_>| Error::invalid_length(score.len(), &"the points of two players");
+        score.try_into().map_err(unlike)
+    }
 }
 
 impl ResultEntry {
     pub fn of(result: &MatchResult) -> Self {
+        let mut score = [0, 1].map(|seat| (result.players[seat].clone(), result.points[seat]));
+        score.sort();
         Self {
             status: result.status,
             winner: result.winner.clone(),
-            score: result.players.iter().cloned().zip(result.points).collect(),
+            score,
         }
     }
 }

@@ -1,10 +1,11 @@
 //! The disk operations of a journal, and syncing of new files and folders.
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use super::error::StoreError;
+use crate::storage::files::make_private;
 
 /// A file that can be appended to and synced.
 ///
@@ -28,7 +29,7 @@ pub(super) fn make_folder(folder: &Path) -> Result<Vec<PathBuf>, StoreError> {
         .take_while(missing)
         .map(parent)
         .collect::<Vec<_>>();
-    fs::create_dir_all(folder).map_err(|error| StoreError::io("make", folder, error))?;
+    make_private(folder).map_err(|error| StoreError::io("make", folder, error))?;
     Ok(changed)
 }
 

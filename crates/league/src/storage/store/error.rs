@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use league_protocol::token::hex;
 use thiserror::Error;
 
-use super::line::LONGEST_LINE;
-use super::scan::MOST_IN_A_BATCH;
+use super::line::MAX_LINE;
+use super::scan::MAX_BATCH;
 
 /// Why facts could not be stored or read.
 #[derive(Debug, Error)]
@@ -47,10 +47,10 @@ pub(crate) enum StoreError {
     #[error("a fact cannot be written")]
     Fact(#[source] serde_json::Error),
     /// A fact exceeds the maximum length of a line; nothing was written.
-    #[error("a fact takes `{0}` bytes, and a line has at most `{LONGEST_LINE}`")]
+    #[error("a fact takes `{0}` bytes, and a line has at most `{MAX_LINE}`")]
     TooLong(usize),
     /// There are more facts than a batch may hold; nothing was written.
-    #[error("`{0}` facts at once are too many, at most `{MOST_IN_A_BATCH}` are written")]
+    #[error("`{0}` facts at once are too many, at most `{MAX_BATCH}` are written")]
     TooMany(usize),
     /// An earlier write failed, so the content of the file is unknown.
     #[error("an earlier write to `{}` failed, so nothing more is written", path.display())]
@@ -144,7 +144,7 @@ pub(crate) enum Damage {
         found: u32,
     },
     /// It exceeds the maximum length.
-    #[error("the line is longer than `{LONGEST_LINE}` bytes")]
+    #[error("the line is longer than `{MAX_LINE}` bytes")]
     TooLong,
 }
 

@@ -11,7 +11,7 @@ use serde::de::DeserializeOwned;
 
 use super::Entry;
 use super::error::StoreError;
-use super::line::LONGEST_LINE;
+use super::line::MAX_LINE;
 use super::scan::{Scan, scan_on};
 
 /// A reader that remembers its position.
@@ -81,7 +81,7 @@ impl Follower {
         let mut line = Vec::new();
         loop {
             line.clear();
-            let bound = LONGEST_LINE as u64;
+            let bound = MAX_LINE as u64;
             let read = source.by_ref().take(bound).read_until(b'\n', &mut line);
             if read.map_err(failed)? == 0 {
                 return Ok(());
@@ -136,7 +136,7 @@ pub(crate) fn read_backwards<Fact: DeserializeOwned>(
                 return Ok(());
             }
         }
-        if start == 0 || rest.len() > LONGEST_LINE {
+        if start == 0 || rest.len() > MAX_LINE {
             return Ok(());
         }
     }
@@ -174,12 +174,13 @@ mod tests {
     }
 
     #[test]
-    fn a_follower_is_shown_each_fact_once() {
+    fn follower_is_shown_each_fact_once() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("journal.jsonl");
         let mut journal = Journal::open(&path, Durability::Written, |_: Entry<String>| {})
             .unwrap()
-            .journal;
+            .accept()
+            .unwrap();
         let mut follower = Follower::new(path);
         let mut seen = Vec::new();
         for batch in [&["a", "b"][..], &[], &["c"]] {
@@ -194,12 +195,13 @@ mod tests {
     }
 
     #[test]
-    fn a_line_that_was_changed_is_an_error_and_can_still_be_looked_at() {
+    fn line_that_was_changed_is_an_error_and_can_still_be_looked_at() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("journal.jsonl");
         let mut journal = Journal::open(&path, Durability::Written, |_: Entry<String>| {})
             .unwrap()
-            .journal;
+            .accept()
+            .unwrap();
         for fact in ["honest", "later"] {
             journal.append(at(), &[fact.to_owned()]).unwrap();
         }
@@ -234,7 +236,8 @@ mod tests {
         let path = folder.path().join("journal.jsonl");
         let mut journal = Journal::open(&path, Durability::Written, |_: Entry<String>| {})
             .unwrap()
-            .journal;
+            .accept()
+            .unwrap();
         let facts: Vec<String> = (0..40_usize)
             .map(|number| format!("{number}-{}", "x".repeat(number * 3_001)))
             .collect();
@@ -258,7 +261,8 @@ mod tests {
         let path = folder.path().join("journal.jsonl");
         let mut journal = Journal::open(&path, Durability::Written, |_: Entry<String>| {})
             .unwrap()
-            .journal;
+            .accept()
+            .unwrap();
         for batch in [&["a", "b"][..], &["c", "d", "e"]] {
             let facts: Vec<String> = batch.iter().map(|fact| (*fact).to_owned()).collect();
             journal.append(at(), &facts).unwrap();

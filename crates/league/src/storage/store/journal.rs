@@ -38,15 +38,18 @@ pub(crate) struct Journal {
     buffer: Vec<u8>,
     /// After an error the file may hold all, some or none of the batch, so nothing must follow it.
     failed: bool,
-    _lock: Option<Lock>,
+    lock: Option<Lock>,
 }
 
-/// An opened journal, and the repair it needed.
+/// A journal that was locked and read, and not changed: its reader may still refuse it.
 #[derive(Debug)]
 pub(crate) struct Opened {
-    pub(crate) journal: Journal,
-    /// The incomplete end that was cut off; no agent has acted on it.
-    pub(crate) cut: Option<Cut>,
+    path: PathBuf,
+    durability: Durability,
+    scanned: Scan,
+    /// The folders that have a new entry.
+    folders: Vec<PathBuf>,
+    lock: Lock,
 }
 
 /// The incomplete end of a journal.
@@ -71,7 +74,7 @@ pub(crate) struct End {
 }
 
 impl Journal {
-    /// Opens the journal at `path` for writing, or creates it, and visits its entries.
+    /// Locks the journal at `path` and visits its entries; [`Opened::accept`] makes it writable.
     ///
     /// Entries are visited one by one and not kept, so a long journal needs little memory.
     pub(crate) fn open<Fact: DeserializeOwned>(
@@ -80,35 +83,24 @@ impl Journal {
         mut visit: impl FnMut(Entry<Fact>),
     ) -> Result<Opened, StoreError> {
         let folder = parent(path);
-        let changed = make_folder(&folder)?;
+        let mut folders = make_folder(&folder)?;
+        folders.push(folder);
         let lock = Lock::take(path)?;
-        let file = OpenOptions::new()
-            .read(true)
-            .append(true)
-            .create(true)
-            .open(path)
-            .map_err(|error| StoreError::io("open", path, error))?;
-        let scanned = scan(path, &file, |entry| {
-            visit(entry);
-            ControlFlow::Continue(())
-        })?;
-        let cut = cut_of(&scanned);
-        if cut.is_some() {
-            file.set_len(scanned.whole)
-                .map_err(|error| StoreError::io("cut", path, error))?;
-        }
-        if durability == Durability::Synced {
-            // Entries of a killed process may not have reached the disk; sync them before this
-            // process acts on them.
-            file.sync_all()
-                .map_err(|error| StoreError::io("sync", path, error))?;
-            for folder in std::iter::once(&folder).chain(&changed) {
-                sync_folder(folder)?;
-            }
-        }
-        let mut journal = Self::at(path, Box::new(file), durability, scanned.head);
-        journal._lock = Some(lock);
-        Ok(Opened { journal, cut })
+        let scanned = match File::open(path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Scan::default(),
+            Err(error) => return Err(StoreError::io("open", path, error)),
+            Ok(file) => scan(path, &file, |entry| {
+                visit(entry);
+                ControlFlow::Continue(())
+            })?,
+        };
+        Ok(Opened {
+            path: path.to_owned(),
+            durability,
+            scanned,
+            folders,
+            lock,
+        })
     }
 
     /// Reads the journal at `path` without a lock, even while another process writes it, until its
@@ -135,27 +127,30 @@ impl Journal {
             head,
             buffer: Vec::new(),
             failed: false,
-            _lock: None,
+            lock: None,
         }
     }
 
     /// Writes the buffer to the disk. A failed sync is never retried: the system may have dropped
     /// the data and would then report success.
-    fn flush(&mut self) -> Result<(), StoreError> {
+    fn flush(&mut self, durability: Durability) -> Result<(), StoreError> {
         let path = &self.path;
         let failed = |doing| move |error: io::Error| StoreError::io(doing, path, error);
         self.disk
             .write_all(&self.buffer)
             .map_err(failed("write to"))?;
-        if self.durability == Durability::Synced {
+        if durability == Durability::Synced {
             self.disk.sync().map_err(failed("sync"))?;
         }
         Ok(())
     }
-}
 
-impl<Fact: Serialize> Store<Fact> for Journal {
-    fn append(&mut self, at: Timestamp, facts: &[Fact]) -> Result<u64, StoreError> {
+    fn write<Fact: Serialize>(
+        &mut self,
+        at: Timestamp,
+        facts: &[Fact],
+        durability: Durability,
+    ) -> Result<u64, StoreError> {
         if self.failed {
             let path = self.path.clone();
             return Err(StoreError::Failed { path });
@@ -167,9 +162,70 @@ impl<Fact: Serialize> Store<Fact> for Journal {
         self.buffer.shrink_to(KEPT_BUFFER);
         let mut head = self.head;
         write_batch(&mut self.buffer, &mut head, at, facts)?;
-        self.flush().inspect_err(|_| self.failed = true)?;
+        self.flush(durability).inspect_err(|_| self.failed = true)?;
         self.head = head;
+        if durability == Durability::Synced {
+            self.note();
+        }
         Ok(head.sequence)
+    }
+
+    /// Notes outside the journal how far it is synced.
+    fn note(&mut self) {
+        if let Some(lock) = &mut self.lock {
+            lock.note(self.head.sequence);
+        }
+    }
+}
+
+impl Opened {
+    /// The sequence of the last whole fact; 0 if there is none.
+    pub(crate) fn last(&self) -> u64 {
+        self.scanned.head.sequence
+    }
+
+    /// The last line that was noted as synced; a journal that ends before it has lost lines.
+    pub(crate) fn known(&self) -> u64 {
+        self.lock.known()
+    }
+
+    /// The incomplete end that accepting cuts off. No agent has acted on it unless the disk lost
+    /// what it had synced.
+    pub(crate) fn cut(&self) -> Option<Cut> {
+        cut_of(&self.scanned)
+    }
+
+    /// Creates the journal if it is missing, cuts off an incomplete end, and makes it writable.
+    pub(crate) fn accept(self) -> Result<Journal, StoreError> {
+        let path = &self.path;
+        let failed = |doing| move |error: io::Error| StoreError::io(doing, path, error);
+        let mut options = OpenOptions::new();
+        let options = options.read(true).append(true).create(true);
+        let file = options.open(path).map_err(failed("open"))?;
+        if self.cut().is_some() {
+            file.set_len(self.scanned.whole).map_err(failed("cut"))?;
+        }
+        if self.durability == Durability::Synced {
+            // Entries of a killed process may not have reached the disk; sync them before this
+            // process acts on them.
+            file.sync_all().map_err(failed("sync"))?;
+            for folder in &self.folders {
+                sync_folder(folder)?;
+            }
+        }
+        let mut journal = Journal::at(path, Box::new(file), self.durability, self.scanned.head);
+        journal.lock = Some(self.lock);
+        Ok(journal)
+    }
+}
+
+impl<Fact: Serialize> Store<Fact> for Journal {
+    fn append(&mut self, at: Timestamp, facts: &[Fact]) -> Result<u64, StoreError> {
+        self.write(at, facts, self.durability)
+    }
+
+    fn append_lightly(&mut self, at: Timestamp, facts: &[Fact]) -> Result<u64, StoreError> {
+        self.write(at, facts, Durability::Written)
     }
 
     fn last(&self) -> u64 {

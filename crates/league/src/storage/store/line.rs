@@ -12,10 +12,10 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::error::{Damage, StoreError};
-use super::{Entry, scan::MOST_IN_A_BATCH};
+use super::{Entry, scan::MAX_BATCH};
 
 /// The maximum length of a line, in bytes.
-pub(crate) const LONGEST_LINE: usize = 16 * 1024 * 1024;
+pub(crate) const MAX_LINE: usize = 16 * 1024 * 1024;
 
 const OPENING: &[u8] = br#"{"crc32":""#;
 const CLOSING: &[u8] = br#"","#;
@@ -80,7 +80,7 @@ pub(super) fn write_batch<Fact: Serialize>(
 ) -> Result<(), StoreError> {
     let too_many = || StoreError::TooMany(facts.len());
     let mut more = u32::try_from(facts.len()).map_err(|_| too_many())?;
-    if more > MOST_IN_A_BATCH {
+    if more > MAX_BATCH {
         return Err(too_many());
     }
     for fact in facts {
@@ -100,7 +100,7 @@ pub(super) fn write_batch<Fact: Serialize>(
                 "it would take more than one line",
             )));
         }
-        if line.len() >= LONGEST_LINE {
+        if line.len() >= MAX_LINE {
             return Err(StoreError::TooLong(line.len()));
         }
         head.follow(line);

@@ -1,7 +1,10 @@
 //! One writer per journal: a lock that the system releases when its holder ends for any reason.
+//!
+//! The lock file names its holder and the last line of the journal that was synced. It is not synced
+//! itself, so it may be behind the journal; a journal behind it has lost lines.
 
 use std::fs::{File, OpenOptions, TryLockError};
-use std::io::{self, Read, Write};
+use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 use std::thread;
 use std::time::Duration;
@@ -11,8 +14,8 @@ use super::error::StoreError;
 
 /// The name of the lock file, beside the journal.
 const NAME: &str = ".lock";
-/// The maximum number of bytes read as a process id.
-const LONGEST_PID: u64 = 20;
+/// The maximum number of bytes that are read.
+const MAX_BYTES: u64 = 64;
 /// How often the lock is tried, and the wait between two tries. A holder that was just killed, or a
 /// child that it was about to start, may need a moment to end.
 const TRIES: u32 = 20;
@@ -24,7 +27,9 @@ const WAIT: Duration = Duration::from_millis(25);
 /// a deleted file.
 #[derive(Debug)]
 pub(super) struct Lock {
-    _file: File,
+    file: File,
+    /// The last line that an earlier holder noted; 0 if none is known.
+    known: u64,
 }
 
 impl Lock {
@@ -41,11 +46,31 @@ impl Lock {
             .map_err(failed)?;
         if !try_for_a_moment(&file).map_err(failed)? {
             let path = path.to_owned();
-            let pid = read_pid(&mut file);
+            let pid = read(&mut file).0;
             return Err(StoreError::Held { path, pid });
         }
-        write_pid(&mut file).map_err(failed)?;
-        Ok(Self { _file: file })
+        let known = read(&mut file).1;
+        let mut lock = Self { file, known };
+        lock.write(known).map_err(failed)?;
+        Ok(lock)
+    }
+
+    /// The last line that an earlier holder noted as synced; 0 if none is known.
+    pub(super) const fn known(&self) -> u64 {
+        self.known
+    }
+
+    /// Notes the last line that was synced. An error is left alone: the note only helps to detect a
+    /// loss.
+    pub(super) fn note(&mut self, last: u64) {
+        let _ = self.write(last);
+    }
+
+    /// Replaces the content by one of the same length, so that a crash leaves the old or the new.
+    fn write(&mut self, last: u64) -> io::Result<()> {
+        self.file.seek(SeekFrom::Start(0))?;
+        let content = format!("{:<10}\n{last:020}\n", std::process::id());
+        self.file.write_all(content.as_bytes())
     }
 }
 
@@ -53,10 +78,15 @@ impl Lock {
 pub(crate) fn holder(path: &Path) -> Option<Option<u32>> {
     let mut file = File::open(parent(path).join(NAME)).ok()?;
     match file.try_lock_shared() {
-        Err(TryLockError::WouldBlock) => Some(read_pid(&mut file)),
+        Err(TryLockError::WouldBlock) => Some(read(&mut file).0),
         // The lock is free, or its state is unknown; a writer will find out.
         Ok(()) | Err(TryLockError::Error(_)) => None,
     }
+}
+
+/// Whether a process has ever written the journal at `path`: a copy of a journal has no lock.
+pub(crate) fn was_locked(path: &Path) -> bool {
+    parent(path).join(NAME).exists()
 }
 
 fn try_for_a_moment(file: &File) -> io::Result<bool> {
@@ -70,13 +100,14 @@ fn try_for_a_moment(file: &File) -> io::Result<bool> {
     Ok(false)
 }
 
-fn write_pid(file: &mut File) -> io::Result<()> {
-    file.set_len(0)?;
-    writeln!(file, "{}", std::process::id())
-}
-
-fn read_pid(file: &mut File) -> Option<u32> {
+/// The process in a lock file, and the last line that it noted.
+fn read(file: &mut File) -> (Option<u32>, u64) {
     let mut text = String::new();
-    file.take(LONGEST_PID).read_to_string(&mut text).ok()?;
-    text.trim().parse().ok()
+    if file.take(MAX_BYTES).read_to_string(&mut text).is_err() {
+        return (None, 0);
+    }
+    let mut lines = text.lines();
+    let pid = lines.next().and_then(|line| line.trim().parse().ok());
+    let last = lines.next().and_then(|line| line.parse().ok());
+    (pid, last.unwrap_or(0))
 }

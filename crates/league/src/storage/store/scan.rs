@@ -8,10 +8,10 @@ use serde::de::DeserializeOwned;
 
 use super::Entry;
 use super::error::{Damage, StoreError};
-use super::line::{self, Head, LONGEST_LINE};
+use super::line::{self, Head, MAX_LINE};
 
 /// The maximum number of facts in a batch.
-pub(crate) const MOST_IN_A_BATCH: u32 = 262_144;
+pub(crate) const MAX_BATCH: u32 = 262_144;
 
 /// How far a journal was read.
 #[derive(Debug, Default)]
@@ -100,7 +100,7 @@ impl<Fact: DeserializeOwned> Batch<Fact> {
     fn take(&mut self, line: &[u8]) -> Result<(), Damage> {
         let read = line::read(line, &self.head)?;
         let expected = match self.to_follow {
-            0 => read.more.min(MOST_IN_A_BATCH - 1),
+            0 => read.more.min(MAX_BATCH - 1),
             before => before - 1,
         };
         if read.more != expected {
@@ -127,13 +127,13 @@ enum Ending {
 
 fn next_line(source: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<Ending> {
     line.clear();
-    let bound = LONGEST_LINE as u64;
+    let bound = MAX_LINE as u64;
     let read = source.by_ref().take(bound).read_until(b'\n', line)?;
     if line.last() == Some(&b'\n') {
         line.pop();
         return Ok(Ending::Newline);
     }
-    Ok(if read == LONGEST_LINE {
+    Ok(if read == MAX_LINE {
         Ending::Nowhere
     } else {
         Ending::File

@@ -98,7 +98,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_first_place_that_differs_is_named() {
+    fn first_place_that_differs_is_named() {
         let same = json!({"a": [1, {"b": 2}], "c": null});
         assert_eq!(difference(&same, &same), None);
         for (found, said) in [

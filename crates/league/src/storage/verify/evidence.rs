@@ -11,13 +11,14 @@ use std::sync::Arc;
 use league_core::player::{MatchOutcome, MatchRecord};
 use league_protocol::id::{GameType, LeagueId, MatchId, PlayerId, RefereeId};
 use league_protocol::message::{MatchResult, MatchStatus};
-use league_protocol::secret::Commitment;
+use league_protocol::secret::{Commitment, Seed};
 use serde::Serialize;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use super::difference::{Difference, first_difference};
 use super::referees::{ShownEnd, decided, shown};
+use super::verdict::{NO_JOURNAL, SHORT_JOURNAL};
 use super::{Checked, MATCH_FILES, MAX_DISPUTED, MEMORIES, NotCompared, Wrong, below};
 use crate::storage::root::Root;
 
@@ -116,24 +117,27 @@ impl Evidence {
         }
     }
 
-    /// Compares a result of the manager with all statements about its match.
-    pub(crate) fn compare(&mut self, recorded: RecordedResult<'_>) -> Result<(), Wrong> {
+    /// Compares a result of the manager with all statements about its match; says whether the
+    /// referee's journal has the same result.
+    pub(crate) fn compare(&mut self, recorded: RecordedResult<'_>) -> Result<bool, Wrong> {
         let statements = self
             .statements
             .remove(recorded.match_id)
             .unwrap_or_default();
         self.kept -= statements.len();
-        let mut told = false;
+        let (mut told, mut confirmed) = (false, false);
         for (at, statement) in &statements {
             match statement {
                 Statement::Ran {
                     referee,
                     attempt,
                     result,
+                    opened,
                     taken,
                 } if recorded.is_by(referee, *attempt) => {
                     told = true;
-                    self.hear_referee(*at, recorded, result, *taken)?;
+                    confirmed |= self.hear_referee(*at, recorded, result, *taken)?;
+                    self.hear_opened(*at, recorded, opened.as_ref())?;
                 }
                 Statement::Ran {
                     attempt,
@@ -151,7 +155,11 @@ impl Evidence {
                     }
                 }
                 Statement::Remembered(memory) => self.hear_player(*at, recorded, memory),
-                Statement::Promised(promise) => self.hear_promise(*at, recorded, promise),
+                Statement::Promised(promise) => {
+                    if !recorded.is_after_loss || !is_kept_elsewhere(&statements, *at, recorded) {
+                        self.hear_promise(*at, recorded, promise);
+                    }
+                }
             }
         }
         match recorded.referee {
@@ -159,7 +167,8 @@ impl Evidence {
             Some(_) => {}
             None => self.checked.ruled += 1,
         }
-        Ok(())
+        self.checked.confirmed += u64::from(confirmed);
+        Ok(confirmed)
     }
 
     /// Checks the remaining statements after the manager's journal was read to its end.
@@ -181,10 +190,7 @@ impl Evidence {
                     ),
                 ));
             }
-            self.leave_out(
-                format!("results of `{referee}`"),
-                "its journal ends before them",
-            );
+            self.leave_out(format!("results of `{referee}`"), SHORT_JOURNAL);
         }
         for (match_id, statements) in std::mem::take(&mut self.statements) {
             for (at, statement) in statements {
@@ -212,6 +218,7 @@ impl Evidence {
             .not_compared
             .extend(left_out.map(|((what, why), count)| NotCompared {
                 count,
+                needed: what != MEMORIES && what != MATCH_FILES,
                 what,
                 why: why.to_owned(),
             }));
@@ -223,22 +230,47 @@ impl Evidence {
         recorded: RecordedResult<'_>,
         told: &Fingerprint,
         taken: bool,
-    ) -> Result<(), Wrong> {
-        if *told != fingerprint(recorded.result) {
+    ) -> Result<bool, Wrong> {
+        let expected = unopened(recorded.result);
+        if *told != fingerprint(&expected) {
             let Some(found) = decided(&self.sources[at.source], at.line) else {
                 self.leave_out("results of referees".to_owned(), WRITTEN_ANEW);
-                return Ok(());
+                return Ok(false);
             };
-            if let Some(differs) = first_difference(&found, recorded.result) {
+            if let Some(differs) = first_difference(&unopened(&found), &expected) {
                 return Err(self.differs(at, recorded, &differs));
             }
         }
-        self.checked.confirmed += 1;
         let reach = recorded.referee.and_then(|id| self.referees.get_mut(id));
         if let Some(reach) = reach.filter(|_| taken) {
             reach.line = reach.line.max(recorded.line);
         }
-        Ok(())
+        Ok(true)
+    }
+
+    /// What the manager opened to the referee must be what it recorded.
+    fn hear_opened(
+        &self,
+        at: Source,
+        recorded: RecordedResult<'_>,
+        opened: Option<&OpenedFingerprint>,
+    ) -> Result<(), Wrong> {
+        let Some(opened) = opened else { return Ok(()) };
+        let recorded_seed = recorded.result.draw.as_ref().and_then(|draw| draw.seed);
+        let players = fingerprint(&recorded.result.evidence.players);
+        let what = if Some(opened.seed) != recorded_seed {
+            "the seed"
+        } else if opened.players.is_some_and(|opened| opened != players) {
+            "a key of a player"
+        } else {
+            return Ok(());
+        };
+        let (match_id, manager) = (recorded.match_id, self.manager(recorded.line));
+        let what = format!(
+            "match `{match_id}`: {what} that the manager opened is another than the one in \
+             {manager}: {CHANGED}"
+        );
+        Err(self.disagreement(at, what))
     }
 
     fn taken_otherwise(&self, at: Source, recorded: RecordedResult<'_>, attempt: u32) -> Wrong {
@@ -265,6 +297,14 @@ impl Evidence {
             let Some(found) = self.shown(at, recorded.match_id) else {
                 self.leave_out(MATCH_FILES.to_owned(), WRITTEN_ANEW);
                 return Ok(());
+            };
+            // A referee that heard no answer to its report knows neither seed nor keys.
+            let (found, expected) = if found.is_unopened() {
+                let unopened = Arc::new(unopened(recorded.result));
+                let expected = ShownEnd::of(&self.league, recorded.game, &unopened);
+                (found.without_players(), expected)
+            } else {
+                (found, expected)
             };
             if let Some(differs) = first_difference(&found, &expected) {
                 return Err(self.differs(at, recorded, &differs));
@@ -313,7 +353,7 @@ impl Evidence {
             let missed = (recorded.line, recorded.round, match_id, referee.clone());
             self.untold.push(missed);
         } else {
-            self.leave_out(format!("results of `{referee}`"), "its journal is not here");
+            self.leave_out(format!("results of `{referee}`"), NO_JOURNAL);
         }
     }
 
@@ -348,11 +388,49 @@ impl Evidence {
     }
 }
 
+/// Whether the same player was also told the promise that a result keeps.
+fn is_kept_elsewhere(
+    statements: &[(Source, Statement)],
+    at: Source,
+    recorded: RecordedResult<'_>,
+) -> bool {
+    let opened = recorded
+        .result
+        .draw
+        .as_ref()
+        .map(|opened| opened.commitment);
+    statements.iter().any(|(other, statement)| {
+        let Statement::Promised(promise) = statement else {
+            return false;
+        };
+        other.source == at.source && Some(*promise) == opened
+    })
+}
+
 /// A hash that identifies a document.
 pub(crate) type Fingerprint = [u8; 32];
 
 pub(crate) fn fingerprint(document: &impl Serialize) -> Fingerprint {
     Sha256::digest(serde_json::to_vec(document).unwrap_or_default()).into()
+}
+
+/// A result as its referee knows it before the manager answers: without the seed, and without the
+/// keys and joins of players, of which the manager keeps only the true ones.
+pub(crate) fn unopened(result: &MatchResult) -> MatchResult {
+    let mut result = result.clone();
+    if let Some(draw) = &mut result.draw {
+        draw.seed = None;
+    }
+    result.evidence.players.clear();
+    result
+}
+
+/// What the manager opened to a referee.
+#[derive(Debug)]
+pub(crate) struct OpenedFingerprint {
+    pub(crate) seed: Seed,
+    /// Identifies the keys; `None` in version 0.1.
+    pub(crate) players: Option<Fingerprint>,
 }
 
 /// Why two records of one match can differ.
@@ -365,7 +443,9 @@ pub(crate) enum Statement {
     Ran {
         referee: RefereeId,
         attempt: u32,
+        /// Identifies the [`unopened`] result.
         result: Fingerprint,
+        opened: Option<OpenedFingerprint>,
         /// Whether the manager accepted it, according to the referee.
         taken: bool,
     },
@@ -391,6 +471,8 @@ pub(crate) struct RecordedResult<'a> {
     pub(crate) attempt: u32,
     pub(crate) game: &'a GameType,
     pub(crate) result: &'a Arc<MatchResult>,
+    /// Whether the journal lost lines before, so that the draw may have been promised twice.
+    pub(crate) is_after_loss: bool,
 }
 
 /// Up to where a referee's journal must contain the results that the manager accepted from it.

@@ -5,16 +5,17 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use league_core::draw::LeagueSecret;
+use league_core::draw::{LeagueSecret, LeagueSecrets};
 use league_core::league::{Event, League};
 use league_core::machine::Machine;
-use league_protocol::id::{LeagueId, PlayerId};
+use league_protocol::id::{LeagueId, MatchId, PlayerId};
 use league_protocol::message::{MatchResult, MatchStatus, Score, StandingRow};
+use league_protocol::secret::DrawMode;
 use league_protocol::time::Timestamp;
 
 use super::difference::difference;
 use super::evidence::{Evidence, RecordedResult};
-use super::{Behind, Checked, Finding, Wrong};
+use super::{Behind, Checked, Finding, RepeatedMatch, Wrong};
 use crate::storage::documents::{
     Document, RepositoryError, RoundsDocument, RoundsProjection, RoundsRepository,
     StandingsDocument, StandingsRepository, standings,
@@ -28,7 +29,7 @@ use crate::storage::store::Entry;
 const ROLE: &str = "league_manager";
 
 /// Only the manager knows the secret. No check depends on it.
-const NO_SECRET: LeagueSecret = LeagueSecret([0; 32]);
+const NO_SECRET: LeagueSecrets = LeagueSecrets::one(LeagueSecret([0; 32]));
 
 /// A league that is being recomputed.
 pub(crate) struct ManagerReplay<'a> {
@@ -37,6 +38,8 @@ pub(crate) struct ManagerReplay<'a> {
     reproducible: bool,
     tally: Tally,
     results: u64,
+    /// Why open matches may be begun again.
+    repeated_for: BTreeMap<MatchId, &'static str>,
     pub(crate) documents: ManagerDocuments,
     pub(crate) evidence: Evidence,
 }
@@ -53,6 +56,7 @@ impl<'a> ManagerReplay<'a> {
             reproducible: false,
             tally: Tally::default(),
             results: 0,
+            repeated_for: BTreeMap::new(),
             documents,
             evidence,
         }
@@ -110,6 +114,16 @@ impl<'a> ManagerReplay<'a> {
             let expected = self.league_id;
             return Err(format!("this is not the journal of `{expected}`"));
         }
+        let says_so = rules.draws == Some(DrawMode::Reproducible);
+        if rules.draws.is_some() && says_so != opening.reproducible {
+            let (reproducible, mode) = (opening.reproducible, rules.draws);
+            let mode = mode.map_or("", DrawMode::as_str);
+            return Err(format!(
+                "`reproducible` is `{reproducible}`, and the rules draw by `{mode}`"
+            ));
+        }
+        let checked = &mut self.evidence.checked;
+        (checked.mode, checked.open_referees) = (rules.draws, rules.open_referees);
         let league = League::new(rules, NO_SECRET);
         self.league = Some(league.map_err(|error| error.to_string())?);
         self.reproducible = opening.reproducible;
@@ -125,35 +139,97 @@ impl<'a> ManagerReplay<'a> {
         league.apply(event);
         match event {
             Event::PlayerRegistered { player_id, .. } => self.tally.add_player(player_id),
-            Event::ResultRecorded {
-                match_id,
-                referee,
-                attempt,
-                result,
+            Event::ResultRecorded { .. } => self.compare_result(sequence, event)?,
+            Event::ReportRefused { match_id, .. }
+            | Event::LossDoubted { match_id, .. }
+            | Event::DeclinedAfterCall { match_id, .. } => {
+                self.repeated_for.insert(match_id.clone(), reason(event));
+            }
+            Event::LossAccepted {
+                known_version,
+                commitments,
                 ..
             } => {
-                self.tally.add(result, &league.rules().score);
-                self.results += 1;
-                let recorded = RecordedResult {
-                    line: sequence,
-                    round: league.round().map_or(0, |round| round.number()),
-                    match_id,
-                    referee: referee.as_ref(),
-                    attempt: *attempt,
-                    game: &league.rules().game_type,
-                    result,
-                };
-                let compared = self.evidence.compare(recorded);
-                compared.map_err(Finding::Elsewhere)?;
+                let open = commitments.iter().map(|(match_id, _)| match_id.clone());
+                self.repeated_for
+                    .extend(open.map(|match_id| (match_id, LOSS_ACCEPTED)));
+                self.evidence.checked.accepted_losses = league.epoch();
+                self.evidence.checked.known_line = Some(*known_version);
             }
             Event::RoundClosed { .. } => {
                 compare(&self.tally, league).map_err(Finding::Line)?;
             }
             _ => {}
         }
+        let Some(league) = &self.league else {
+            return Ok(());
+        };
         self.documents
             .compare(sequence, at, event, league)
             .map_err(Finding::Elsewhere)
+    }
+
+    /// Compares a result, which the league has just applied, with the records of others.
+    fn compare_result(&mut self, sequence: u64, event: &Event) -> Result<(), Finding> {
+        let (
+            Some(league),
+            Event::ResultRecorded {
+                match_id,
+                referee,
+                attempt,
+                result,
+                restored,
+                ..
+            },
+        ) = (&self.league, event)
+        else {
+            return Ok(());
+        };
+        self.tally.add(result, &league.rules().score);
+        self.results += 1;
+        let recorded = RecordedResult {
+            line: sequence,
+            round: league.round().map_or(0, |round| round.number()),
+            match_id,
+            referee: referee.as_ref(),
+            attempt: *attempt,
+            game: &league.rules().game_type,
+            result,
+            is_after_loss: league.epoch() > 0,
+        };
+        let compared = self.evidence.compare(recorded);
+        let confirmed = compared.map_err(Finding::Elsewhere)?;
+        let checked = &mut self.evidence.checked;
+        checked.restored += u64::from(*restored);
+        let grounds = &mut checked.grounds;
+        grounds.add(league, match_id, referee.as_ref(), result, confirmed);
+        let why = self.repeated_for.remove(match_id);
+        if *attempt > 1 {
+            // Each accepted loss counts as an attempt at all matches after it.
+            let is_first = *attempt == league.epoch().saturating_add(1);
+            checked.repeated.push(RepeatedMatch {
+                match_id: match_id.clone(),
+                attempts: *attempt,
+                why: why.unwrap_or(if is_first {
+                    LOSS_ACCEPTED
+                } else {
+                    "referee failed"
+                }),
+            });
+        }
+        Ok(())
+    }
+}
+
+/// Why matches are begun again after lines of the journal were lost.
+const LOSS_ACCEPTED: &str = "loss accepted";
+
+/// Why a match may be begun again after this event.
+fn reason(event: &Event) -> &'static str {
+    match event {
+        Event::ReportRefused { .. } => "report refused",
+        Event::LossDoubted { .. } => "loss doubted",
+        _ => "declined after call",
     }
 }
 

@@ -17,7 +17,9 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::difference::{Difference, first_difference};
-use super::evidence::{CHANGED, Evidence, Fingerprint, Reach, Statement, fingerprint};
+use super::evidence::{
+    CHANGED, Evidence, Fingerprint, OpenedFingerprint, Reach, Statement, fingerprint, unopened,
+};
 use super::manager::check_opening;
 use super::{Behind, Checked, Finding, MATCH_FILES, Stop, Wrong, below, read_journal, transcript};
 use crate::storage::documents::{
@@ -75,6 +77,7 @@ struct EndedAttempt {
     line: u64,
     referee: Option<RefereeId>,
     result: Fingerprint,
+    opened: Option<OpenedFingerprint>,
     taken: bool,
 }
 
@@ -84,7 +87,7 @@ struct RefereeJournal<'a> {
     journal: &'a Path,
     files: &'a mut MatchFiles,
     matches: MatchesProjection,
-    /// The last ended attempt of each match that is not closed.
+    /// The attempt at each match that is not closed.
     open: BTreeMap<MatchId, u32>,
     ended: BTreeMap<(MatchId, u32), EndedAttempt>,
     reach: Reach,
@@ -116,29 +119,46 @@ impl<'a> RefereeJournal<'a> {
     /// Records what the manager must have as well.
     fn note(&mut self, line: u64, event: &Event) {
         match event {
-            Event::MatchOpened { fixture, .. } if fixture.league_id == *self.league => {
-                self.reach.round = self.reach.round.max(fixture.round_id);
+            Event::MatchOpened { fixture, .. } => {
+                self.open.insert(fixture.match_id.clone(), fixture.attempt);
+                if fixture.league_id == *self.league {
+                    self.reach.round = self.reach.round.max(fixture.round_id);
+                }
             }
             Event::Decided {
                 match_id, result, ..
             } => {
-                let attempt = result.draw.as_ref().map_or(1, |opened| opened.attempt);
+                let attempt = self.open.get(match_id).copied().unwrap_or(1);
+                let seed = result.draw.as_ref().and_then(|draw| draw.seed);
                 let ended = EndedAttempt {
                     line,
                     referee: self.matches.referee_id().cloned(),
-                    result: fingerprint(result),
+                    result: fingerprint(&unopened(result)),
+                    // In version 0.1 the order brought the seed.
+                    opened: seed.map(|seed| OpenedFingerprint {
+                        seed,
+                        players: None,
+                    }),
                     taken: false,
                 };
-                self.open.insert(match_id.clone(), attempt);
                 self.ended.insert((match_id.clone(), attempt), ended);
             }
             Event::Closed {
-                match_id, report, ..
+                match_id,
+                report,
+                opened,
+                ..
             } => {
                 let attempt = self.open.remove(match_id);
                 let ended = attempt.map(|attempt| (match_id.clone(), attempt));
                 if let Some(ended) = ended.and_then(|ended| self.ended.get_mut(&ended)) {
                     ended.taken = *report == ReportAnswer::Acknowledged;
+                    if let Some(opened) = opened {
+                        ended.opened = Some(OpenedFingerprint {
+                            seed: opened.seed,
+                            players: Some(fingerprint(&opened.players)),
+                        });
+                    }
                 }
             }
             Event::LeagueEnded { .. } => self.reach.over = true,
@@ -177,6 +197,7 @@ impl<'a> RefereeJournal<'a> {
                 referee,
                 attempt,
                 result: ended.result,
+                opened: ended.opened,
                 taken: ended.taken,
             };
             evidence.add(source, Some(ended.line), &match_id, statement);
@@ -211,6 +232,24 @@ impl ShownEnd {
             result: result_of(over),
             draw: result.draw.as_ref().map(DrawDocument::of),
         }
+    }
+}
+
+impl ShownEnd {
+    /// Whether the manager has not opened the draw to its writer.
+    pub(crate) fn is_unopened(&self) -> bool {
+        self.draw.as_ref().is_some_and(|draw| draw.seed.is_none())
+    }
+
+    /// The same without what proves that players joined.
+    pub(crate) fn without_players(mut self) -> Self {
+        let result = self.result.as_mut().and_then(Value::as_object_mut);
+        if let Some(evidence) = result.and_then(|result| result.get_mut("evidence"))
+            && let Some(members) = evidence.as_object_mut()
+        {
+            members.remove("players");
+        }
+        self
     }
 }
 

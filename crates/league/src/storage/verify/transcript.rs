@@ -1,7 +1,8 @@
 //! Checks that the messages of a match can have led to its result.
 //!
 //! A transcript may lack messages from before a crash of its referee, and an unreadable message may
-//! have meant anything. All readable messages must fit.
+//! have meant anything. All readable messages must fit, and so must the hashes that stood for them
+//! while they were hidden.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -23,7 +24,7 @@ use serde_json::{Value, json};
 
 use super::difference::{Difference, first_difference};
 use crate::storage::documents::{MatchDocument, TranscriptMessage};
-use crate::wire::transcript::LONGEST_TRANSCRIPT;
+use crate::wire::transcript::MAX_TRANSCRIPT;
 
 /// The conclusion if they do not fit.
 const CHANGED: &str = "the result or the transcript was changed after the match";
@@ -33,8 +34,29 @@ pub(crate) fn problem(document: &MatchDocument) -> Option<String> {
     let over = ended(document)?;
     let mut players = over.result.players.iter();
     let choice = players.find_map(|player| choice_problem(document, &over.result, player));
-    let mut said = document.transcript.iter();
-    choice.or_else(|| said.find_map(|said| end_problem(document, &over, said)))
+    let said = document.transcript.iter();
+    let end = || {
+        said.clone()
+            .find_map(|said| end_problem(document, &over, said))
+    };
+    choice
+        .or_else(end)
+        .or_else(|| said.clone().find_map(seal_problem))
+}
+
+/// Whether a message is another than the one whose hash was written.
+fn seal_problem(said: &TranscriptMessage) -> Option<String> {
+    let is_same = said
+        .seal
+        .as_ref()?
+        .is_of(&said.message, said.verbatim.as_ref())?;
+    (!is_same).then(|| {
+        format!(
+            "{} from `{}` is not the message whose hash was written during the match: {CHANGED}",
+            said.message_type.escape_debug(),
+            said.from.escape_debug(),
+        )
+    })
 }
 
 /// The result in the document; `None` while there is none.
@@ -127,7 +149,7 @@ fn sent(document: &MatchDocument, player: &PlayerId) -> Option<Vec<Move>> {
     let from = Agent::Player(player.clone()).to_string();
     let mut moves = Vec::new();
     for said in document.transcript.iter().filter(|said| said.from == from) {
-        if was_not_read(said) {
+        if was_not_read(said) || said.is_lost() {
             continue;
         }
         match read(&said.message, None, &hints(document))?.0 {
@@ -146,12 +168,15 @@ fn was_not_read(said: &TranscriptMessage) -> bool {
     verbatim.is_some_and(|verbatim| verbatim.problem.is_some())
 }
 
-/// Whether the transcript begins with the match, and its end is complete.
+/// Whether the transcript begins with the match, and no message of it is missing.
 fn is_whole(document: &MatchDocument, player: &PlayerId) -> bool {
     let to = Agent::Player(player.clone()).to_string();
     let invited =
         |said: &TranscriptMessage| said.to == to && said.message_type == "GAME_INVITATION";
-    document.transcript.len() < LONGEST_TRANSCRIPT && document.transcript.iter().any(invited)
+    let is_resumed = document.transcript.iter().any(|said| said.resumed);
+    document.transcript.len() < MAX_TRANSCRIPT
+        && !is_resumed
+        && document.transcript.iter().any(invited)
 }
 
 /// A lenient league ignores case and surrounding blanks.
@@ -253,10 +278,20 @@ fn said_in(
             receiver: reader.unwrap_or(&over.receiver).clone(),
             ..over.clone()
         }),
-        EndMessage::Report(report) => Message::from(MatchResultReport {
-            result: over.result.clone(),
-            ..(*report).clone()
-        }),
+        EndMessage::Report(report) => {
+            let mut result = over.result.clone();
+            let told = report.result.draw.as_ref();
+            // The manager opens the seed with its answer.
+            if let Some(draw) = &mut Arc::make_mut(&mut result).draw
+                && told.is_some_and(|told| told.seed.is_none())
+            {
+                draw.seed = None;
+            }
+            Message::from(MatchResultReport {
+                result,
+                ..(*report).clone()
+            })
+        }
     };
     let stamp = Stamp {
         sender: Sender::Agent(&Agent::Manager),
@@ -267,4 +302,41 @@ fn said_in(
     let said = encode(&message, dialect, stamp, hints)?;
     let said = serde_json::to_value(&said).ok()?;
     Some(read(&said, Some(dialect), hints)?.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::storage::documents::Seal;
+
+    #[test]
+    fn message_that_does_not_open_its_hash_is_named() {
+        let message = json!({"choice": "even"});
+        let salt = [7; 32];
+        let said = TranscriptMessage {
+            timestamp: Timestamp::default(),
+            from: "player:P01".to_owned(),
+            to: "referee:REF01".to_owned(),
+            message_type: "CHOOSE_PARITY_RESPONSE".to_owned(),
+            seal: Some(Seal {
+                hash: Seal::hash_of(&salt, &message, None),
+                salt: Some("07".repeat(32)),
+            }),
+            message,
+            verbatim: None,
+            resumed: false,
+        };
+        assert_eq!(seal_problem(&said), None);
+        let changed = TranscriptMessage {
+            message: json!({"choice": "odd"}),
+            ..said.clone()
+        };
+        let problem = seal_problem(&changed).unwrap();
+        assert!(problem.contains("not the message whose hash"), "{problem}");
+        let lost = TranscriptMessage {
+            seal: said.seal.map(|seal| Seal { salt: None, ..seal }),
+            ..changed
+        };
+        assert_eq!(seal_problem(&lost), None, "it was never opened");
+    }
 }

@@ -10,7 +10,7 @@ use league_protocol::token::AuthToken;
 use serde_json::{Map, Value, json};
 use tracing_subscriber::layer::SubscriberExt;
 
-use crate::tests::files::world::league_id;
+use crate::tests::journals::league_id;
 
 /// Runs something with the layer installed, and waits until its lines are written.
 fn logged(root: &Root, level: LogLevel, run: impl FnOnce()) {
@@ -32,7 +32,7 @@ fn members(value: Value) -> Map<String, Value> {
 }
 
 #[test]
-fn a_line_goes_to_its_agent_else_its_league_else_the_system() {
+fn line_goes_to_its_agent_else_its_league_else_the_system() {
     let folder = tempfile::tempdir().unwrap();
     let root = Root::new(folder.path());
     let league = league_id();
@@ -58,7 +58,7 @@ fn a_line_goes_to_its_agent_else_its_league_else_the_system() {
 }
 
 #[test]
-fn what_a_span_says_holds_inside_of_it() {
+fn fields_of_a_span_apply_to_lines_inside_it() {
     let folder = tempfile::tempdir().unwrap();
     let root = Root::new(folder.path());
     logged(&root, LogLevel::Debug, || {
@@ -93,7 +93,7 @@ fn what_a_span_says_holds_inside_of_it() {
 }
 
 #[test]
-fn no_token_stands_in_any_log() {
+fn logs_hold_no_token() {
     let folder = tempfile::tempdir().unwrap();
     let root = Root::new(folder.path());
     let token = AuthToken::mint("P01", &[0x5e; 32]);
@@ -120,7 +120,7 @@ fn no_token_stands_in_any_log() {
 }
 
 #[test]
-fn a_flood_of_lines_is_written_or_counted_and_never_waited_for() {
+fn flood_of_lines_is_written_or_counted_without_blocking() {
     let folder = tempfile::tempdir().unwrap();
     let root = Root::new(folder.path());
     let said = 20_000;
@@ -141,7 +141,7 @@ fn a_flood_of_lines_is_written_or_counted_and_never_waited_for() {
 }
 
 #[test]
-fn what_is_said_aside_stands_in_no_file() {
+fn aside_is_written_to_no_file() {
     let folder = tempfile::tempdir().unwrap();
     let root = Root::new(folder.path());
     logged(&root, LogLevel::Info, || {
@@ -153,7 +153,7 @@ fn what_is_said_aside_stands_in_no_file() {
 }
 
 #[test]
-fn the_logger_of_the_documents_writes_where_they_say() {
+fn logger_of_the_documents_writes_to_their_path() {
     let folder = tempfile::tempdir().unwrap();
     let root = Root::new(folder.path());
     let logger = JsonLogger::new(&root, "referee:REF01", Some(&league_id())).unwrap();
@@ -191,7 +191,7 @@ fn the_logger_of_the_documents_writes_where_they_say() {
 }
 
 #[test]
-fn a_component_cannot_lead_out_of_its_folder() {
+fn component_cannot_lead_out_of_its_folder() {
     let folder = tempfile::tempdir().unwrap();
     for component in ["", "../x", "a/b", "x\0"] {
         let refused = JsonLogger::new(&Root::new(folder.path()), component, None);

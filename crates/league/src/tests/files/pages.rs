@@ -57,7 +57,7 @@ fn missing(heading: &str, default: &impl Serialize) -> Vec<String> {
 }
 
 #[test]
-fn every_key_is_told_with_its_default() {
+fn page_lists_every_key_with_its_default() {
     assert_eq!(
         missing("`config/system.json`", &SystemConfig::default()),
         [""; 0]
@@ -82,7 +82,7 @@ fn every_key_is_told_with_its_default() {
 }
 
 #[test]
-fn every_key_of_an_agent_and_a_game_is_told() {
+fn page_lists_every_key_of_an_agent_and_a_game() {
     let page = page();
     let agents = serde_json::to_value(AgentsConfig::default()).unwrap();
     let section = section(&page, "`config/agents/agents_config.json`");

@@ -11,55 +11,50 @@ use crate::storage::publishers::{
 };
 use crate::storage::record::Record;
 use crate::storage::root::Root;
+use league_core::draw::LeagueSecrets;
 use league_core::league::{self as manager, League};
-use league_core::letter::Peer;
 use league_core::machine::Machine;
-use league_core::player::{Event, MatchOutcome, MatchRecord, MemoryRule, Player, PlayerRules};
+use league_core::player::{Event, MatchOutcome, MatchRecord};
 use league_core::referee;
-use league_core::timeouts::Timeouts;
 use league_protocol::id::{GameType, MatchId, PlayerId, RefereeId};
-use league_protocol::sender::{Agent, CallStyle, Dialect};
 use league_protocol::time::Timestamp;
+use league_testkit::PlayerWorld;
+use league_testkit::league::SECRET;
 use serde_json::json;
 
-use crate::tests::files::world::{SECRET, World, league_id};
+use crate::tests::journals::{Entry, Journals, league_id};
 
 fn at(millis: i64) -> Timestamp {
     Timestamp::from_millis(1_765_661_400_000 + millis)
 }
 
 #[test]
-fn a_burst_of_results_is_written_once_and_the_end_of_a_round_at_once() {
-    let world = World::played(8, 2, &mut ());
-    let mut league = League::new(world.league.rules().clone(), SECRET).unwrap();
+fn burst_of_results_waits_and_the_end_of_a_round_does_not() {
+    let journals = Journals::played(8, 2);
     let mut publisher = LeaguePublisher::new(league_id());
     let (mut in_burst, mut at_the_end) = (0, 0);
-    for (sequence, moment, record) in &world.journal {
-        let Record::Event(event) = record else {
-            continue;
-        };
-        league.apply(event);
-        publisher.take_in(*sequence, *moment, record, &league);
+    journals.replay(|(sequence, moment, record), league| {
+        publisher.take_in(*sequence, *moment, record, league);
         // All in one instant.
-        let due = publisher.due(at(0), &league).len();
-        match event {
-            manager::Event::ResultRecorded { .. } => in_burst += due,
-            manager::Event::RoundClosed { .. } => {
+        let due = publisher.due(at(0), league).len();
+        match record {
+            Record::Event(manager::Event::ResultRecorded { .. }) => in_burst += due,
+            Record::Event(manager::Event::RoundClosed { .. }) => {
                 at_the_end += due;
                 assert_eq!(due, 2, "table and rounds");
             }
             _ => {}
         }
-    }
+    });
     assert_eq!((in_burst, at_the_end), (0, 14));
 }
 
 #[test]
-fn a_change_that_waited_is_due_half_a_second_later() {
-    let world = World::played(2, 1, &mut ());
-    let mut league = League::new(world.league.rules().clone(), SECRET).unwrap();
+fn delayed_change_is_due_half_a_second_later() {
+    let journals = Journals::played(2, 1);
+    let mut league = League::new(journals.rules().clone(), LeagueSecrets::one(SECRET)).unwrap();
     let mut publisher = LeaguePublisher::new(league_id());
-    let mut registered = world.journal.iter().filter(|(_, _, record)| {
+    let mut registered = journals.manager().filter(|(_, _, record)| {
         matches!(
             record,
             Record::Event(manager::Event::PlayerRegistered { .. })
@@ -84,9 +79,9 @@ fn a_change_that_waited_is_due_half_a_second_later() {
 }
 
 /// All that a referee's journal makes due when it is asked at the times of the entries.
-fn due_in_time(publisher: &mut RefereePublisher, world: &World) -> Vec<Publication> {
+fn due_in_time(publisher: &mut RefereePublisher, journals: &Journals) -> Vec<Publication> {
     let mut due = Vec::new();
-    for (sequence, at, record) in &world.referees[&RefereeId::numbered(1)].journal {
+    for (sequence, at, record) in journals.referee(1) {
         publisher.take_in(*sequence, *at, record);
         due.extend(publisher.due(*at));
     }
@@ -94,9 +89,9 @@ fn due_in_time(publisher: &mut RefereePublisher, world: &World) -> Vec<Publicati
 }
 
 #[test]
-fn a_match_that_is_played_in_a_moment_is_written_once() {
-    let world = World::played(4, 1, &mut ());
-    let due = due_in_time(&mut RefereePublisher::default(), &world);
+fn quick_match_is_written_once() {
+    let journals = Journals::played(4, 1);
+    let due = due_in_time(&mut RefereePublisher::default(), &journals);
     assert_eq!(due.len(), 6);
     for publication in &due {
         assert!(
@@ -107,11 +102,10 @@ fn a_match_that_is_played_in_a_moment_is_written_once() {
 }
 
 #[test]
-fn a_match_that_goes_on_is_shown_after_a_while() {
-    let world = World::played(2, 1, &mut ());
-    let journal = &world.referees[&RefereeId::numbered(1)].journal;
-    let opened = journal
-        .iter()
+fn running_match_is_written_after_the_gap() {
+    let journals = Journals::played(2, 1);
+    let opened = journals
+        .referee(1)
         .find(|(_, _, record)| matches!(record, Record::Event(referee::Event::MatchOpened { .. })));
     let mut publisher = RefereePublisher::default();
     let (sequence, moment, record) = opened.unwrap();
@@ -131,12 +125,12 @@ fn a_match_that_goes_on_is_shown_after_a_while() {
 }
 
 #[test]
-fn what_stands_in_its_file_already_is_not_written_again() {
-    let world = World::played(4, 1, &mut ());
+fn unchanged_document_is_not_written_again() {
+    let journals = Journals::played(4, 1);
     let folder = tempfile::tempdir().unwrap();
     let root = Root::new(folder.path());
     let matches = MatchRepository::new(&root, league_id());
-    let due = due_in_time(&mut RefereePublisher::default(), &world);
+    let due = due_in_time(&mut RefereePublisher::default(), &journals);
     let mut archive = DocumentFiles::new(root.clone());
     due.iter().for_each(|one| archive.write(one).unwrap());
     let whole = matches.path(&MatchId::numbered(1, 1));
@@ -155,22 +149,22 @@ fn what_stands_in_its_file_already_is_not_written_again() {
 }
 
 /// A finished match of a league as large as its number says.
-fn numbered(world: &World, number: u32) -> Vec<(u64, Timestamp, Record<referee::Event>)> {
-    let journal = &world.referees[&RefereeId::numbered(1)].journal;
-    let text = serde_json::to_string(journal).unwrap();
+fn numbered(journals: &Journals, number: u32) -> Vec<Entry<referee::Event>> {
+    let journal: Vec<_> = journals.referee(1).collect();
+    let text = serde_json::to_string(&journal).unwrap();
     let text = text.replace("R1M1", &format!("R1M{number}"));
     serde_json::from_str(&text).unwrap()
 }
 
 #[test]
-fn in_a_league_of_very_many_a_match_is_a_line() {
-    let world = World::played(2, 1, &mut ());
+fn match_of_a_very_large_league_is_a_line() {
+    let journals = Journals::played(2, 1);
     let folder = tempfile::tempdir().unwrap();
     let root = Root::new(folder.path());
     let mut archive = DocumentFiles::new(root.clone());
     let many = 224;
     assert!(many * (2 * many - 1) > MAX_MATCH_FILES);
-    let journal = numbered(&world, 224);
+    let journal = numbered(&journals, 224);
     for _ in ["first start", "second start"] {
         let mut publisher = RefereePublisher::default();
         for (sequence, at, record) in &journal {
@@ -206,28 +200,9 @@ fn in_a_league_of_very_many_a_match_is_a_line() {
     assert_eq!(matches.load(&found.match_id).unwrap(), Some(found));
 }
 
-fn player() -> Player {
-    Player::new(PlayerRules {
-        display_name: "Agent Alpha".to_owned(),
-        version: "1.0.0".to_owned(),
-        endpoint: "http://localhost:8101/mcp".to_owned(),
-        games: vec![GameType::new("even_odd").unwrap()],
-        timeouts: Timeouts::default(),
-        manager: Arc::new(Peer {
-            agent: Agent::Manager,
-            endpoint: "http://localhost:8000/mcp".into(),
-            dialect: Dialect::V2,
-            speech: Some(CallStyle::Simple),
-        }),
-        wanted_id: None,
-        strict: false,
-        memory: MemoryRule::default(),
-    })
-}
-
 #[test]
-fn a_player_s_memory_is_written_as_the_documents_show_it() {
-    let mut player = player();
+fn history_of_a_player_has_the_documented_form() {
+    let mut player = PlayerWorld::new(league_testkit::player::rules()).player;
     let mut publisher = PlayerPublisher::default();
     let events = [
         serde_json::from_value::<Event>(json!({

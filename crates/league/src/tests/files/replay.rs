@@ -6,88 +6,50 @@ use std::path::{Path, PathBuf};
 
 use crate::storage::document_writer::DocumentFiles;
 use crate::storage::files::leagues_below;
-use crate::storage::publishers::{LeaguePublisher, RefereePublisher};
-use crate::storage::record::{Opening, Record};
+use crate::storage::publishers::RefereePublisher;
+use crate::storage::record::Record;
 use crate::storage::replay::{Rebuilt, ReplayError, rebuild};
 use crate::storage::root::Root;
-use crate::storage::store::{Durability, Journal, Store};
-use league_core::league::{self as manager, League};
-use league_core::machine::Machine;
-use league_core::player;
-use league_core::referee;
-use league_protocol::id::{LeagueId, MatchId, PlayerId};
+use league_core::{league as manager, player};
+use league_protocol::id::{LeagueId, MatchId, PlayerId, RefereeId};
 use league_protocol::time::Timestamp;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::json;
 use tempfile::TempDir;
 
-use crate::tests::files::world::{Entry, SECRET, World, league_id};
+use crate::tests::journals::{Entry, Journals, league_id, opening, write_documents, write_journal};
 
-fn write_journal<Event: Serialize + DeserializeOwned + Clone>(
+fn write<'entries, Event: Serialize + DeserializeOwned + 'entries>(
     file: &Path,
-    opening: Opening,
-    entries: &[Entry<Event>],
+    opening: Record<Event>,
+    entries: impl IntoIterator<Item = &'entries Entry<Event>>,
 ) {
-    let opened = Journal::open(
-        file,
-        Durability::Written,
-        |_: crate::storage::store::Entry<Record<Event>>| {},
-    );
-    let mut journal = opened.unwrap().journal;
-    let opening: Record<Event> = Record::Opened(Box::new(opening));
-    journal.append(Timestamp::default(), &[opening]).unwrap();
-    for (sequence, at, record) in entries {
-        let last = journal.append(*at, std::slice::from_ref(record)).unwrap();
-        assert_eq!(last, *sequence);
-    }
-}
-
-fn opening(role: &str, rules: Option<manager::LeagueRules>) -> Opening {
-    Opening {
-        role: role.to_owned(),
-        league_id: Some(league_id()),
-        rules,
-        secret: None,
-        reproducible: true,
-        version: "0.1.0".to_owned(),
-    }
+    let entries = entries.into_iter().map(|(_, at, record)| (*at, record));
+    let opening = [(Timestamp::default(), &opening)];
+    write_journal(file, opening.into_iter().chain(entries));
 }
 
 /// A finished league on disk: journals, and the files as the agents write them.
 fn finished() -> (TempDir, Root) {
     let folder = tempfile::tempdir().unwrap();
     let root = Root::new(folder.path());
-    let world = World::played(4, 2, &mut ());
-    let rules = world.league.rules().clone();
-    write_journal(
+    let journals = Journals::played(4, 2);
+    write(
         &root.league_journal(&league_id()),
-        opening("league_manager", Some(rules.clone())),
-        &world.journal,
+        opening("league_manager", Some(journals.rules().clone())),
+        journals.manager(),
     );
-    let mut archive = DocumentFiles::new(root.clone());
-    let mut league = League::new(rules, SECRET).unwrap();
-    let mut publisher = LeaguePublisher::new(league_id());
-    for (sequence, at, record) in &world.journal {
-        if let Record::Event(event) = record {
-            league.apply(event);
-        }
-        publisher.take_in(*sequence, *at, record, &league);
-        for due in publisher.due(*at, &league) {
-            archive.write(&due).unwrap();
-        }
-    }
-    for due in publisher.rest(world.now, &league) {
-        archive.write(&due).unwrap();
-    }
-    for (id, whistle) in &world.referees {
-        let file = root.referee_journal(&league_id(), id);
-        write_journal::<referee::Event>(&file, opening("referee", None), &whistle.journal);
+    write_documents(&root, journals.rules(), journals.manager());
+    let mut files = DocumentFiles::new(root.clone());
+    for number in [1, 2] {
+        let file = root.referee_journal(&league_id(), &RefereeId::numbered(number));
+        write(&file, opening("referee", None), journals.referee(number));
         let mut publisher = RefereePublisher::default();
-        for (sequence, at, record) in &whistle.journal {
+        for (sequence, at, record) in journals.referee(number) {
             publisher.take_in(*sequence, *at, record);
             for due in publisher.due(*at) {
-                archive.write(&due).unwrap();
+                files.write(&due).unwrap();
             }
         }
     }
@@ -114,7 +76,7 @@ fn write_player(root: &Root) {
         (3, Timestamp::default(), Record::Event(remembered)),
     ];
     let file = root.player_journal(&PlayerId::numbered(1));
-    write_journal(&file, opening("player", None), &entries);
+    write(&file, opening("player", None), &entries);
 }
 
 /// Every file that is no journal, and what it holds.
@@ -136,7 +98,7 @@ fn documents(folder: &Path) -> BTreeMap<PathBuf, String> {
 }
 
 #[test]
-fn files_that_were_deleted_or_changed_come_back_as_they_were() {
+fn rebuild_restores_deleted_and_changed_files() {
     let (folder, root) = finished();
     let mut before = documents(folder.path());
     assert_eq!(before.len(), 2 + 6);
@@ -165,7 +127,7 @@ fn files_that_were_deleted_or_changed_come_back_as_they_were() {
 }
 
 #[test]
-fn the_leagues_below_a_root_are_found() {
+fn leagues_below_a_root_are_found() {
     let (_folder, root) = finished();
     assert_eq!(leagues_below(&root).unwrap(), [league_id()]);
     assert!(
@@ -176,7 +138,7 @@ fn the_leagues_below_a_root_are_found() {
 }
 
 #[test]
-fn a_league_without_a_journal_or_with_a_broken_one_is_refused() {
+fn rebuild_refuses_a_missing_or_broken_journal() {
     let (_folder, root) = finished();
     let cup = LeagueId::new("cup").unwrap();
     let refused = rebuild(&root, &cup);
@@ -184,11 +146,8 @@ fn a_league_without_a_journal_or_with_a_broken_one_is_refused() {
         matches!(refused, Err(ReplayError::NoJournal(_))),
         "{refused:?}"
     );
-    write_journal::<manager::Event>(
-        &root.league_journal(&cup),
-        opening("league_manager", None),
-        &[],
-    );
+    let opening = opening::<manager::Event>("league_manager", None);
+    write(&root.league_journal(&cup), opening, &[]);
     let refused = rebuild(&root, &cup);
     assert!(
         matches!(refused, Err(ReplayError::NoRules(_))),

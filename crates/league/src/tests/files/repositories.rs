@@ -14,10 +14,10 @@ use league_protocol::id::{GameType, MatchId, PlayerId};
 use league_protocol::time::Timestamp;
 use serde_json::json;
 
-use crate::tests::files::world::league_id;
+use crate::tests::journals::league_id;
 
 #[test]
-fn what_was_never_written_is_empty() {
+fn unwritten_document_is_empty() {
     let folder = tempfile::tempdir().unwrap();
     let root = Root::new(folder.path().join("SHARED"));
     let table = StandingsRepository::new(&root, league_id()).load().unwrap();
@@ -32,7 +32,7 @@ fn what_was_never_written_is_empty() {
 }
 
 #[test]
-fn a_player_s_row_is_added_to_and_the_rows_are_ordered() {
+fn row_of_a_player_accumulates_and_rows_are_ordered() {
     let folder = tempfile::tempdir().unwrap();
     let root = Root::new(folder.path());
     let table = StandingsRepository::new(&root, league_id());
@@ -74,7 +74,7 @@ fn record(round: u32, result: MatchOutcome) -> MatchRecord {
 }
 
 #[test]
-fn a_match_is_remembered_once() {
+fn match_is_remembered_once() {
     let folder = tempfile::tempdir().unwrap();
     let history = PlayerHistoryRepository::new(&Root::new(folder.path()), PlayerId::numbered(1));
     for (round, result) in [
@@ -99,7 +99,7 @@ fn a_match_is_remembered_once() {
 }
 
 #[test]
-fn a_reader_never_sees_half_a_file() {
+fn reader_never_sees_half_a_file() {
     let folder = tempfile::tempdir().unwrap();
     let root = Root::new(folder.path());
     let table = StandingsRepository::new(&root, league_id());
@@ -133,7 +133,7 @@ fn a_reader_never_sees_half_a_file() {
 }
 
 #[test]
-fn a_broken_file_is_told_by_its_name() {
+fn broken_file_is_named() {
     let folder = tempfile::tempdir().unwrap();
     let table = StandingsRepository::new(&Root::new(folder.path()), league_id());
     fs::create_dir_all(table.path().parent().unwrap()).unwrap();
@@ -144,7 +144,7 @@ fn a_broken_file_is_told_by_its_name() {
 }
 
 #[test]
-fn a_later_attempt_is_not_replaced_by_an_earlier_one() {
+fn later_attempt_is_not_replaced_by_an_earlier_one() {
     let folder = tempfile::tempdir().unwrap();
     let matches = MatchRepository::new(&Root::new(folder.path()), league_id());
     let document = |attempt: u32| {

@@ -12,7 +12,7 @@ use proptest::prelude::*;
 use crate::tests::store::{Place, append};
 
 #[test]
-fn a_last_line_that_ends_at_any_byte_is_cut_off() {
+fn last_line_cut_at_any_byte_is_dropped() {
     let place = Place::holding(&[&["one"], &["two", "three"], &["four"]]);
     let whole = place.bytes();
     let start = place.lines()[..3].concat().len();
@@ -32,7 +32,29 @@ fn a_last_line_that_ends_at_any_byte_is_cut_off() {
 }
 
 #[test]
-fn a_broken_last_line_is_cut_off_by_the_writer_and_named_to_a_reader() {
+fn synced_line_is_known_beside_the_journal_and_a_light_one_is_not() {
+    let place = Place::holding(&[&["one"], &["two", "three"]]);
+    let known = || {
+        let opened = Journal::open(&place.path, Durability::Synced, |_: Entry<String>| {});
+        let opened = opened.unwrap();
+        (opened.last(), opened.known())
+    };
+    assert_eq!(known(), (3, 3));
+    let (mut journal, _, _) = place.open().unwrap();
+    let light = journal.append_lightly(Timestamp::default(), &["four"]);
+    assert_eq!(light.unwrap(), 4);
+    drop(journal);
+    assert_eq!(known(), (4, 3));
+    place.overwrite(&place.lines()[..2].concat());
+    assert_eq!(known(), (1, 3), "its second batch was synced and is gone");
+    let (mut journal, _, _) = place.open().unwrap();
+    append(&mut journal, &["two"]);
+    drop(journal);
+    assert_eq!(known(), (2, 2));
+}
+
+#[test]
+fn broken_last_line_is_dropped_by_a_writer_and_named_to_a_reader() {
     let place = Place::holding(&[&["one"], &["two"]]);
     let whole = place.bytes();
     let start = place.lines()[0].len();
@@ -50,7 +72,7 @@ fn a_broken_last_line_is_cut_off_by_the_writer_and_named_to_a_reader() {
 }
 
 #[test]
-fn a_batch_is_kept_whole_or_not_at_all() {
+fn batch_is_kept_whole_or_not_at_all() {
     let place = Place::holding(&[&["one"], &["two", "three", "four"]]);
     let whole = place.bytes();
     let start = place.lines()[0].len();
@@ -83,13 +105,13 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
-    fn whatever_is_left_is_the_beginning_of_what_was_written(lives in prop::collection::vec(life(), 1..5)) {
+    fn truncated_journal_is_a_prefix_of_the_written_facts(lives in prop::collection::vec(life(), 1..5)) {
         let place = Place::new();
         // Each batch that is kept, and where it ends in the file.
         let mut model: Vec<(Vec<String>, usize)> = Vec::new();
         for life in lives {
             let opened = Journal::open(&place.path, Durability::Written, |_: Entry<String>| {});
-            let mut journal = opened.unwrap().journal;
+            let mut journal = opened.unwrap().accept().unwrap();
             for batch in life.batches.into_iter().filter(|batch| !batch.is_empty()) {
                 journal.append(Timestamp::default(), &batch).unwrap();
                 model.push((batch, place.bytes().len()));
@@ -113,10 +135,10 @@ proptest! {
 const TO_BE_KILLED: &str = "LEAGUE_TEST_JOURNAL_OF_THE_KILLED";
 const KILLS: u64 = 12;
 /// Far more than are written before the kill.
-const MOST_BATCHES: u32 = 100_000;
+const MAX_BATCHES: u32 = 100_000;
 
 #[test]
-fn nothing_that_was_acknowledged_is_lost_when_the_writer_is_killed() {
+fn acknowledged_facts_survive_a_killed_writer() {
     if let Ok(path) = env::var(TO_BE_KILLED) {
         return append_until_killed(path.as_ref());
     }
@@ -125,7 +147,7 @@ fn nothing_that_was_acknowledged_is_lost_when_the_writer_is_killed() {
     for kill in 0..KILLS {
         let mut child = Command::new(env::current_exe().unwrap())
             .args(["--exact", "--nocapture"])
-            .arg("tests::store::crash::nothing_that_was_acknowledged_is_lost_when_the_writer_is_killed")
+            .arg("tests::store::crash::acknowledged_facts_survive_a_killed_writer")
             .env(TO_BE_KILLED, &place.path)
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
@@ -155,9 +177,9 @@ fn told(line: &str) -> Option<u64> {
 
 fn append_until_killed(path: &std::path::Path) {
     let opened = Journal::open(path, Durability::Synced, |_: Entry<String>| {});
-    let mut journal = opened.unwrap().journal;
+    let mut journal = opened.unwrap().accept().unwrap();
     let mut out = io::stdout().lock();
-    for _ in 0..MOST_BATCHES {
+    for _ in 0..MAX_BATCHES {
         let first = journal.last() + 1;
         let count = first % 7 + 1;
         let facts: Vec<String> = (first..first + count)

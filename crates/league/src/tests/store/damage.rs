@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::storage::store::{Cut, Damage, StoreError};
+use crate::storage::store::{Cut, Damage, Durability, Entry, Journal, StoreError};
 
 use crate::tests::store::Place;
 
@@ -40,7 +40,7 @@ fn with_lines(change: impl FnOnce(&mut Vec<Vec<u8>>)) -> Place {
 }
 
 #[test]
-fn a_changed_byte_is_found_wherever_it_is() {
+fn changed_byte_is_found_at_any_place() {
     let place = Place::holding(&FIVE);
     let whole = place.bytes();
     let lines = place.lines();
@@ -65,7 +65,7 @@ fn refusal_line(place: &Place) -> u64 {
 }
 
 #[test]
-fn a_changed_fact_is_told_by_its_checksum() {
+fn changed_fact_breaks_its_checksum() {
     let place = with_lines(|lines| {
         let text = String::from_utf8(lines[2].clone()).unwrap();
         lines[2] = text.replace("three", "seven").into_bytes();
@@ -74,7 +74,7 @@ fn a_changed_fact_is_told_by_its_checksum() {
 }
 
 #[test]
-fn a_missing_line_is_told_by_the_next() {
+fn missing_line_is_found_at_the_next() {
     let place = with_lines(|lines| drop(lines.remove(1)));
     let (expected, found) = (2, 3);
     assert_eq!(refusal(&place, 2), Damage::Sequence { expected, found });
@@ -84,7 +84,7 @@ fn a_missing_line_is_told_by_the_next() {
 }
 
 #[test]
-fn lines_that_changed_places_are_told_by_the_first() {
+fn swapped_lines_are_found_at_the_first() {
     for last in [2, 4] {
         let place = with_lines(|lines| lines.swap(1, last));
         let (expected, found) = (2, last as u64 + 1);
@@ -93,7 +93,7 @@ fn lines_that_changed_places_are_told_by_the_first() {
 }
 
 #[test]
-fn a_line_twice_is_told_by_the_second() {
+fn repeated_line_is_found_at_the_second() {
     for (number, expected) in [(2, 4), (4, 6)] {
         let place = with_lines(|lines| lines.insert(number, lines[number].clone()));
         let found = expected - 1;
@@ -105,7 +105,7 @@ fn a_line_twice_is_told_by_the_second() {
 }
 
 #[test]
-fn a_line_that_was_written_anew_is_told_by_the_next() {
+fn rewritten_line_is_found_at_the_next() {
     let place = with_lines(|lines| {
         let text = String::from_utf8(lines[2].clone()).unwrap();
         let text = text.replace("three", "seven");
@@ -115,7 +115,7 @@ fn a_line_that_was_written_anew_is_told_by_the_next() {
 }
 
 #[test]
-fn a_line_that_is_whole_and_makes_no_sense_is_never_cut_off() {
+fn whole_line_without_meaning_is_never_dropped() {
     for (from, to) in [
         (r#""fact":"five""#, r#""fact":5"#),
         (r#""sequence":5"#, r#""sequence":"5""#),
@@ -132,7 +132,7 @@ fn a_line_that_is_whole_and_makes_no_sense_is_never_cut_off() {
 }
 
 #[test]
-fn a_batch_that_does_not_add_up_is_refused() {
+fn batch_that_does_not_add_up_is_refused() {
     for (from, to) in [
         (r#""more":1"#, r#""more":2"#),
         (r#""more":3"#, r#""more":300000"#),
@@ -167,7 +167,22 @@ fn garbage_before_good_lines_is_refused_and_garbage_alone_is_cut() {
 }
 
 #[test]
-fn an_empty_file_is_a_journal_that_holds_nothing() {
+fn journal_changes_only_when_it_is_accepted() {
+    let place = Place::holding(&[&["one"]]);
+    let torn = [&place.bytes()[..], b"{\"crc"].concat();
+    place.overwrite(&torn);
+    let open = || Journal::open(&place.path, Durability::Synced, |_: Entry<String>| {});
+    assert!(open().unwrap().cut().is_some());
+    assert_eq!(place.bytes(), torn, "opened and refused");
+    open().unwrap().accept().unwrap();
+    assert!(place.bytes().len() < torn.len(), "the tear is cut off");
+    fs::remove_file(&place.path).unwrap();
+    drop(open().unwrap());
+    assert!(!place.path.exists(), "refused before it was made");
+}
+
+#[test]
+fn empty_file_is_an_empty_journal() {
     let place = Place::holding(&[]);
     assert!(place.bytes().is_empty());
     let (journal, facts, cut) = place.open().unwrap();
@@ -175,7 +190,7 @@ fn an_empty_file_is_a_journal_that_holds_nothing() {
 }
 
 #[test]
-fn the_refusal_says_which_line_and_what_to_do() {
+fn refusal_says_which_line_and_what_to_do() {
     let place = with_lines(|lines| drop(lines.remove(1)));
     let refused = place.open().unwrap_err();
     let text = refused.to_string();

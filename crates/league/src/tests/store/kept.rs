@@ -29,7 +29,7 @@ fn facts_come_back_in_order_and_the_next_follows_them() {
 }
 
 #[test]
-fn a_line_can_be_checked_with_common_tools() {
+fn line_can_be_checked_with_common_tools() {
     let place = Place::holding(&[&["a"], &["b", "c"]]);
     let mut before = "0".repeat(64);
     for (number, line) in place.lines().iter().enumerate() {
@@ -52,7 +52,7 @@ fn a_line_can_be_checked_with_common_tools() {
 }
 
 #[test]
-fn a_second_writer_is_told_who_has_the_journal() {
+fn second_writer_gets_the_owner_of_the_journal() {
     let place = Place::new();
     let (journal, _, _) = place.open().unwrap();
     let refused = place.open().unwrap_err();
@@ -69,15 +69,15 @@ fn a_second_writer_is_told_who_has_the_journal() {
 }
 
 #[test]
-fn what_was_only_written_is_kept_as_well() {
+fn unsynced_facts_are_read_back() {
     let place = Place::new();
     let open = || Journal::open(&place.path, Durability::Written, |_: Entry<String>| {});
-    append(&mut open().unwrap().journal, &["a"]);
-    assert_eq!(open().unwrap().journal.last(), 1);
+    append(&mut open().unwrap().accept().unwrap(), &["a"]);
+    assert_eq!(open().unwrap().accept().unwrap().last(), 1);
 }
 
 #[test]
-fn a_reader_may_stop_early() {
+fn reader_may_stop_early() {
     let place = Place::holding(&[&["a"], &["b"], &["c"]]);
     let mut seen = 0;
     let end = Journal::read(&place.path, |entry: Entry<String>| {
@@ -91,7 +91,7 @@ fn a_reader_may_stop_early() {
 }
 
 #[test]
-fn a_place_that_cannot_be_written_is_named() {
+fn unwritable_path_is_named() {
     let place = Place::new();
     fs::create_dir_all(place.path.parent().unwrap().parent().unwrap()).unwrap();
     fs::write(place.path.parent().unwrap(), "a file").unwrap();

@@ -48,7 +48,7 @@ fn watch(chair: &mut Chair, opponent: &str, letters: &str) {
 }
 
 #[test]
-fn who_knows_nothing_plays_by_chance() {
+fn strategy_without_history_plays_at_random() {
     for strategy in [
         "random",
         "history",
@@ -63,7 +63,7 @@ fn who_knows_nothing_plays_by_chance() {
 }
 
 #[test]
-fn who_has_made_up_its_mind_does_not_look_at_the_past() {
+fn fixed_strategies_ignore_history() {
     for letters in ["", "eeee", "oooo"] {
         for parity in ["even", "odd"] {
             let mut chair = Chair::new(&format!("always-{parity}"), 0);
@@ -77,7 +77,7 @@ fn who_has_made_up_its_mind_does_not_look_at_the_past() {
 }
 
 #[test]
-fn history_goes_by_what_was_drawn() {
+fn history_follows_the_drawn_numbers() {
     use MatchOutcome::{Draw, Loss, TechnicalLoss, Win};
     let table: [(&[Past], Option<&str>); 7] = [
         (&[(Win, [Some("even"), Some("odd")])], Some("even")),
@@ -113,7 +113,7 @@ fn history_goes_by_what_was_drawn() {
 }
 
 #[test]
-fn frequency_pattern_and_markov_say_the_opposite_of_what_they_expect() {
+fn frequency_pattern_and_markov_choose_against_their_prediction() {
     for (strategy, letters, expected) in [
         ("frequency", "e", Some("even")),
         ("frequency", "eo", None),
@@ -141,7 +141,7 @@ fn frequency_pattern_and_markov_say_the_opposite_of_what_they_expect() {
 }
 
 #[test]
-fn an_opponent_that_is_new_is_taken_for_one_like_the_others() {
+fn new_opponent_is_predicted_from_the_others() {
     for strategy in ["frequency", "pattern", "markov"] {
         let mut chair = Chair::new(strategy, 0);
         watch(&mut chair, "P02", "ee");

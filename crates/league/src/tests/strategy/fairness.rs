@@ -59,7 +59,7 @@ fn is_near(count: u32, chance: f64) -> bool {
 }
 
 #[test]
-fn wins_and_losses_are_equally_likely_against_anyone() {
+fn wins_and_losses_are_equally_likely_against_any_strategy() {
     let mut seed = 0;
     for one in all() {
         for other in all() {
@@ -78,7 +78,7 @@ fn wins_and_losses_are_equally_likely_against_anyone() {
 }
 
 #[test]
-fn against_a_random_player_a_quarter_is_won_and_a_half_drawn_whatever_one_plays() {
+fn any_strategy_wins_a_quarter_and_draws_half_against_a_random_player() {
     for (seed, strategy) in (1_000..).step_by(10).zip(all()) {
         let score = meet(strategy.name, "random", seed);
         let fair = is_near(score.wins, 0.25) && is_near(score.draws, 0.5);
@@ -91,7 +91,7 @@ fn against_a_random_player_a_quarter_is_won_and_a_half_drawn_whatever_one_plays(
 }
 
 #[test]
-fn who_foresees_a_stubborn_opponent_draws_less_and_wins_no_more_than_it_loses() {
+fn predicting_a_fixed_opponent_reduces_draws_only() {
     for (seed, strategy) in (2_000..)
         .step_by(10)
         .zip(["frequency", "pattern", "markov"])
@@ -104,7 +104,7 @@ fn who_foresees_a_stubborn_opponent_draws_less_and_wins_no_more_than_it_loses() 
 }
 
 #[test]
-fn the_same_seeds_give_the_same_choices() {
+fn same_seeds_give_the_same_choices() {
     for strategy in all() {
         let line = |seed| -> Vec<Value> {
             let mut chair = Chair::new(strategy.name, seed);

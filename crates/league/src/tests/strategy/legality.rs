@@ -62,7 +62,7 @@ fn texts() -> impl Strategy<Value = Option<&'static str>> {
 
 proptest! {
     #[test]
-    fn a_choice_is_always_one_of_the_options(
+    fn choice_is_always_one_of_the_options(
         game in games(),
         view in views(),
         options in prop::collection::vec(choices(), 1..10),
@@ -81,7 +81,7 @@ proptest! {
     }
 
     #[test]
-    fn without_options_nothing_is_chosen(game in games(), view in views(), seed: u64) {
+    fn strategy_without_options_chooses_nothing(game in games(), view in views(), seed: u64) {
         for strategy in all() {
             let mut chair = Chair::new(strategy.name, seed);
             let think = chair.think(game, view.clone(), &[], "P01");

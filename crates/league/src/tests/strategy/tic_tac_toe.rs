@@ -67,7 +67,7 @@ fn survive(table: &dyn Table, chair: &mut Chair, own: Seat) -> u32 {
 }
 
 #[test]
-fn no_opponent_whatever_beats_minimax() {
+fn minimax_never_loses() {
     for seat in [Seat::A, Seat::B] {
         for seed in 0..3 {
             let games = survive(&*board(), &mut Chair::new("minimax", seed), seat);

@@ -9,18 +9,18 @@ use crate::storage::verify::{Verdict, Wrong};
 use league_core::player;
 use serde_json::json;
 
-use crate::tests::verify::real::{Played, rewrite};
-use crate::tests::verify::witnesses::{change_manager, change_text, decided, other_winner};
+use crate::tests::verify::real::{RealLeague, rewrite};
+use crate::tests::verify::witnesses::{change_text, decided, forge_winner};
 
 /// What players say otherwise of a league that holds.
 fn disputed(verdict: Verdict) -> Vec<Wrong> {
-    assert!(verdict.verified, "{verdict:?}");
+    assert_eq!(verdict.wrong, None);
     verdict.checked.disputed
 }
 
 #[test]
-fn players_whose_memories_are_not_here_are_counted() {
-    let played = Played::league();
+fn missing_memories_are_counted() {
+    let played = RealLeague::league();
     for player in ["P01", "P03"] {
         fs::remove_dir_all(played.path("data/players").join(player)).unwrap();
     }
@@ -34,10 +34,10 @@ fn players_whose_memories_are_not_here_are_counted() {
 }
 
 #[test]
-fn without_referees_and_files_both_players_dispute_what_the_manager_says() {
-    let played = Played::league();
+fn both_players_dispute_a_changed_result_without_other_records() {
+    let played = RealLeague::without_proofs();
     let (match_id, _) = decided(&played);
-    change_manager(&played, &match_id, other_winner);
+    forge_winner(&played, &match_id);
     played.remove_referees();
     fs::remove_dir_all(played.path("data/matches")).unwrap();
     let disputed = disputed(played.verdict());
@@ -54,8 +54,8 @@ fn without_referees_and_files_both_players_dispute_what_the_manager_says() {
 }
 
 #[test]
-fn what_a_player_remembers_otherwise_is_told_and_overturns_nothing() {
-    let played = Played::league();
+fn differing_memory_is_reported_and_overturns_nothing() {
+    let played = RealLeague::league();
     let file = PathBuf::from("data/players/P01/history.json");
     change_text(&played.path("data/players/P01/history.json"), |document| {
         document["matches"][0]["points"] = json!(99);
@@ -65,7 +65,7 @@ fn what_a_player_remembers_otherwise_is_told_and_overturns_nothing() {
     assert_eq!(found[0].file, file);
     assert!(found[0].what.contains("`points` is `99`"), "{found:?}");
 
-    let played = Played::league();
+    let played = RealLeague::league();
     rewrite(
         &played.path("data/players/P02/journal.jsonl"),
         |records: &mut Vec<Record<player::Event>>| {
@@ -83,8 +83,8 @@ fn what_a_player_remembers_otherwise_is_told_and_overturns_nothing() {
 }
 
 #[test]
-fn a_player_that_spoils_its_own_journal_spoils_nothing_else() {
-    let played = Played::league();
+fn broken_player_journal_breaks_nothing_else() {
+    let played = RealLeague::league();
     let file = played.path("data/players/P03/journal.jsonl");
     let spoilt = fs::read_to_string(&file)
         .unwrap()

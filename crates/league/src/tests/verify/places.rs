@@ -5,11 +5,11 @@ use std::fs;
 use league_protocol::id::RefereeId;
 use serde_json::{Value, json};
 
-use crate::tests::verify::real::Played;
+use crate::tests::verify::real::RealLeague;
 use crate::tests::verify::witnesses::{change_text, decided, wrong};
 
 /// Puts all matches of a referee into one file of lines, as in leagues of very many.
-fn in_lines(played: &Played, referee: &RefereeId) -> std::path::PathBuf {
+fn in_lines(played: &RealLeague, referee: &RefereeId) -> std::path::PathBuf {
     let folder = played.path("data/matches/league_2025_even_odd");
     let mut lines = Vec::new();
     for entry in fs::read_dir(&folder).unwrap() {
@@ -27,8 +27,8 @@ fn in_lines(played: &Played, referee: &RefereeId) -> std::path::PathBuf {
 }
 
 #[test]
-fn matches_in_lines_are_compared_as_well() {
-    let played = Played::league();
+fn matches_in_lines_are_compared() {
+    let played = RealLeague::league();
     let (_, referee) = decided(&played);
     let file = in_lines(&played, &referee);
     let verdict = played.verdict();
@@ -45,8 +45,8 @@ fn matches_in_lines_are_compared_as_well() {
 }
 
 #[test]
-fn what_is_older_than_the_league_is_of_another_one() {
-    let played = Played::league();
+fn records_older_than_the_league_are_ignored() {
+    let played = RealLeague::league();
     let (match_id, _) = decided(&played);
     change_text(&played.path_of_match(&match_id), |document| {
         document["lifecycle"]["created_at"] = json!("2001-01-01T00:00:00Z");
@@ -72,8 +72,8 @@ fn what_is_older_than_the_league_is_of_another_one() {
 }
 
 #[test]
-fn a_match_file_under_another_name_is_named() {
-    let played = Played::league();
+fn match_file_under_another_name_is_named() {
+    let played = RealLeague::league();
     let (match_id, _) = decided(&played);
     let other = played.path("data/matches/league_2025_even_odd/R9M9.json");
     fs::rename(played.path_of_match(&match_id), &other).unwrap();
@@ -84,8 +84,8 @@ fn a_match_file_under_another_name_is_named() {
 }
 
 #[test]
-fn a_memory_in_another_form_is_told_and_not_passed() {
-    let played = Played::league();
+fn unreadable_memory_is_reported_as_not_compared() {
+    let played = RealLeague::league();
     let file = played.path("data/players/P03/history.json");
     fs::write(file, "{\"mine\": true}").unwrap();
     let verdict = played.verdict();

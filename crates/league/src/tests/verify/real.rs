@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 
 use crate::storage::record::Record;
 use crate::storage::root::Root;
-use crate::storage::store::{Durability, Entry, Journal, Store};
+use crate::storage::store::{Entry, Journal};
 use crate::storage::verify::{Verdict, verify};
 use league_core::{league as manager, referee};
 use league_protocol::id::{LeagueId, MatchId, RefereeId};
@@ -15,20 +15,37 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
+use crate::tests::journals::write_journal;
+
 /// A copy of the league, to be changed at will.
-pub(crate) struct Played {
+pub(crate) struct RealLeague {
     folder: TempDir,
     league: LeagueId,
 }
 
-impl Played {
+impl RealLeague {
     /// A league of four players and two referees; it is played once for all tests.
     pub(crate) fn league() -> Self {
         static FIRST: OnceLock<TempDir> = OnceLock::new();
-        let first = FIRST.get_or_init(play);
+        Self::copied(FIRST.get_or_init(|| play("v2")).path())
+    }
+
+    /// The same with players that cannot sign their moves.
+    pub(crate) fn without_proofs() -> Self {
+        static FIRST: OnceLock<TempDir> = OnceLock::new();
+        Self::copied(FIRST.get_or_init(|| play("v1")).path())
+    }
+
+    /// A league that a program of version 0.1 played.
+    pub(crate) fn of_version_0_1() -> Self {
+        let recorded = "src/tests/verify/version_0_1";
+        Self::copied(&Path::new(env!("CARGO_MANIFEST_DIR")).join(recorded))
+    }
+
+    fn copied(from: &Path) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        copy(first.path(), folder.path());
-        let league = crate::tests::verify::played::league_id();
+        copy(from, folder.path());
+        let league = crate::tests::journals::league_id();
         Self { folder, league }
     }
 
@@ -115,11 +132,7 @@ pub(crate) fn rewrite<Event: Serialize + DeserializeOwned>(
     let mut records: Vec<_> = entries.into_iter().map(|entry| entry.fact).collect();
     change(&mut records);
     fs::remove_file(path).unwrap();
-    let opened = Journal::open(path, Durability::Written, |_: Entry<Record<Event>>| {});
-    let mut journal = opened.unwrap().journal;
-    for (record, at) in records.iter().zip(times) {
-        journal.append(at, std::slice::from_ref(record)).unwrap();
-    }
+    write_journal(path, times.into_iter().zip(&records));
 }
 
 fn entries<Event: DeserializeOwned>(path: &Path) -> Vec<Entry<Record<Event>>> {
@@ -132,15 +145,16 @@ fn entries<Event: DeserializeOwned>(path: &Path) -> Vec<Entry<Record<Event>>> {
     entries
 }
 
-fn play() -> TempDir {
+fn play(dialect: &str) -> TempDir {
     let folder = tempfile::tempdir().unwrap();
     let root = folder.path().to_str().unwrap();
-    let (size, seed) = (["--players", "4", "--referees", "2"], ["--seed", "7"]);
+    let size = ["--players", "4", "--referees", "2"];
     // With this seed there are matches with a winner at both referees.
+    let more = ["--seed", "7", "--dialects", dialect];
     let run = [
         "league", "run", "--root", root, "--ports", "auto", "--quiet",
     ];
-    let arguments = run.iter().chain(&size).chain(&seed);
+    let arguments = run.iter().chain(&size).chain(&more);
     let mut errors = Vec::new();
     let code = crate::cli::run(arguments, &mut std::io::sink(), &mut errors);
     assert_eq!(code, 0, "{}", String::from_utf8_lossy(&errors));

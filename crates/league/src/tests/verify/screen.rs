@@ -3,7 +3,8 @@
 use std::fs;
 use std::path::Path;
 
-use super::played::{league_id, records, write};
+use crate::tests::journals::league_id;
+use crate::tests::verify::{records, write};
 
 /// Runs `league` and shows what a person would see.
 fn league(arguments: &[&str]) -> String {
@@ -40,7 +41,7 @@ fn masked(text: &str) -> String {
 }
 
 #[test]
-fn a_league_that_holds_is_verified() {
+fn screen_of_a_league_that_holds() {
     let folder = tempfile::tempdir().expect("there is room");
     write(folder.path(), &records());
     insta::assert_snapshot!(seen(folder.path(), &[]));
@@ -48,13 +49,13 @@ fn a_league_that_holds_is_verified() {
 }
 
 #[test]
-fn quietly_only_the_verdict_is_told() {
+fn quiet_output_is_the_verdict_alone() {
     let folder = tempfile::tempdir().expect("there is room");
     write(folder.path(), &records());
     insta::assert_snapshot!(seen(folder.path(), &["-q"]), @"
-    exit code 0
+    exit code 4
     --- out
-    league_2025_even_odd: verified
+    league_2025_even_odd: consistent, not complete: 6 matches, 0 with both players' proofs, 0 with the referee's journal, 6 only told; missing: end of the journal of REF01, journal of REF02
     --- errors
     ");
     let journal = format!("data/leagues/{}/journal.jsonl", league_id());
@@ -67,18 +68,18 @@ fn quietly_only_the_verdict_is_told() {
 }
 
 #[test]
-fn the_root_may_be_named_as_in_other_commands() {
+fn root_option_names_the_root() {
     let folder = tempfile::tempdir().expect("there is room");
     write(folder.path(), &records());
     let root = folder.path().to_str().expect("the path is text");
     let shown = league(&["verify", "--root", root]);
-    assert!(shown.starts_with("exit code 0"), "{shown}");
+    assert!(shown.starts_with("exit code 4"), "{shown}");
     let shown = league(&["verify", "--root", root, "elsewhere"]);
     assert!(shown.starts_with("exit code 2"), "{shown}");
 }
 
 #[test]
-fn a_league_that_does_not_hold_ends_with_one_and_names_the_line() {
+fn broken_league_exits_with_one_and_names_the_line() {
     let folder = tempfile::tempdir().expect("there is room");
     write(folder.path(), &records());
     let journal = folder
@@ -90,7 +91,7 @@ fn a_league_that_does_not_hold_ends_with_one_and_names_the_line() {
 }
 
 #[test]
-fn what_is_not_there_is_wrong_use() {
+fn missing_league_exits_with_two() {
     let folder = tempfile::tempdir().expect("there is room");
     insta::assert_snapshot!(seen(folder.path(), &[]), @"
     exit code 2

@@ -3,7 +3,6 @@
 
 use std::fs;
 use std::path::PathBuf;
-use std::sync::Arc;
 
 use crate::storage::record::{Record, Transcript};
 use crate::storage::verify::Wrong;
@@ -11,50 +10,21 @@ use league_core::draw;
 use league_core::league::Event;
 use league_protocol::id::{LeagueId, MatchId, RefereeId};
 use league_protocol::message::MatchResult;
+use league_protocol::secret::Seed;
 use serde_json::json;
 
-use crate::tests::verify::Place;
-use crate::tests::verify::played::{league_id, records, write_journal};
-
-const JOURNAL: &str = "data/leagues/league_2025_even_odd/journal.jsonl";
+use crate::tests::journals::league_id;
+use crate::tests::verify::{Place, assert_line, first_result, records, result_of, wrong_after};
 
 type Records = Vec<Record<Event>>;
 
 /// What is wrong with a league whose records were changed, and then chained anew.
 fn after(change: impl FnOnce(&mut Records)) -> Wrong {
-    let mut changed = records();
-    change(&mut changed);
-    let place = Place::holding(&records());
-    let journal = place.root.league_journal(&league_id());
-    fs::remove_file(&journal).unwrap();
-    write_journal(&journal, &changed);
-    let verdict = place.verdict();
-    assert!(!verdict.verified);
-    verdict.wrong.unwrap()
-}
-
-fn assert_line(wrong: &Wrong, line: usize, what: &str) {
-    assert_eq!(wrong.file, PathBuf::from(JOURNAL));
-    assert_eq!(wrong.line, Some(line as u64), "{}", wrong.what);
-    assert!(wrong.what.contains(what), "{}", wrong.what);
-}
-
-/// The line of the first result.
-fn first_result(records: &Records) -> usize {
-    let result =
-        |record: &Record<Event>| matches!(record, Record::Event(Event::ResultRecorded { .. }));
-    records.iter().position(result).unwrap() + 1
-}
-
-fn result_of(records: &mut Records, line: usize) -> &mut MatchResult {
-    match &mut records[line - 1] {
-        Record::Event(Event::ResultRecorded { result, .. }) => Arc::make_mut(result),
-        other => panic!("{other:?}"),
-    }
+    wrong_after(records(), change)
 }
 
 #[test]
-fn a_changed_result_is_named_whatever_was_changed() {
+fn any_change_to_a_result_is_named() {
     let line = first_result(&records());
     type Change = fn(&mut MatchResult);
     let changes: [(Change, &str); 7] = [
@@ -75,26 +45,31 @@ fn a_changed_result_is_named_whatever_was_changed() {
                 let choices = result.choices.values_mut();
                 choices.for_each(|choice| *choice = json!("odd"));
             },
-            "lead to",
+            "the choices do not complete a game",
         ),
         (
             |result| drop(result.details.insert("drawn_number".to_owned(), json!(99))),
             "lead to other details",
         ),
         (
-            |result| result.draw.as_mut().unwrap().seed.0 = [1; 32],
+            |result| result.draw.as_mut().unwrap().seed = Some(Seed([1; 32])),
             "not the one that was promised",
         ),
         (
             |result| {
                 let opened = result.draw.as_mut().unwrap();
-                opened.seed.0 = [1; 32];
+                let seed = Seed([1; 32]);
                 let match_id = MatchId::numbered(1, 1);
-                opened.commitment = draw::commitment(&league_id(), &match_id, &opened.seed);
+                let mode = opened.mode;
+                opened.commitment = draw::commitment(&league_id(), &match_id, mode, &seed);
+                opened.seed = Some(seed);
             },
             "not the one that was promised",
         ),
-        (|result| result.draw = None, "the draw must be opened"),
+        (
+            |result| result.draw = None,
+            "`draw` must tell commitment, attempt and nonces",
+        ),
     ];
     for (change, what) in changes {
         let wrong = after(|records| change(result_of(records, line)));
@@ -103,7 +78,7 @@ fn a_changed_result_is_named_whatever_was_changed() {
 }
 
 #[test]
-fn a_result_that_is_told_twice_or_not_at_all_is_named() {
+fn repeated_or_missing_result_is_named() {
     let line = first_result(&records());
     let wrong = after(|records| records.insert(line, records[line - 1].clone()));
     assert_line(&wrong, line + 1, "has its result already");
@@ -116,7 +91,7 @@ fn a_result_that_is_told_twice_or_not_at_all_is_named() {
 }
 
 #[test]
-fn a_result_by_another_referee_is_named() {
+fn result_by_another_referee_is_named() {
     let line = first_result(&records());
     let wrong = after(|records| match &mut records[line - 1] {
         Record::Event(Event::ResultRecorded { referee, .. }) => {
@@ -132,7 +107,7 @@ fn a_result_by_another_referee_is_named() {
 }
 
 #[test]
-fn a_promise_that_was_changed_breaks_the_result() {
+fn changed_promise_breaks_the_result() {
     let line = first_result(&records());
     let wrong = after(|records| {
         for record in records {
@@ -147,7 +122,7 @@ fn a_promise_that_was_changed_breaks_the_result() {
 }
 
 #[test]
-fn the_opening_must_be_there_once_and_the_managers_own() {
+fn journal_needs_one_opening_of_the_manager() {
     let wrong = after(|records| drop(records.remove(0)));
     assert_line(&wrong, 1, "the first entry must tell how the journal began");
     let wrong = after(|records| records.insert(3, records[0].clone()));
@@ -174,6 +149,7 @@ fn the_opening_must_be_there_once_and_the_managers_own() {
                 match_id: MatchId::numbered(1, 1),
                 attempt: 1,
                 messages: Vec::new(),
+                opened: Vec::new(),
             }),
         );
     });
@@ -192,12 +168,12 @@ fn other_points_in_the_rules_break_the_first_result() {
 }
 
 #[test]
-fn a_line_that_was_changed_in_place_is_named_by_its_checksum() {
+fn line_changed_in_place_breaks_its_checksum() {
     let place = Place::holding(&records());
     let journal = place.root.league_journal(&league_id());
     let text = fs::read_to_string(&journal).unwrap();
-    fs::write(&journal, text.replacen("Player 12", "Player 92", 1)).unwrap();
-    let line = text.lines().position(|line| line.contains("Player 12"));
+    fs::write(&journal, text.replacen("Player 2", "Player 9", 1)).unwrap();
+    let line = text.lines().position(|line| line.contains("Player 2"));
     let wrong = place.verdict().wrong.unwrap();
     assert_line(&wrong, line.unwrap() + 1, "the checksum is");
     fs::write(&journal, "").unwrap();
@@ -206,7 +182,7 @@ fn a_line_that_was_changed_in_place_is_named_by_its_checksum() {
 }
 
 #[test]
-fn a_document_that_does_not_agree_is_named() {
+fn differing_document_is_named() {
     let changed = |name: &str, from: &str, to: &str| {
         let place = Place::holding(&records());
         let file = PathBuf::from("data/leagues/league_2025_even_odd").join(name);
@@ -226,7 +202,8 @@ fn a_document_that_does_not_agree_is_named() {
         what,
         "`rounds[0].matches[0].match_id` is `\"R1M9\"`, expected `\"R1M1\"`"
     );
-    let version = format!("\"version\": {last}");
+    // The last entry ends the league and leaves the table as it is.
+    let version = format!("\"version\": {}", last - 1);
     let what = changed("standings.json", &version, "\"version\": 900");
     assert_eq!(
         what,
@@ -237,7 +214,7 @@ fn a_document_that_does_not_agree_is_named() {
 }
 
 #[test]
-fn a_referees_journal_is_looked_at_too() {
+fn journal_of_a_referee_is_checked() {
     let place = Place::holding(&records());
     let journal = place
         .root

@@ -6,17 +6,18 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::storage::record::Record;
-use crate::storage::verify::{Verdict, Wrong};
+use crate::storage::verify::{Conclusion, Verdict, Wrong};
 use league_core::league::Event;
-use league_core::referee;
+use league_core::referee::{self, OpenedSecrets};
 use league_protocol::id::{MatchId, RefereeId};
-use league_protocol::message::MatchResult;
+use league_protocol::message::{MatchResult, SignedMove};
+use league_protocol::secret::{ProofKey, Seed};
 use serde_json::{Value, json};
 
-use crate::tests::verify::real::{Played, rewrite};
+use crate::tests::verify::real::{RealLeague, rewrite};
 
 /// A match in which the two chose differently, so that there is a winner.
-pub(crate) fn decided(played: &Played) -> (MatchId, RefereeId) {
+pub(crate) fn decided(played: &RealLeague) -> (MatchId, RefereeId) {
     let mut found = None;
     played.manager(|record| {
         if let Record::Event(Event::ResultRecorded {
@@ -33,7 +34,8 @@ pub(crate) fn decided(played: &Played) -> (MatchId, RefereeId) {
     found.unwrap()
 }
 
-/// Gives the match to the loser, by what both chose, so that everything follows again.
+/// Gives the match to the loser, by what both chose, so that everything follows again: no player of
+/// it signs.
 pub(crate) fn other_winner(result: &mut MatchResult) {
     let [a, b] = &result.players;
     let (of_a, of_b) = (result.choices[a].clone(), result.choices[b].clone());
@@ -44,14 +46,36 @@ pub(crate) fn other_winner(result: &mut MatchResult) {
     result.choices.insert(a.clone(), of_b);
     result.choices.insert(b.clone(), of_a);
     result.points.reverse();
+    swap_choices(&mut result.evidence.moves);
+}
+
+fn swap_choices(moves: &mut [SignedMove]) {
+    let [one, other] = moves else {
+        panic!("{moves:?}");
+    };
+    std::mem::swap(&mut one.choice, &mut other.choice);
+}
+
+/// Gives a match to the loser in the journal of the manager, and in all that is made from it.
+pub(crate) fn forge_winner(played: &RealLeague, forged: &MatchId) {
+    change_manager(played, forged, other_winner);
+    played.manager(|record| {
+        if let Record::Event(Event::MovesReceived {
+            match_id, moves, ..
+        }) = record
+            && match_id == forged
+        {
+            swap_choices(moves);
+        }
+    });
 }
 
 pub(crate) fn wrong(verdict: Verdict) -> Wrong {
-    assert!(!verdict.verified, "{verdict:?}");
+    assert_eq!(verdict.verdict, Conclusion::Failed);
     verdict.wrong.unwrap()
 }
 
-pub(crate) fn change_manager(played: &Played, changed: &MatchId, change: fn(&mut MatchResult)) {
+pub(crate) fn change_manager(played: &RealLeague, changed: &MatchId, change: fn(&mut MatchResult)) {
     played.manager(|record| {
         if let Record::Event(Event::ResultRecorded {
             match_id, result, ..
@@ -74,8 +98,8 @@ pub(crate) fn change_text(file: &Path, change: impl FnOnce(&mut Value)) {
 }
 
 #[test]
-fn a_league_that_was_played_agrees_in_all_its_records() {
-    let played = Played::league();
+fn records_of_a_played_league_agree() {
+    let played = RealLeague::league();
     let verdict = played.verdict();
     assert_eq!(verdict.wrong, None);
     let checked = verdict.checked;
@@ -86,10 +110,10 @@ fn a_league_that_was_played_agrees_in_all_its_records() {
 }
 
 #[test]
-fn a_result_that_was_changed_in_the_managers_journal_is_named() {
-    let played = Played::league();
+fn result_changed_in_the_journal_of_the_manager_is_named() {
+    let played = RealLeague::without_proofs();
     let (match_id, referee) = decided(&played);
-    change_manager(&played, &match_id, other_winner);
+    forge_winner(&played, &match_id);
     let wrong = wrong(played.verdict());
     assert_eq!(wrong.file, played.below_referee(&referee));
     assert!(wrong.line.is_some());
@@ -103,10 +127,23 @@ fn a_result_that_was_changed_in_the_managers_journal_is_named() {
 }
 
 #[test]
-fn without_referees_the_match_file_stands_against_the_manager() {
-    let played = Played::league();
+fn changed_moves_of_players_that_sign_are_named_without_other_records() {
+    let played = RealLeague::league();
     let (match_id, _) = decided(&played);
-    change_manager(&played, &match_id, other_winner);
+    forge_winner(&played, &match_id);
+    played.remove_referees();
+    for others in ["data/matches", "data/players"] {
+        fs::remove_dir_all(played.path(others)).unwrap();
+    }
+    let wrong = wrong(played.verdict());
+    assert!(wrong.what.contains("the proof of `P"), "{}", wrong.what);
+}
+
+#[test]
+fn match_file_contradicts_a_changed_result_without_referees() {
+    let played = RealLeague::without_proofs();
+    let (match_id, _) = decided(&played);
+    forge_winner(&played, &match_id);
     played.remove_referees();
     let wrong = wrong(played.verdict());
     assert_eq!(wrong.file, played.below_match(&match_id));
@@ -120,8 +157,8 @@ fn without_referees_the_match_file_stands_against_the_manager() {
 }
 
 #[test]
-fn a_result_that_only_a_forged_referee_tells_is_named_as_well() {
-    let played = Played::league();
+fn result_of_a_forged_referee_is_named() {
+    let played = RealLeague::league();
     let (changed, referee) = decided(&played);
     played.referee(&referee, |record| {
         if let Record::Event(referee::Event::Decided {
@@ -137,8 +174,45 @@ fn a_result_that_only_a_forged_referee_tells_is_named_as_well() {
 }
 
 #[test]
-fn a_result_without_a_trace_at_its_referee_is_named() {
-    let played = Played::league();
+fn seed_or_key_that_was_opened_otherwise_to_a_referee_is_named() {
+    type Change = fn(&mut OpenedSecrets);
+    let changes: [(Change, &str); 2] = [
+        (|opened| opened.seed = Seed([1; 32]), "the seed that"),
+        (
+            |opened| opened.players[0].key = Some(ProofKey([1; 32])),
+            "a key of a player that",
+        ),
+    ];
+    for (change, what) in changes {
+        let played = RealLeague::league();
+        let (changed, referee) = decided(&played);
+        rewrite(
+            &played.path_of_referee(&referee),
+            |records: &mut Vec<Record<referee::Event>>| {
+                records.retain(|record| !matches!(record, Record::Transcript(_)));
+                for record in records {
+                    if let Record::Event(referee::Event::Closed {
+                        match_id,
+                        opened: Some(opened),
+                        ..
+                    }) = record
+                        && *match_id == changed
+                    {
+                        change(Arc::make_mut(opened));
+                    }
+                }
+            },
+        );
+        fs::remove_dir_all(played.path("data/matches")).unwrap();
+        let wrong = wrong(played.verdict());
+        assert_eq!(wrong.file, played.below_referee(&referee));
+        assert!(wrong.what.contains(what), "{}", wrong.what);
+    }
+}
+
+#[test]
+fn result_without_a_trace_at_its_referee_is_named() {
+    let played = RealLeague::league();
     let (gone, referee) = decided(&played);
     rewrite(
         &played.path_of_referee(&referee),
@@ -162,8 +236,8 @@ fn a_result_without_a_trace_at_its_referee_is_named() {
 }
 
 #[test]
-fn a_result_that_the_manager_took_and_no_longer_has_is_named() {
-    let played = Played::league();
+fn result_removed_from_the_journal_of_the_manager_is_named() {
+    let played = RealLeague::league();
     rewrite(
         &played.league_file("journal.jsonl"),
         |records: &mut Vec<Record<Event>>| {
@@ -182,7 +256,7 @@ fn a_result_that_the_manager_took_and_no_longer_has_is_named() {
 }
 
 #[test]
-fn a_changed_match_file_is_named_whatever_was_changed() {
+fn any_change_to_a_match_file_is_named() {
     type Change = fn(&mut Value);
     let changes: [(&str, Change); 4] = [
         ("result.choices.", |document| {
@@ -202,7 +276,7 @@ fn a_changed_match_file_is_named_whatever_was_changed() {
         ("version", |document| document["version"] = json!(9_999)),
     ];
     for (place, change) in changes {
-        let played = Played::league();
+        let played = RealLeague::league();
         let (match_id, _) = decided(&played);
         change_text(&played.path_of_match(&match_id), change);
         let wrong = wrong(played.verdict());
@@ -212,7 +286,7 @@ fn a_changed_match_file_is_named_whatever_was_changed() {
 }
 
 #[test]
-fn a_transcript_that_does_not_lead_to_its_result_is_named_without_a_referee() {
+fn transcript_that_contradicts_its_result_is_named_without_a_referee() {
     type Change = fn(&mut Value);
     let changes: [(Change, &str); 3] = [
         (
@@ -251,7 +325,7 @@ fn a_transcript_that_does_not_lead_to_its_result_is_named_without_a_referee() {
         ),
     ];
     for (change, what) in changes {
-        let played = Played::league();
+        let played = RealLeague::league();
         let (match_id, _) = decided(&played);
         played.remove_referees();
         change_text(&played.path_of_match(&match_id), change);
@@ -262,8 +336,8 @@ fn a_transcript_that_does_not_lead_to_its_result_is_named_without_a_referee() {
 }
 
 #[test]
-fn a_referee_whose_journal_is_not_here_is_told_and_not_passed() {
-    let played = Played::league();
+fn missing_referee_journal_is_reported_as_not_compared() {
+    let played = RealLeague::league();
     let (_, referee) = decided(&played);
     fs::remove_dir_all(played.path_of_referee(&referee).parent().unwrap()).unwrap();
     let verdict = played.verdict();
@@ -277,8 +351,8 @@ fn a_referee_whose_journal_is_not_here_is_told_and_not_passed() {
 }
 
 #[test]
-fn a_referees_journal_that_ends_earlier_is_told_and_not_passed() {
-    let played = Played::league();
+fn short_referee_journal_is_reported_as_not_compared() {
+    let played = RealLeague::league();
     let (_, referee) = decided(&played);
     rewrite(
         &played.path_of_referee(&referee),
@@ -299,8 +373,8 @@ fn a_referees_journal_that_ends_earlier_is_told_and_not_passed() {
 }
 
 #[test]
-fn a_file_of_another_form_is_told_and_not_passed() {
-    let played = Played::league();
+fn unreadable_match_file_is_reported_as_not_compared() {
+    let played = RealLeague::league();
     let (match_id, _) = decided(&played);
     change_text(&played.path_of_match(&match_id), |document| {
         document["schema_version"] = json!("0.9.0");
@@ -314,8 +388,8 @@ fn a_file_of_another_form_is_told_and_not_passed() {
 }
 
 #[test]
-fn a_file_that_was_not_written_since_is_told_as_behind() {
-    let played = Played::league();
+fn outdated_match_file_is_reported_as_behind() {
+    let played = RealLeague::league();
     let (match_id, referee) = decided(&played);
     let mut line = 0;
     let mut opened = 0;

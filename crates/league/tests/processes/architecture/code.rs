@@ -151,7 +151,7 @@ fn comments_and_literals_are_blanked_and_code_is_kept() {
 }
 
 #[test]
-fn a_word_is_found_only_where_it_stands_alone() {
+fn word_is_found_only_as_a_whole_word() {
     assert_eq!(
         find_word("Instant Instants my_Instant ::Instant", "Instant"),
         [0, 30]

@@ -14,7 +14,7 @@ const UNFINISHED: [&str; 3] = ["todo!", "unimplemented!", "#[ignore"];
 const VAGUE: [&str; 2] = ["flatten", "untagged"];
 
 #[test]
-fn a_module_stands_beside_its_folder() {
+fn module_stands_beside_its_folder() {
     let offenders: Vec<String> = all_sources()
         .into_iter()
         .map(|source| source.path)
@@ -28,7 +28,7 @@ fn a_module_stands_beside_its_folder() {
 }
 
 #[test]
-fn no_file_is_too_long_to_read() {
+fn files_stay_below_the_bound() {
     let offenders: Vec<String> = product_sources()
         .iter()
         .filter(|source| !source.path.ends_with("tests.rs"))
@@ -58,7 +58,7 @@ fn every_file_says_what_it_is_for() {
 }
 
 #[test]
-fn nothing_is_left_for_later() {
+fn code_has_no_open_ends() {
     let offenders = search(|code| {
         UNFINISHED
             .iter()

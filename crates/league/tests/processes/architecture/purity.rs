@@ -50,7 +50,7 @@ const NAMES: [&str; 7] = [
 const PRINTS: [&str; 5] = ["print!(", "println!(", "eprint!(", "eprintln!(", "dbg!("];
 
 #[test]
-fn the_lints_of_the_pure_crates_forbid_the_world() {
+fn lints_of_pure_crates_forbid_io() {
     let mut offenders = Vec::new();
     for folder in PURE {
         let path = format!("{folder}/clippy.toml");
@@ -75,7 +75,7 @@ fn the_lints_of_the_pure_crates_forbid_the_world() {
 
 /// Clippy reads the nearest file only, so a crate's own file must repeat the general settings.
 #[test]
-fn the_lints_of_the_pure_crates_repeat_the_general_settings() {
+fn lints_of_pure_crates_repeat_the_general_settings() {
     let general = table("clippy.toml");
     let mut offenders = Vec::new();
     for folder in PURE {
@@ -96,7 +96,7 @@ fn the_lints_of_the_pure_crates_repeat_the_general_settings() {
 }
 
 #[test]
-fn the_pure_crates_name_neither_world_nor_clock() {
+fn pure_crates_name_neither_io_nor_clock() {
     let offenders = search(|code| {
         let std_parts = WORLDLY.iter().map(|part| format!("std::{part}"));
         let mut found: Vec<(usize, String)> = std_parts
@@ -118,7 +118,7 @@ fn the_pure_crates_name_neither_world_nor_clock() {
 }
 
 #[test]
-fn the_pure_crates_print_nothing() {
+fn pure_crates_print_nothing() {
     let offenders = search(|code| {
         PRINTS
             .iter()

@@ -40,7 +40,7 @@ fn unsafe_code_is_forbidden() {
 }
 
 #[test]
-fn any_stable_toolchain_will_do() {
+fn toolchain_is_stable() {
     let path = "rust-toolchain.toml";
     let toolchain = table(path);
     let settings = at(&toolchain, &["toolchain"])
@@ -60,7 +60,7 @@ fn any_stable_toolchain_will_do() {
 }
 
 #[test]
-fn a_plain_cargo_test_leaves_no_crate_out() {
+fn plain_cargo_test_covers_every_crate() {
     let root = table("Cargo.toml");
     let all = strings(at(&root, &["workspace", "members"]));
     let by_default = strings(at(&root, &["workspace", "default-members"]));

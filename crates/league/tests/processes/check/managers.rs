@@ -6,25 +6,25 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use league_check::caller::{JSON, PROMPT};
-use league_check::launch::{Launched, comes_up};
+use league_check::Target;
+use league_check::launch::{AgentProcess, accepts};
 use league_check::listener::{IncomingCall, Listener, ScriptedAnswer};
 use league_check::manager::season::Sizes;
 use league_check::stage::Stage;
 use league_check::verdict::Verdict;
-use league_check::wire::{Request, exchange};
-use league_check::{Target, verdict};
 use serde_json::{Value, json};
 use tokio::runtime::Handle;
 
-use crate::check::processes::{Checked, checked, free_port, see_clean};
+use crate::check::processes::{CheckRun, KEY, checked, post, see_clean, verdict_on};
+use crate::end_to_end::process::free_port;
 
 #[test]
 fn our_manager_keeps_every_rule() {
     let port = free_port();
     let url = format!("http://localhost:{port}/mcp");
-    let launch = format!("manager --port {port} --players 4 --referees 2");
-    let Checked { code, lines } = checked(&url, &launch, &["--kind", "manager"]);
+    let launch = format!("manager --port {port} --players 4 --referees 2 --referee-key {KEY}");
+    let CheckRun { code, lines } =
+        checked(&url, &launch, &["--kind", "manager", "--referee-key", KEY]);
     see_clean(&lines);
     assert_eq!(code, Some(0));
     let own = [
@@ -55,7 +55,8 @@ impl Drop for Manager {
 fn manager() -> Manager {
     let (port, folder) = (free_port(), tempfile::tempdir().unwrap());
     let child = Command::new(env!("CARGO_BIN_EXE_league"))
-        .args(["manager", "--players", "4", "--referees", "2", "--port"])
+        .args(["manager", "--players", "4", "--referees", "2"])
+        .args(["--referee-key", KEY, "--port"])
         .arg(port.to_string())
         .arg("--root")
         .arg(folder.path())
@@ -79,14 +80,7 @@ type Spoil = fn(&mut Value, Option<&mut Value>);
 /// Hands a call on to the manager and its answer back, both spoilt.
 async fn passed_on(to: &Target, mut call: Value, spoil: Spoil) -> ScriptedAnswer {
     spoil(&mut call, None);
-    let body = call.to_string();
-    let request = Request {
-        method: "POST",
-        path: "/mcp",
-        headers: &JSON,
-        body: body.as_bytes(),
-    };
-    let Ok(came) = exchange(to, &request, PROMPT).await.came else {
+    let Ok(came) = post(to, &call).await.came else {
         return ScriptedAnswer::Nothing;
     };
     let mut answer: Value = serde_json::from_slice(&came.body).unwrap_or_default();
@@ -95,7 +89,17 @@ async fn passed_on(to: &Target, mut call: Value, spoil: Spoil) -> ScriptedAnswer
 }
 
 /// What comes of a rule when a manager is checked that is spoilt like this.
-async fn verdict(spoil: Spoil, rule: &str, launched: Option<Launched>) -> (Verdict, String) {
+async fn verdict(spoil: Spoil, rule: &str, launched: Option<AgentProcess>) -> (Verdict, String) {
+    verdict_with(Some(KEY), spoil, rule, launched).await
+}
+
+/// The same, for referees with another key or none.
+async fn verdict_with(
+    key: Option<&str>,
+    spoil: Spoil,
+    rule: &str,
+    launched: Option<AgentProcess>,
+) -> (Verdict, String) {
     let manager = manager();
     let to = manager.endpoint.clone();
     let script = move |heard: &IncomingCall| {
@@ -109,23 +113,21 @@ async fn verdict(spoil: Spoil, rule: &str, launched: Option<Launched>) -> (Verdi
         players: 4,
         referees: 2,
     };
-    let listens = comes_up(manager.endpoint.address, None, COMES_UP).await;
-    assert!(listens, "our manager does not listen after {COMES_UP:?}");
+    let listens = tokio::time::timeout(COMES_UP, accepts(manager.endpoint.address)).await;
+    assert!(
+        listens.is_ok(),
+        "our manager does not listen after {COMES_UP:?}"
+    );
     let stage = Arc::new(Stage::manager(
         agent,
         launched,
         Duration::from_secs(20),
         sizes,
         None,
+        key.map(str::to_owned),
     ));
     assert!(stage.begin().await);
-    let mut topics = stage.topics();
-    for topic in &mut topics {
-        topic.rules.retain(|row| format!("M-{}", row.id) == rule);
-    }
-    let findings = verdict::play(&stage, &topics, false, &|_| {}).await;
-    assert_eq!(findings.len(), 1, "there is a rule {rule}");
-    (findings[0].verdict, findings[0].found.clone())
+    verdict_on(&stage, rule).await
 }
 
 /// Sets a member of the answers to one tool.
@@ -208,7 +210,7 @@ const CASES: [(&str, Spoil); 10] = [
 ];
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn a_manager_that_breaks_a_rule_is_caught_by_it() {
+async fn rule_catches_a_manager_that_breaks_it() {
     for (rule, spoil) in CASES {
         let (kept, found) = verdict(|_, _| {}, rule, None).await;
         assert_eq!(kept, Verdict::Pass, "{rule} unspoilt: {found}");
@@ -216,6 +218,19 @@ async fn a_manager_that_breaks_a_rule_is_caught_by_it() {
         assert_ne!(broken, Verdict::Pass, "{rule}");
         assert_ne!(broken, Verdict::Skipped, "{rule}");
     }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn check_without_the_key_of_a_manager_skips_what_needs_referees() {
+    for rule in ["M-REG-02", "M-RND-01", "M-REP-10", "M-END-01"] {
+        let (skipped, found) = verdict_with(None, |_, _| {}, rule, None).await;
+        assert_eq!(skipped, Verdict::Skipped, "{rule}: {found}");
+        assert_eq!(found, "the manager rejected a referee without a key");
+    }
+    let (kept, found) = verdict_with(None, |_, _| {}, "M-REG-03", None).await;
+    assert_eq!(kept, Verdict::Pass, "{found}");
+    let (broken, found) = verdict_with(Some("another"), |_, _| {}, "M-REG-02", None).await;
+    assert_eq!(broken, Verdict::Fail, "{found}");
 }
 
 /// Another number each time.
@@ -254,7 +269,7 @@ const RESTARTS: [(&str, Spoil); 3] = [
 async fn manager_that_forgets_is_caught() {
     for (rule, spoil) in RESTARTS {
         // What is killed and started again stands for the manager.
-        let idle = Launched::new(vec!["sleep".to_owned(), "600".to_owned()]);
+        let idle = AgentProcess::new(vec!["sleep".to_owned(), "600".to_owned()]);
         idle.start().unwrap();
         let (broken, found) = verdict(spoil, rule, Some(idle)).await;
         assert_eq!(broken, Verdict::Fail, "{rule}: {found}");

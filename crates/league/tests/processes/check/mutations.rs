@@ -7,21 +7,22 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use hyper::header::{CONTENT_ENCODING, CONTENT_TYPE, HeaderValue};
-use league_check::caller::{Caller, JSON, PROMPT};
+use league_check::caller::Caller;
 use league_check::fake_manager::FakeManager;
-use league_check::launch::Launched;
+use league_check::launch::AgentProcess;
 use league_check::listener::{IncomingCall, Listener, ScriptedAnswer};
 use league_check::manager::season::Sizes;
 use league_check::record::{Record, Statement};
 use league_check::reply::Reply;
 use league_check::rule::{Rule, Trouble};
 use league_check::stage::Stage;
-use league_check::wire::{Answer, Request, exchange};
+use league_check::wire::Answer;
 use league_check::{AgentKind, RandomBytes, Target};
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use crate::check::processes::free_port;
+use crate::check::processes::{KEY, post};
+use crate::end_to_end::process::free_port;
 
 /// How long our agents may take to come up and to register, on a busy machine.
 const WAIT: Duration = Duration::from_secs(60);
@@ -246,7 +247,7 @@ fn secrets(record: &Record) -> Vec<String> {
     all.extend(facts.filter_map(|(_, value)| value.as_str().map(str::to_owned)));
     all.extend(record.asked["auth_token"].as_str().map(str::to_owned));
     if let Some(played) = &record.match_record {
-        all.push(played.seed().to_owned());
+        all.extend(played.seeds());
         for seat in &played.seats {
             all.extend([&seat.token, &seat.match_token, &seat.nonce].map(String::clone));
         }
@@ -264,7 +265,16 @@ fn mutations(record: &Record) -> Changed<Record> {
     let of_whole = whole_mutations(&record);
     let said: Changed<Statement> = match &record.said {
         Statement::Nothing => Box::new(std::iter::empty()),
-        Statement::Reply(reply) => Box::new(replies(reply, &secrets).map(Statement::Reply)),
+        Statement::Reply(reply) => {
+            // An earlier answer may come again.
+            let facts = record.facts.iter();
+            let given = facts.filter(|(name, _)| *name == "given");
+            let again: Vec<Reply> = given
+                .map(|(_, given)| with_body(reply, &result(given)))
+                .collect();
+            let all = again.into_iter().chain(replies(reply, &secrets));
+            Box::new(all.map(Statement::Reply))
+        }
         Statement::Call(call, whom) => {
             let whom = *whom;
             Box::new(calls(call, &secrets).map(move |call| Statement::Call(call, whom)))
@@ -283,6 +293,7 @@ fn counted(record: &Record) -> Vec<Record> {
         ("registrations", json!(9)),
         ("registered", json!(false)),
         ("invited", json!("P01")),
+        ("ended", json!("GAME_OVER")),
     ];
     let change = |(name, other): (&str, Value)| {
         let mut changed = record.clone();
@@ -363,7 +374,7 @@ fn seasons(record: &Record) -> [Record; 3] {
     [lost, refused, one]
 }
 
-fn with_match(record: &mut Record) -> &mut league_check::referee::bout::MatchRecord {
+fn with_match(record: &mut Record) -> &mut league_check::referee::match_run::MatchRecord {
     Arc::make_mut(record.match_record.as_mut().unwrap())
 }
 
@@ -427,11 +438,11 @@ fn random() -> RandomBytes {
 }
 
 /// One of our agents as a process, on a root of its own.
-fn launched(arguments: &str, folder: &tempfile::TempDir) -> Launched {
+fn launched(arguments: &str, folder: &tempfile::TempDir) -> AgentProcess {
     let mut words = vec![env!("CARGO_BIN_EXE_league").to_owned()];
     words.extend(arguments.split(' ').map(str::to_owned));
     words.extend(["--root".to_owned(), folder.path().display().to_string()]);
-    let launched = Launched::new(words);
+    let launched = AgentProcess::new(words);
     launched.start().unwrap();
     launched
 }
@@ -471,13 +482,14 @@ async fn every_rule_for_referees_is_seen_to_fail() {
 #[tokio::test(flavor = "multi_thread")]
 async fn every_rule_for_managers_is_seen_to_fail() {
     let (port, folder) = (free_port(), tempfile::tempdir().unwrap());
-    let arguments = format!("manager --port {port} --players 4 --referees 2");
+    let arguments = format!("manager --port {port} --players 4 --referees 2 --referee-key {KEY}");
     let launched = launched(&arguments, &folder);
     let sizes = Sizes {
         players: 4,
         referees: 2,
     };
-    let stage = Stage::manager(Target::local(port), Some(launched), WAIT, sizes, None);
+    let key = Some(KEY.to_owned());
+    let stage = Stage::manager(Target::local(port), Some(launched), WAIT, sizes, None, key);
     let stage = Arc::new(stage);
     assert!(stage.begin().await);
     see_rules_fail(stage).await;
@@ -523,16 +535,9 @@ async fn every_rule_for_players_of_v1_is_seen_to_fail() {
         },
     });
     let call = json!({"jsonrpc": "2.0", "id": 1, "method": "register_player", "params": message});
-    let body = call.to_string();
-    let request = Request {
-        method: "POST",
-        path: "/mcp",
-        headers: &JSON,
-        body: body.as_bytes(),
-    };
     let home = Target::local(manager.listener.address.port());
     let began = Instant::now();
-    let admitted = exchange(&home, &request, PROMPT).await;
+    let admitted = post(&home, &call).await;
     assert!(
         admitted.came.is_ok(),
         "{admitted:?} after {:?}",

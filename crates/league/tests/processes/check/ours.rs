@@ -1,15 +1,13 @@
 //! Our own player, as a process of its own: no rule broken, none bent, no fault too much.
 
 use std::net::TcpListener;
-use std::process::{Command, Output};
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-fn free_port() -> u16 {
-    let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
-    listener.local_addr().unwrap().port()
-}
+use crate::check::processes::{self, CheckRun};
+use crate::end_to_end::process::free_port;
 
 /// Checks our player, started by the check; gives the exit code and the lines.
 fn check(arguments: &[&str]) -> (Option<i32>, Vec<Value>) {
@@ -27,19 +25,10 @@ fn check_player(manner: &str, arguments: &[&str]) -> (Option<i32>, Vec<Value>) {
     );
     let url = format!("http://localhost:{port}/mcp");
     let manager = manager.to_string();
-    let fixed = [
-        "check", &url, "--port", &manager, "--launch", &launch, "--output", "json",
-    ];
-    let Output { status, stdout, .. } = Command::new(program)
-        .args(fixed)
-        .args(arguments)
-        .output()
-        .unwrap();
-    let stdout = String::from_utf8(stdout).unwrap();
-    let lines = stdout
-        .lines()
-        .map(|line| serde_json::from_str(line).unwrap());
-    (status.code(), lines.collect())
+    let port = ["--port", &manager];
+    let arguments: Vec<&str> = port.iter().chain(arguments).copied().collect();
+    let CheckRun { code, lines } = processes::check(&url, &launch, &arguments);
+    (code, lines)
 }
 
 #[test]
@@ -59,7 +48,7 @@ fn our_player_keeps_every_rule() {
 }
 
 #[test]
-fn our_strict_player_keeps_every_rule_but_those_that_only_the_lenient_owe() {
+fn our_strict_player_keeps_every_rule_for_strict_players() {
     let (code, lines) = check_player("--strict", &["--strict"]);
     let told = |verdict: &str| -> Vec<&str> {
         let told = lines.iter().filter(|line| line["verdict"] == verdict);
@@ -92,7 +81,7 @@ fn our_player_survives_a_rehearsal_and_the_plan_repeats() {
 }
 
 #[test]
-fn an_agent_that_is_not_there_is_code_3() {
+fn missing_agent_is_code_3() {
     let (port, manager) = (free_port(), free_port());
     let url = format!("http://localhost:{port}/mcp");
     let ended = Command::new(env!("CARGO_BIN_EXE_league"))
@@ -112,7 +101,7 @@ fn an_agent_that_is_not_there_is_code_3() {
 }
 
 #[test]
-fn an_agent_that_ends_is_told_at_once_with_its_last_words() {
+fn agent_that_ends_is_reported_at_once_with_its_last_lines() {
     let (port, manager) = (free_port(), free_port());
     let url = format!("http://localhost:{port}/mcp");
     let launch = "sh -c \"echo 'No module named \\033[31mheron' >&2; exit 7\"";
@@ -131,7 +120,7 @@ fn an_agent_that_ends_is_told_at_once_with_its_last_words() {
 }
 
 #[test]
-fn nothing_is_rehearsed_with_a_player_that_never_registers() {
+fn rehearsal_needs_a_registered_player() {
     let nobody = TcpListener::bind(("127.0.0.1", 0)).unwrap();
     let port = nobody.local_addr().unwrap().port();
     std::thread::spawn(move || nobody.incoming().for_each(drop));
@@ -148,7 +137,7 @@ fn nothing_is_rehearsed_with_a_player_that_never_registers() {
 }
 
 #[test]
-fn only_players_are_rehearsed_and_whoever_asks_for_more_is_told() {
+fn rehearsal_of_a_manager_or_referee_is_refused() {
     for kind in ["manager", "referee"] {
         let url = format!("http://localhost:{}/mcp", free_port());
         let ended = Command::new(env!("CARGO_BIN_EXE_league"))

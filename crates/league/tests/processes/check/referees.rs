@@ -5,16 +5,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::Duration;
 
-use league_check::caller::{JSON, PROMPT};
 use league_check::fake_manager::{FakeManager, port};
 use league_check::listener::{IncomingCall, Listener, ScriptedAnswer};
 use league_check::stage::Stage;
 use league_check::verdict::Verdict;
-use league_check::wire::{Request, exchange};
-use league_check::{AgentKind, RandomBytes, Target, verdict};
+use league_check::{AgentKind, RandomBytes, Target};
 use serde_json::{Value, json};
 
-use crate::check::processes::{Checked, checked, free_port};
+use crate::check::processes::{CheckRun, checked, post, verdict_on};
+use crate::end_to_end::process::free_port;
 
 const ANYWHERE: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
 
@@ -25,7 +24,7 @@ fn our_referee_keeps_every_rule() {
     let launch = format!("referee --port {port} --manager {manager_url}");
     let url = format!("http://localhost:{port}/mcp");
     let manager = manager.to_string();
-    let Checked { code, lines } =
+    let CheckRun { code, lines } =
         checked(&url, &launch, &["--kind", "referee", "--port", &manager]);
     crate::check::processes::see_clean(&lines);
     assert_eq!(code, Some(0));
@@ -72,14 +71,7 @@ impl Scripted {
 
     async fn call(&self, to: &Target, tool: &str, message: Value) -> Value {
         let call = json!({"jsonrpc": "2.0", "id": 1, "method": tool, "params": message});
-        let body = call.to_string();
-        let request = Request {
-            method: "POST",
-            path: "/mcp",
-            headers: &JSON,
-            body: body.as_bytes(),
-        };
-        let came = exchange(to, &request, PROMPT).await.came.unwrap();
+        let came = post(to, &call).await.came.unwrap();
         let answer: Value = serde_json::from_slice(&came.body).unwrap();
         answer["result"].clone()
     }
@@ -173,13 +165,7 @@ async fn verdict(twist: Twist, rule: &str) -> (Verdict, String) {
     let wait = Duration::from_secs(2);
     let stage = Arc::new(Stage::referee(agent, office, None, wait, random()));
     assert!(stage.begin().await);
-    let mut topics = stage.topics();
-    for topic in &mut topics {
-        topic.rules.retain(|row| format!("R-{}", row.id) == rule);
-    }
-    let findings = verdict::play(&stage, &topics, false, &|_| {}).await;
-    assert_eq!(findings.len(), 1, "there is a rule {rule}");
-    (findings[0].verdict, findings[0].found.clone())
+    verdict_on(&stage, rule).await
 }
 
 /// A twist on messages of one kind.
@@ -275,12 +261,21 @@ const CASES: [(&str, Twist); 12] = [
 ];
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_referee_that_breaks_a_rule_is_caught_by_it() {
+async fn rule_catches_a_referee_that_breaks_it() {
     for (rule, twist) in CASES {
         let (kept, found) = verdict(|_| {}, rule).await;
         assert_eq!(kept, Verdict::Pass, "{rule} without a twist: {found}");
         let (broken, _) = verdict(twist, rule).await;
         assert_ne!(broken, Verdict::Pass, "{rule}");
         assert_ne!(broken, Verdict::Skipped, "{rule}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn referee_of_the_documents_owes_no_additions() {
+    for rule in ["R-REP-15", "R-REP-16", "R-REP-17", "R-REP-19", "R-OVER-18"] {
+        let (skipped, found) = verdict(|_| {}, rule).await;
+        assert_eq!(skipped, Verdict::Skipped, "{rule}: {found}");
+        assert!(found.ends_with("an addition of this league"), "{found}");
     }
 }

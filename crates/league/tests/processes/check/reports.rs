@@ -5,7 +5,7 @@ use std::time::Duration;
 use league::cli::paragraph;
 use league_check::AgentKind;
 use league_check::rehearsal::plan;
-use league_check::report::{Rehearsed, Report, json, junit, text};
+use league_check::report::{Rehearsal, Report, json, junit, text};
 use league_check::rule::Level;
 use league_check::verdict::{Finding, Verdict};
 use serde_json::Value;
@@ -56,7 +56,7 @@ fn report() -> Report {
                 Verdict::Skipped,
             ),
         ],
-        rehearsed: None,
+        rehearsal: None,
     }
 }
 
@@ -67,7 +67,7 @@ fn printed(print: impl FnOnce(&mut Vec<u8>)) -> String {
 }
 
 #[test]
-fn the_text_begins_with_the_sum_and_the_worst() {
+fn text_begins_with_the_total_and_the_worst() {
     let shown = printed(|out| text(&report(), false, paragraph, out).unwrap());
     let beginning = "\
 player at http://localhost:8101/mcp: dialect v2, speech simple
@@ -99,7 +99,7 @@ grade D (57 of 100)
 }
 
 #[test]
-fn rules_that_are_broken_by_one_cause_are_told_together() {
+fn rules_broken_by_one_cause_are_grouped() {
     let mut report = report();
     for id in ["P-PICK-03", "P-PICK-04"] {
         let more = finding(id, "choice", Level::Must, Verdict::Fail);
@@ -113,7 +113,7 @@ fn rules_that_are_broken_by_one_cause_are_told_together() {
 }
 
 #[test]
-fn the_lines_of_json_are_rules_and_then_the_summary() {
+fn json_lines_are_rules_and_then_the_summary() {
     let shown = printed(|out| json(&report(), out).unwrap());
     let lines: Vec<Value> = shown
         .lines()
@@ -155,7 +155,7 @@ fn elements(xml: &str) -> Vec<&str> {
 }
 
 #[test]
-fn the_xml_has_a_suite_for_each_topic() {
+fn xml_has_a_suite_for_each_topic() {
     let shown = printed(|out| junit(&report(), out).unwrap());
     let names = elements(&shown);
     let count = |name: &str| names.iter().filter(|known| **known == name).count();
@@ -170,14 +170,14 @@ fn the_xml_has_a_suite_for_each_topic() {
 }
 
 #[test]
-fn a_rehearsal_tells_its_seed_and_how_much_was_survived() {
-    let rehearsed = Rehearsed {
+fn rehearsal_reports_its_seed_and_score() {
+    let rehearsal = Rehearsal {
         seed: 7,
         digest: "0123456789abcdef".to_owned(),
         absent: None,
     };
     let report = Report {
-        rehearsed: Some(rehearsed),
+        rehearsal: Some(rehearsal),
         ..report()
     };
     let shown = printed(|out| text(&report, false, paragraph, out).unwrap());
@@ -188,14 +188,14 @@ fn a_rehearsal_tells_its_seed_and_how_much_was_survived() {
 }
 
 #[test]
-fn a_rehearsal_without_the_player_has_no_score() {
-    let rehearsed = Rehearsed {
+fn rehearsal_without_the_player_has_no_score() {
+    let rehearsal = Rehearsal {
         seed: 7,
         digest: "0123456789abcdef".to_owned(),
         absent: Some("the player never registered with this manager"),
     };
     let report = Report {
-        rehearsed: Some(rehearsed),
+        rehearsal: Some(rehearsal),
         ..report()
     };
     let shown = printed(|out| text(&report, false, paragraph, out).unwrap());
@@ -226,7 +226,7 @@ fn kept_but(id: &str, verdict: Verdict) -> Report {
 }
 
 #[test]
-fn without_an_essential_step_the_grade_is_low_whatever_else_is_kept() {
+fn missing_essential_step_lowers_the_grade() {
     let cases = [
         ("P-JOIN-01", Verdict::Fail, 'F'),
         ("P-PICK-01", Verdict::Fail, 'F'),
@@ -247,7 +247,7 @@ fn without_an_essential_step_the_grade_is_low_whatever_else_is_kept() {
 }
 
 #[test]
-fn the_reason_for_a_low_grade_is_told_in_one_sentence() {
+fn reason_for_a_low_grade_is_one_sentence() {
     let mut report = kept_but("P-JOIN-01", Verdict::Fail);
     let skipped = finding("P-REG-01", "registration", Level::Must, Verdict::Skipped);
     report.findings.insert(0, skipped);
@@ -260,7 +260,7 @@ fn the_reason_for_a_low_grade_is_told_in_one_sentence() {
 }
 
 #[test]
-fn the_same_seed_gives_the_same_plan() {
+fn same_seed_gives_the_same_plan() {
     assert_eq!(plan(7), plan(7));
     assert_ne!(plan(7), plan(8));
     let faults: usize = plan(7)

@@ -18,7 +18,7 @@ fn every_shell_gets_a_script_that_knows_the_commands() {
 }
 
 #[test]
-fn an_unknown_shell_is_wrong_use() {
+fn unknown_shell_is_wrong_use() {
     insta::assert_snapshot!(league(&["completions", "tcsh"], ""), @"
     exit code 2
     --- out

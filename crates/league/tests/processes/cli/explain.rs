@@ -10,7 +10,7 @@ const INVITATION: &str = r#"{"jsonrpc": "2.0", "method": "handle_game_invitation
     "opponent_id": "P02"}}"#;
 
 #[test]
-fn a_good_request_is_told_in_two_lines() {
+fn valid_request_is_explained_in_two_lines() {
     insta::assert_snapshot!(league(&["explain", "-"], INVITATION), @"
     exit code 0
     --- out
@@ -21,7 +21,7 @@ fn a_good_request_is_told_in_two_lines() {
 }
 
 #[test]
-fn the_sample_player_of_the_document_is_forgiven() {
+fn sample_player_of_the_document_is_forgiven() {
     let reply = r#"{"message_type": "GAME_JOIN_ACK", "match_id": "R1M1",
         "arrival_timestamp": "2025-01-15T10:15:01.123456", "accept": true}"#;
     insta::assert_snapshot!(league(&["explain", "-"], reply), @"
@@ -64,7 +64,7 @@ fn the_sample_player_of_the_document_is_forgiven() {
 }
 
 #[test]
-fn what_a_lenient_league_makes_out_is_a_deviation_that_says_so() {
+fn repaired_message_is_a_deviation_with_its_repair() {
     let reply = r#"{"jsonrpc": "2.0", "id": 7, "result": {"protocol": "league.v2",
         "message_type": "CHOOSE_PARITY_RESPONSE", "sender": "player:P01",
         "timestamp": "2025-01-15T10:15:10Z", "conversation_id": "c", "match_id": "R1M1",
@@ -97,7 +97,7 @@ fn what_a_lenient_league_makes_out_is_a_deviation_that_says_so() {
 }
 
 #[test]
-fn what_may_mean_two_things_stays_an_error() {
+fn ambiguous_message_is_an_error() {
     let reply = r#"{"message_type": "CHOOSE_PARITY_RESPONSE", "match_id": "R1M1",
         "player_id": "P01", "choice": "even", "pick": "odd"}"#;
     let told = league(&["explain", "-"], reply);
@@ -106,7 +106,7 @@ fn what_may_mean_two_things_stays_an_error() {
 }
 
 #[test]
-fn a_strict_reader_forgives_nothing() {
+fn strict_reader_forgives_nothing() {
     let reply = r#"{"protocol": "league.v2", "message_type": "CHOOSE_PARITY_RESPONSE",
         "sender": "player:P01", "timestamp": "2025-01-15T10:15:10Z", "conversation_id": "c",
         "match_id": "R1M1", "player_id": "P01", "parity_choice": "even", "mood": "good"}"#;
@@ -125,7 +125,7 @@ fn a_strict_reader_forgives_nothing() {
 }
 
 #[test]
-fn what_is_never_forgiven_is_an_error_with_its_place() {
+fn unforgivable_deviation_is_an_error_with_its_place() {
     let reply = r#"{"jsonrpc": "2.0", "id": 7, "result": {"protocol": "league.v2",
         "message_type": "CHOOSE_PARITY_RESPONSE", "sender": "player:P01",
         "timestamp": "2025-01-15T10:15:10+02:00", "conversation_id": "c", "match_id": "R1M1",
@@ -162,7 +162,19 @@ fn machines_get_the_same_facts_as_one_object_a_line() {
 }
 
 #[test]
-fn nothing_and_nonsense_are_e002() {
+fn folder_is_wrong_use() {
+    insta::assert_snapshot!(league(&["explain", "."], ""), @"
+    exit code 2
+    --- out
+    --- errors
+    error: could not read `.`
+      cause: it is a folder
+    hint: give a file with a message, or `-` for standard input
+    ");
+}
+
+#[test]
+fn empty_input_and_nonsense_are_e002() {
     insta::assert_snapshot!(league(&["explain", "-"], ""), @"
     exit code 1
     --- out
@@ -251,7 +263,7 @@ fn hostile_text_is_shown_harmlessly() {
 }
 
 #[test]
-fn a_file_that_is_not_there_is_told_with_a_hint() {
+fn missing_file_is_reported_with_a_hint() {
     insta::assert_snapshot!(league(&["explain", "no-such-file.json"], ""), @"
     exit code 2
     --- out
@@ -263,7 +275,7 @@ fn a_file_that_is_not_there_is_told_with_a_hint() {
 }
 
 #[test]
-fn a_message_that_is_too_large_is_refused() {
+fn message_that_is_too_large_is_refused() {
     let huge = format!("{{\"message_type\": \"{}\"}}", "x".repeat(300_000));
     insta::assert_snapshot!(league(&["explain", "-"], &huge), @"
     exit code 1
@@ -280,7 +292,7 @@ fn a_message_that_is_too_large_is_refused() {
 }
 
 #[test]
-fn a_text_that_is_not_utf_8_or_has_a_mark_is_to_be_saved_otherwise() {
+fn text_in_another_encoding_gets_a_hint() {
     insta::assert_snapshot!(league(&["explain", "-"], "\u{feff}{}"), @"
     exit code 1
     --- out
@@ -296,7 +308,7 @@ fn a_text_that_is_not_utf_8_or_has_a_mark_is_to_be_saved_otherwise() {
 }
 
 #[test]
-fn a_misspelled_field_is_told_what_it_was_meant_to_be() {
+fn misspelled_field_gets_a_suggestion() {
     let reply = r#"{"protocol": "league.v2", "message_type": "CHOOSE_PARITY_RESPONSE",
         "sender": "player:P01", "timestmap": "2025-01-15T10:15:10Z", "conversation_id": "c",
         "match_id": "R1M1", "player_id": "P01", "choice": "even"}"#;

@@ -18,7 +18,7 @@ fn new(folder: &Path, arguments: &[&str]) -> String {
 }
 
 #[test]
-fn a_player_is_written_and_what_to_do_next_is_said() {
+fn new_player_is_written_with_its_next_steps() {
     let folder = tempfile::tempdir().unwrap();
     let seen = new(
         folder.path(),
@@ -74,7 +74,7 @@ fn every_language_has_its_file() {
 }
 
 #[test]
-fn a_player_in_rust_is_a_package_on_the_source_of_this_program() {
+fn player_in_rust_is_a_package_on_the_source_of_this_program() {
     let folder = tempfile::tempdir().unwrap();
     let seen = new(
         folder.path(),
@@ -101,7 +101,7 @@ fn a_player_in_rust_is_a_package_on_the_source_of_this_program() {
 }
 
 #[test]
-fn what_is_there_is_replaced_only_by_force() {
+fn existing_file_is_replaced_only_by_force() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("player.mjs");
     fs::write(&file, "mine").unwrap();
@@ -131,7 +131,7 @@ fn half_a_package_is_not_written_over_another() {
 }
 
 #[test]
-fn a_name_that_would_break_the_file_is_wrong_use() {
+fn name_that_would_break_the_file_is_wrong_use() {
     let folder = tempfile::tempdir().unwrap();
     for name in ["", "  ", "a\"b", "a\\b", "a\nb", &"x".repeat(65)] {
         let seen = new(
@@ -144,7 +144,7 @@ fn a_name_that_would_break_the_file_is_wrong_use() {
 }
 
 #[test]
-fn a_place_that_cannot_be_written_is_the_world_s_fault() {
+fn unwritable_path_exits_with_the_code_of_io() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("file"), "").unwrap();
     let seen = new(
@@ -155,6 +155,6 @@ fn a_place_that_cannot_be_written_is_the_world_s_fault() {
 }
 
 #[test]
-fn the_help_teaches_by_example() {
+fn help_teaches_by_example() {
     insta::assert_snapshot!(league(&["new", "player", "--help"], ""));
 }

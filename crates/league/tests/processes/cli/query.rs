@@ -1,7 +1,6 @@
 //! `league query` and `league start`.
 
-use crate::cli::agents::Agent;
-use crate::cli::league;
+use crate::cli::{league, start_manager};
 
 /// What was printed, with the free port replaced.
 fn seen(arguments: &[&str], endpoint: &str) -> String {
@@ -9,13 +8,13 @@ fn seen(arguments: &[&str], endpoint: &str) -> String {
 }
 
 #[test]
-fn a_manager_that_waits_is_asked_and_told_to_begin() {
+fn waiting_manager_answers_queries_and_starts() {
     let folder = tempfile::tempdir().expect("there is room");
     let root = folder.path().to_str().expect("the path is text");
-    let (_manager, endpoint) = Agent::manager(folder.path());
+    let (_manager, endpoint) = start_manager(folder.path());
     let ask = |words: &[&str]| {
         let more = ["--manager", &endpoint, "--root", root];
-        seen(&[words, &more].concat(), &endpoint)
+        seen(&[words, &more].concat(), &endpoint).replace(root, "ROOT")
     };
     insta::assert_snapshot!(ask(&["query", "standings"]), @"
     exit code 0
@@ -29,17 +28,17 @@ fn a_manager_that_waits_is_asked_and_told_to_begin() {
     exit code 1
     --- out
     --- errors
-    error: the league manager has no answer
+    error: the league manager refused the query `schedule`
       cause: nothing is scheduled before the league begins
-    hint: see the players and the progress with `league query standings`
+    hint: see the players and the progress with `league query standings --manager http://localhost:8000/mcp --root ROOT`
     ");
     insta::assert_snapshot!(ask(&["query", "stats", "--player", "P01"]), @"
     exit code 1
     --- out
     --- errors
-    error: the league manager has no answer
+    error: the league manager refused the query `stats --player P01`
       cause: there is no player `P01`
-    hint: see the players and the progress with `league query standings`
+    hint: see the players and the progress with `league query standings --manager http://localhost:8000/mcp --root ROOT`
     ");
     let json = ask(&["query", "next", "--player", "P01", "--output", "json"]);
     assert!(json.starts_with("exit code 1\n--- out\n{"), "{json}");
@@ -55,10 +54,10 @@ fn a_manager_that_waits_is_asked_and_told_to_begin() {
 }
 
 #[test]
-fn each_call_is_told_to_those_who_want_to_know_and_nothing_that_is_in_it() {
+fn verbose_query_logs_each_call_without_its_content() {
     let folder = tempfile::tempdir().expect("there is room");
     let root = folder.path().to_str().expect("the path is text");
-    let (_manager, endpoint) = Agent::manager(folder.path());
+    let (_manager, endpoint) = start_manager(folder.path());
     let more = ["-v", "--manager", &endpoint, "--root", root];
     let shown = seen(&[&["query", "standings"], &more[..]].concat(), &endpoint);
     let (_, told) = shown.split_once("--- errors\n").expect("both are shown");
@@ -74,9 +73,9 @@ fn each_call_is_told_to_those_who_want_to_know_and_nothing_that_is_in_it() {
 }
 
 #[test]
-fn the_table_is_open_to_those_who_have_no_key() {
+fn table_needs_no_key() {
     let folder = tempfile::tempdir().expect("there is room");
-    let (_manager, endpoint) = Agent::manager(folder.path());
+    let (_manager, endpoint) = start_manager(folder.path());
     let ask = |form: &str| {
         let words = ["query", "standings", "--output", form];
         let from = ["--manager", &endpoint, "--root", "nowhere"];
@@ -99,9 +98,9 @@ fn the_table_is_open_to_those_who_have_no_key() {
 }
 
 #[test]
-fn whoever_has_no_key_is_told_where_it_lies() {
+fn missing_key_is_reported_with_its_path() {
     let folder = tempfile::tempdir().expect("there is room");
-    let (_manager, endpoint) = Agent::manager(folder.path());
+    let (_manager, endpoint) = start_manager(folder.path());
     for command in [&["query", "schedule"][..], &["start"]] {
         let arguments = [command, &["--manager", &endpoint, "--root", "nowhere"]].concat();
         let seen = seen(&arguments, &endpoint);
@@ -115,36 +114,41 @@ fn whoever_has_no_key_is_told_where_it_lies() {
 }
 
 #[test]
-fn where_nobody_listens_nobody_answers() {
-    let arguments = ["query", "standings", "--manager", "http://127.0.0.1:1/mcp"];
-    let seen = league(&arguments, "");
+fn query_without_a_manager_fails() {
+    for address in ["http://127.0.0.1:1/mcp", "127.0.0.1:1"] {
+        nobody_answers(address);
+    }
+    let seen = league(&["start", "--manager", "http://127.0.0.1:1/mcp"], "");
+    assert!(seen.starts_with("exit code 3\n"), "{seen}");
+}
+
+fn nobody_answers(address: &str) {
+    let seen = league(&["query", "standings", "--manager", address], "");
     let expected = "exit code 3\n--- out\n--- errors\nerror: could not ask the league manager\n  \
                     cause: no league manager answers at http://127.0.0.1:1/mcp: ";
     assert!(seen.starts_with(expected), "{seen}");
     let hint = "hint: start one with `league manager`, or name another with `--manager URL`\n";
     assert!(seen.ends_with(hint), "{seen}");
-    let seen = league(&["start", "--manager", "http://127.0.0.1:1/mcp"], "");
-    assert!(seen.starts_with("exit code 3\n"), "{seen}");
 }
 
 #[test]
-fn a_question_needs_its_player_and_an_address_its_form() {
+fn query_checks_its_player_and_address() {
     let seen = league(&["query", "stats"], "");
     assert!(seen.starts_with("exit code 2\n"), "{seen}");
     assert!(seen.contains("--player <ID>"), "{seen}");
-    let arguments = ["query", "standings", "--manager", "localhost:8000"];
+    let arguments = ["query", "standings", "--manager", "localhost:port"];
     insta::assert_snapshot!(league(&arguments, ""), @"
     exit code 2
     --- out
     --- errors
     error: could not ask the league manager
-      cause: `localhost:8000` is not an address
+      cause: `http://localhost:port` is not an address
     hint: give the address that the manager printed, such as `http://localhost:8000/mcp`
     ");
 }
 
 #[test]
-fn a_manager_whose_address_is_none_is_wrong_use() {
+fn invalid_manager_address_is_wrong_use() {
     for agent in ["player", "referee"] {
         let seen = league(&[agent, "--manager", "foo"], "");
         assert!(seen.starts_with("exit code 2\n"), "{seen}");

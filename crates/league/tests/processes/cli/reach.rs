@@ -1,13 +1,12 @@
 //! Flags by which agents of several machines find each other: what is printed, what is refused.
 
-use crate::cli::agents::Agent;
-use crate::cli::league;
+use crate::cli::{league, start};
 
 /// The first lines of a manager that others can reach, its port replaced.
 fn greeting(arguments: &[&str]) -> String {
     let folder = tempfile::tempdir().unwrap();
-    let own = ["manager", "--port", "0", "--bind", "0.0.0.0"];
-    let manager = Agent::start(folder.path(), &[&own[..], arguments].concat());
+    let own = ["manager", "--port", "0", "--insecure", "--bind", "0.0.0.0"];
+    let mut manager = start(folder.path(), &[&own[..], arguments].concat());
     let first = manager.said("league `");
     let endpoint = first.rsplit(' ').next().unwrap();
     let port = endpoint.trim_end_matches("/mcp").rsplit(':').next();
@@ -22,7 +21,7 @@ fn greeting(arguments: &[&str]) -> String {
 }
 
 #[test]
-fn a_manager_that_others_can_reach_says_how_they_join() {
+fn reachable_manager_says_how_to_join() {
     insta::assert_snapshot!(greeting(&["--host", "192.0.2.7"]), @"
     league `league_2025_even_odd` at http://192.0.2.7:PORT/mcp
     its page at http://192.0.2.7:PORT/
@@ -37,7 +36,7 @@ fn a_manager_that_others_can_reach_says_how_they_join() {
 }
 
 #[test]
-fn an_agent_that_its_manager_cannot_call_is_told_what_to_do() {
+fn uncallable_agent_gets_a_hint() {
     let folder = tempfile::tempdir().unwrap();
     let root = folder.path().to_str().unwrap();
     for agent in ["player", "referee"] {
@@ -56,7 +55,7 @@ fn an_agent_that_its_manager_cannot_call_is_told_what_to_do() {
 }
 
 #[test]
-fn an_agent_that_is_told_elsewhere_and_listens_to_itself_is_told_what_to_do() {
+fn agent_with_a_public_address_on_loopback_gets_a_hint() {
     let folder = tempfile::tempdir().unwrap();
     let root = folder.path().to_str().unwrap();
     for (host, said) in [
@@ -78,16 +77,16 @@ fn an_agent_that_is_told_elsewhere_and_listens_to_itself_is_told_what_to_do() {
 }
 
 #[test]
-fn a_manager_that_listens_to_itself_under_another_host_says_so() {
+fn manager_on_loopback_under_another_host_warns() {
     let folder = tempfile::tempdir().unwrap();
     let own = ["manager", "--port", "0", "--host", "192.0.2.7"];
-    let manager = Agent::start(folder.path(), &own);
+    let mut manager = start(folder.path(), &own);
     let told = manager.said("it listens on 127.0.0.1 only");
     assert!(told.contains("start it with `--bind 0.0.0.0`"), "{told}");
 }
 
 #[test]
-fn what_is_no_host_and_no_network_is_refused() {
+fn invalid_host_and_network_are_refused() {
     for (flag, value, said) in [
         (
             "--host",

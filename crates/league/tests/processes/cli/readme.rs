@@ -13,7 +13,7 @@ fn block(fence: &str, beginning: &str) -> &'static str {
 }
 
 #[test]
-fn the_session_in_the_readme_is_real() {
+fn session_in_the_readme_is_real() {
     let message = block("json", "{\"protocol\": \"league.v2\"");
     let session = block("console", "$ league explain move.json\n");
     let shown = session.split_once('\n').expect("there is output").1;

@@ -34,7 +34,7 @@ fn is_made_again(path: &Path) -> bool {
 }
 
 #[test]
-fn the_files_are_made_again_and_a_match_is_told() {
+fn replay_rebuilds_the_files_and_shows_a_match() {
     let folder = tempfile::tempdir().expect("there is room");
     let root = folder.path().to_str().expect("the path is text");
     let run = [
@@ -74,7 +74,7 @@ fn a_match_is_told(root: &str) {
     for kind in ["GAME_INVITATION", "GAME_JOIN_ACK", "GAME_OVER"] {
         assert!(seen.contains(kind), "{kind}: {seen}");
     }
-    assert!(seen.contains("referee:REF01 → player:P0"), "{seen}");
+    assert!(seen.contains("referee:REF01  → player:P0"), "{seen}");
     assert!(seen.contains("parity_choice="), "{seen}");
     assert!(!seen.to_lowercase().contains("token"), "{seen}");
     let json = league(&["replay", root, "--match", "R1M1", "--output", "json"], "");
@@ -90,7 +90,46 @@ fn a_match_is_told(root: &str) {
 }
 
 #[test]
-fn where_there_is_no_league_there_is_nothing_to_replay() {
+fn match_is_found_in_its_league_or_the_leagues_are_listed() {
+    let folder = tempfile::tempdir().expect("there is room");
+    let root = folder.path().to_str().expect("the path is text");
+    for (id, players) in [("two", "2"), ("three", "3")] {
+        let run = [
+            "run",
+            "--root",
+            root,
+            "--ports",
+            "auto",
+            "-q",
+            "--league-id",
+            id,
+        ];
+        let played = league(&[&run[..], &["--players", players]].concat(), "");
+        assert!(played.starts_with("exit code 0\n"), "{played}");
+    }
+    let replay = |id| league(&["replay", "--root", root, "--match", id], "").replace(root, "ROOT");
+    let found = replay("R3M1");
+    assert!(
+        found.starts_with("exit code 0\n--- out\nR3M1 · round 3 of three · "),
+        "{found}"
+    );
+    insta::assert_snapshot!(replay("R1M1"), @"
+    exit code 2
+    --- out
+    --- errors
+    error: could not replay `ROOT`
+      cause: there is a match `R1M1` in each of `three`, `two`
+    hint: name the league: `league replay --match R1M1 --league-id three --root ROOT`
+    ");
+    let none = replay("R9M9");
+    assert!(
+        none.contains("there is no match `R9M9` in `three`, `two`\n"),
+        "{none}"
+    );
+}
+
+#[test]
+fn replay_without_a_league_fails() {
     let folder = tempfile::tempdir().expect("there is room");
     let root = folder.path().to_str().expect("the path is text");
     insta::assert_snapshot!(league(&["replay", root], "").replace(root, "ROOT"), @"

@@ -3,7 +3,7 @@
 use crate::cli::league;
 
 #[test]
-fn the_schema_of_a_message_in_one_dialect() {
+fn schema_of_a_message_in_one_dialect() {
     let arguments = ["schema", "GAME_JOIN_ACK", "--dialect", "v2", "--strict"];
     insta::assert_snapshot!("schema_of_a_message", league(&arguments, ""));
 }
@@ -37,7 +37,7 @@ fn machines_get_the_list_as_one_object_a_line() {
 }
 
 #[test]
-fn an_unknown_name_or_dialect_is_wrong_use() {
+fn unknown_name_or_dialect_is_wrong_use() {
     insta::assert_snapshot!(league(&["schema", "GAME_OVR"], ""), @"
     exit code 2
     --- out

@@ -2,8 +2,7 @@
 
 use serde_json::Value;
 
-use crate::cli::agents::Agent;
-use crate::cli::league;
+use crate::cli::{league, start, start_manager};
 
 /// The objects that were printed, a line each.
 fn objects(seen: &str) -> Vec<Value> {
@@ -13,14 +12,14 @@ fn objects(seen: &str) -> Vec<Value> {
 }
 
 #[test]
-fn a_league_is_started_watched_to_its_end_and_asked() {
+fn watch_follows_a_league_to_its_end() {
     let folder = tempfile::tempdir().expect("there is room");
     let root = folder.path().to_str().expect("the path is text");
-    let (_manager, endpoint) = Agent::manager(folder.path());
+    let (_manager, endpoint) = start_manager(folder.path());
     let join = |role: &str, id: &str| {
         let flag = format!("--{role}-id");
         let arguments = [role, "--port", "0", "--manager", &endpoint, &flag, id];
-        let agent = Agent::start(folder.path(), &arguments);
+        let mut agent = start(folder.path(), &arguments);
         agent.said("is in the league");
         agent
     };
@@ -55,9 +54,9 @@ fn a_league_is_started_watched_to_its_end_and_asked() {
     exit code 1
     --- out
     --- errors
-    error: the league manager has no answer
+    error: the league manager refused the query `next --player P02`
       cause: no match of `P02` is left
-    hint: see the players and the progress with `league query standings`
+    hint: see the players and the progress with `league query standings --manager URL --root ROOT`
     ");
     insta::assert_snapshot!(ask(&["start"]), @"
     exit code 1
@@ -91,24 +90,24 @@ fn it_is_watched_to_its_end(endpoint: &str) {
 }
 
 #[test]
-fn one_manager_is_watched() {
+fn watch_takes_one_manager() {
     let url = "http://localhost:8000/mcp";
     let seen = league(&["watch", url, "--manager", url], "");
     assert!(seen.starts_with("exit code 2\n"), "{seen}");
 }
 
 #[test]
-fn a_manager_that_comes_back_is_seen_again() {
+fn watch_finds_a_restarted_manager() {
     let folder = tempfile::tempdir().expect("there is room");
-    let (manager, endpoint) = Agent::manager(folder.path());
+    let (manager, endpoint) = start_manager(folder.path());
     let arguments = ["watch", &endpoint, "--output", "json"];
-    let watching = Agent::start(folder.path(), &arguments);
+    let mut watching = start(folder.path(), &arguments);
     watching.said(r#""event":"table""#);
     drop(manager);
     watching.said(r#""event":"away""#);
     let port = endpoint.trim_end_matches("/mcp").rsplit(':').next();
     let port = port.expect("there is a port");
     let again = ["manager", "--port", port, "--players", "0"];
-    let _manager = Agent::start(folder.path(), &again);
+    let _manager = start(folder.path(), &again);
     watching.said(r#""event":"table""#);
 }

@@ -1,12 +1,13 @@
 //! Managers of leagues that have begun, or are over: what flags still say, and how they end.
 
 use rustix::process::Signal;
+use serde_json::Value;
 
 use crate::end_to_end::ground::{Ground, LEAGUE};
-use crate::end_to_end::process::{Ended, Process, league};
+use crate::end_to_end::process::{Process, ProcessExit, league};
 
 #[test]
-fn a_manager_that_is_started_again_waits_for_as_many_as_it_did() {
+fn restarted_manager_waits_for_the_same_number_of_agents() {
     let ground = Ground::new();
     let first = ground.manager(&["--players", "3", "--referees", "1"]);
     first.process.stop();
@@ -33,7 +34,7 @@ fn flags_that_contradict_how_the_league_began_are_wrong_use() {
         let ended = manager(&ground, flag).end();
         assert_eq!(ended.code, Some(2), "{flag:?}: {ended:?}");
         let named = format!("`{}`", flag.join(" "));
-        for told in [&named, LEAGUE, began, "`--league-id`"] {
+        for told in [&named, LEAGUE, began, "`--league-id ID`"] {
             assert!(ended.errors.contains(told), "{told}: {ended:?}");
         }
     }
@@ -41,7 +42,7 @@ fn flags_that_contradict_how_the_league_began_are_wrong_use() {
 }
 
 #[test]
-fn nobody_is_warned_of_agents_that_are_gone_when_the_league_is_over() {
+fn finished_league_gives_no_warning_of_absent_agents() {
     let ground = Ground::hasty();
     play(&ground);
     let ended = manager(&ground, &["--exit-when-done"]).end();
@@ -51,19 +52,51 @@ fn nobody_is_warned_of_agents_that_are_gone_when_the_league_is_over() {
 }
 
 #[test]
-fn of_a_league_that_is_over_nothing_is_interrupted() {
+fn finished_league_is_not_reported_as_interrupted() {
     let ground = Ground::new();
     play(&ground);
     let mut manager = manager(&ground, &[]);
-    manager.line(|line| line.contains("the league is over"));
+    let over = manager.line(|line| line.contains("the league is over"));
+    let next = format!(
+        "`league manager --league-id {LEAGUE}_2 --root {}`",
+        ground.root()
+    );
+    assert!(over.contains(&next), "{over}");
     manager.signal(Signal::INT);
     let ended = manager.end();
     assert_eq!(ended.code, Some(0), "{ended:?}");
-    assert!(!ended.out.contains("go on with"), "{ended:?}");
+    assert!(!ended.out.contains("continue with"), "{ended:?}");
+}
+
+#[test]
+fn manager_of_a_finished_league_shows_the_table_and_no_old_news() {
+    let ground = Ground::new();
+    let table = play(&ground).out;
+    let ended = manager(&ground, &["--exit-when-done"]).end();
+    for row in table.lines().take_while(|row| !row.is_empty()) {
+        assert!(ended.out.contains(row), "{row}: {ended:?}");
+    }
+    for news in [
+        " is in",
+        "the league begins",
+        "round 1",
+        "1/6",
+        "start them with",
+    ] {
+        assert!(!ended.out.contains(news), "{news}: {ended:?}");
+    }
+    let json = ground.start("manager", &["--port", "0", "--exit-when-done"]);
+    let events: Vec<_> = json.end().out.lines().map(event).collect();
+    assert_eq!(events, ["manager", "standings", "agent"]);
+}
+
+fn event(line: &str) -> String {
+    let line: Value = serde_json::from_str(line).unwrap();
+    line["event"].as_str().unwrap().to_owned()
 }
 
 /// Plays a whole league.
-fn play(ground: &Ground) -> Ended {
+fn play(ground: &Ground) -> ProcessExit {
     let ended = league(["run", "--ports", "auto", "-q", "--root", ground.root()]);
     assert_eq!(ended.code, Some(0), "{ended:?}");
     ended

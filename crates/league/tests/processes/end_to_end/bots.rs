@@ -87,7 +87,7 @@ fn script(choice: &str, after: &str) -> String {
 }
 
 #[test]
-fn a_bot_plays_over_its_standard_input_and_output() {
+fn bot_plays_over_its_standard_input_and_output() {
     let heard = "tee -a \"$1/heard\" | (\n";
     let (ground, result) = Table::new(&format!("{heard}{})", script("even", ""))).play();
     let heard = fs::read_to_string(ground.path("heard")).unwrap();
@@ -99,7 +99,7 @@ fn a_bot_plays_over_its_standard_input_and_output() {
 }
 
 #[test]
-fn a_bot_that_answers_its_wake_up_and_sends_notifications_says_nothing_out_of_place() {
+fn notifications_of_a_bot_are_accepted() {
     let notification = r#"{"jsonrpc":"2.0","method":"notifications/message","params":{}}"#;
     for (more, stray) in [(notification, false), ("hello", true)] {
         let script = script("even", "").replace("\ndone\n", &format!("\necho '{more}'\ndone\n"));
@@ -114,7 +114,7 @@ fn a_bot_that_answers_its_wake_up_and_sends_notifications_says_nothing_out_of_pl
 }
 
 #[test]
-fn a_bot_that_ends_is_started_again_and_goes_on() {
+fn ended_bot_is_restarted_and_plays_on() {
     // It leaves before its first answer, once.
     let once = "[ -e $1/left ] || { touch $1/left; echo my plan is gone >&2; exit 3; }";
     let with_folder = script("even", once).replace("$1", "\"$1\"");
@@ -132,14 +132,14 @@ fn a_bot_that_ends_is_started_again_and_goes_on() {
 }
 
 #[test]
-fn what_a_bot_answers_against_the_rules_is_not_mended_for_it() {
+fn illegal_answer_of_a_bot_is_passed_on_unchanged() {
     let (_, result) = Table::new(&script("seven", "")).play();
     assert_eq!(result["status"], "TECHNICAL_LOSS", "{result}");
     assert_eq!(result["failed"], json!({"P01": "E004"}), "{result}");
 }
 
 #[test]
-fn a_bot_has_its_limits_and_sees_little_of_its_surroundings() {
+fn bot_has_its_limits_and_sees_little_of_its_surroundings() {
     let told = "{ ulimit -n; ulimit -d; ulimit -c; env; } > \"$1/told\"";
     let table = Table::new(&format!("{told}\n{}", script("even", "")));
     let bot = table.bot(&[]);
@@ -153,7 +153,7 @@ fn a_bot_has_its_limits_and_sees_little_of_its_surroundings() {
 }
 
 #[test]
-fn all_that_a_bot_has_started_ends_with_it_even_if_its_player_is_killed() {
+fn child_processes_of_a_bot_end_with_its_killed_player() {
     let begun = "sleep 1000 & echo $! > \"$1/grandchild\"; echo $$ > \"$1/child\"";
     for kill in [false, true] {
         let table = Table::new(&format!("{begun}\n{}", script("even", "")));
@@ -179,7 +179,7 @@ fn all_that_a_bot_has_started_ends_with_it_even_if_its_player_is_killed() {
 }
 
 #[test]
-fn a_bot_that_is_slow_to_start_again_is_waited_for_and_ends_at_once_when_told() {
+fn slow_restart_of_a_bot_is_awaited_and_stops_at_once() {
     // Its second life takes longer than anybody waits for it.
     let slow = "[ -e \"$1/left\" ] && { touch \"$1/again\"; sleep 1000; }";
     let once = "touch \"$1/left\"; exit 3";
@@ -209,7 +209,7 @@ fn is_dead(pid: Pid) -> bool {
 }
 
 #[test]
-fn the_last_lines_of_a_bot_are_shown_when_it_ends() {
+fn last_lines_of_a_bot_are_shown_when_it_ends() {
     let lost = "echo 'cannot find the book of openings' >&2; exit 3";
     let table = Table::new(&script("even", lost));
     let manager = &table.manager.endpoint;
@@ -227,7 +227,7 @@ fn the_last_lines_of_a_bot_are_shown_when_it_ends() {
 }
 
 #[test]
-fn a_bot_that_says_nothing_is_told_of_before_it_is_given_up() {
+fn silent_bot_is_reported_before_the_timeout() {
     let ground = Ground::new();
     let mut player = ground.start("player", &["--port", "0", "--exec", "sleep 1000"]);
     let told = player.event("event_type", "BOT_SILENT");
@@ -237,7 +237,7 @@ fn a_bot_that_says_nothing_is_told_of_before_it_is_given_up() {
 }
 
 #[test]
-fn a_bot_moves_as_the_documents_show_it_or_in_any_words_that_mean_one_move() {
+fn bot_moves_in_the_documented_form_or_any_clear_one() {
     // The first place that is free, said in another way each time.
     let bot = r#"
 turn=0
@@ -263,14 +263,14 @@ done
 }
 
 #[test]
-fn what_is_forgiven_a_player_is_forgiven_a_bot() {
+fn bot_gets_the_leniency_of_a_player() {
     let (_, result) = Table::new(&script("Even", "")).play();
     assert_ne!(result["status"], "TECHNICAL_LOSS", "{result}");
     assert_eq!(result["choices"]["P01"], "even", "{result}");
 }
 
 #[test]
-fn a_program_that_is_no_bot_is_told_at_once() {
+fn program_that_is_not_a_bot_is_reported_at_once() {
     let ground = Ground::new();
     let hasty = json!({"bots": {"start_timeout_sec": 1}});
     ground.write("config/system.json", &hasty);

@@ -6,7 +6,7 @@ use crate::end_to_end::ground::{Ground, LEAGUE};
 use crate::end_to_end::offered::{ask, read};
 use crate::end_to_end::process::eventually;
 use crate::end_to_end::scripted::{Does, Scripted};
-use crate::end_to_end::stepped::{admin_token, waiting};
+use crate::end_to_end::stepped::{admin_token, referee_key, waiting};
 
 /// Calls a tool, sees that the answer is as the tool's schema says, and gives it.
 fn called(endpoint: &str, tool: &str, arguments: &Value) -> (bool, Value) {
@@ -48,15 +48,16 @@ fn meta(name: &str, port: u16) -> Value {
 }
 
 #[test]
-fn the_tools_of_a_manager_do_what_they_are_for() {
+fn tools_of_a_manager_work() {
     let ground = Ground::new();
     let agent = ground.manager(&[]);
     let manager = agent.endpoint.as_str();
-    let says = json!({"referee_meta": meta("Whistle", 9)});
-    assert_eq!(
-        done(manager, "register_referee", &says)["status"],
-        "ACCEPTED"
-    );
+    let mut says = json!({"referee_meta": meta("Whistle", 9)});
+    let stranger = done(manager, "register_referee", &says);
+    assert_eq!(stranger["status"], "REJECTED");
+    says["referee_key"] = referee_key(&ground).into();
+    let referee = done(manager, "register_referee", &says);
+    assert_eq!(referee["status"], "ACCEPTED");
     let says = json!({"player_meta": meta("Anna", 10)});
     let anna = done(manager, "register_player", &says);
     let says = json!({"player_meta": meta("Otto", 11)});
@@ -85,7 +86,7 @@ fn the_tools_of_a_manager_do_what_they_are_for() {
 }
 
 #[test]
-fn a_manager_says_whose_token_a_call_takes_and_that_its_own_address_is_nobodys() {
+fn manager_names_the_token_of_a_call_and_refuses_its_own_address() {
     let ground = Ground::new();
     let agent = ground.manager(&[]);
     let manager = agent.endpoint.as_str();
@@ -106,7 +107,7 @@ fn a_manager_says_whose_token_a_call_takes_and_that_its_own_address_is_nobodys()
 }
 
 #[test]
-fn the_tools_of_a_referee_step_a_match_that_hides_what_was_chosen_until_it_is_over() {
+fn tools_of_a_referee_step_a_match_and_hide_its_choices() {
     let (ground, run, manager) = waiting();
     let wanted = json!({"match_id": "R1M1", "auth_token": admin_token(&ground)});
     let reins = eventually(|| {
@@ -207,7 +208,7 @@ fn admitting() -> Scripted {
 }
 
 #[test]
-fn the_tools_of_a_player_do_what_they_are_for() {
+fn tools_of_a_player_work() {
     let ground = Ground::new();
     let manager = admitting();
     let mut agent = ground.player(1, &manager.endpoint, &[]);

@@ -5,10 +5,10 @@ use std::fs;
 use serde_json::{Value, json};
 
 use crate::end_to_end::ground::{Ground, LEAGUE};
-use crate::end_to_end::process::{Ended, league};
+use crate::end_to_end::process::{ProcessExit, league};
 
 /// Plays with an agents' file.
-fn played(agents: &Value, arguments: &[&str]) -> (Ground, Ended) {
+fn played(agents: &Value, arguments: &[&str]) -> (Ground, ProcessExit) {
     let ground = Ground::new();
     ground.write("config/agents/agents_config.json", agents);
     let auto = ["--ports", "auto", "--referees", "1"];
@@ -34,7 +34,7 @@ fn seated(ground: &Ground) -> Value {
 }
 
 #[test]
-fn as_many_players_as_the_league_does_not_take_are_refused_with_file_key_and_hint() {
+fn too_many_players_are_refused_with_file_key_and_hint() {
     for (participants, key) in [
         (json!({"min_players": 9}), "`participants.min_players` is 9"),
         (json!({"max_players": 3}), "`participants.max_players` is 3"),
@@ -52,7 +52,7 @@ fn as_many_players_as_the_league_does_not_take_are_refused_with_file_key_and_hin
 }
 
 #[test]
-fn whoever_is_not_active_is_passed_over() {
+fn inactive_agents_are_skipped() {
     let idle = json!({"active": false});
     let referee = json!({
         "referee_id": "REF01", "display_name": "Idle", "active": false,
@@ -71,7 +71,7 @@ fn whoever_is_not_active_is_passed_over() {
 }
 
 #[test]
-fn a_configured_strategy_is_played_unless_the_flag_says_another() {
+fn flag_overrides_a_configured_strategy() {
     let agents = json!({"players": [player(1, &json!({"strategy": "markov"}))]});
     let two = ["--players", "2"];
     let strategy = |arguments: &[&str]| {
@@ -86,7 +86,7 @@ fn a_configured_strategy_is_played_unless_the_flag_says_another() {
 }
 
 #[test]
-fn a_strategy_that_nobody_knows_is_an_error_unless_the_flag_says_another() {
+fn unknown_configured_strategy_is_an_error_without_the_flag() {
     let agents = json!({"players": [player(1, &json!({"strategy": "markow"}))]});
     let (_, ended) = played(&agents, &["--players", "2"]);
     assert_eq!(ended.code, Some(2), "{ended:?}");
@@ -98,7 +98,7 @@ fn a_strategy_that_nobody_knows_is_an_error_unless_the_flag_says_another() {
 }
 
 #[test]
-fn rules_that_do_not_fit_are_told_with_file_key_and_hint() {
+fn inconsistent_rules_are_reported_with_file_key_and_hint() {
     for (wrong, key, said) in [
         (
             json!({"game_settings": {"lo": 1}}),
@@ -134,7 +134,7 @@ fn rules_that_do_not_fit_are_told_with_file_key_and_hint() {
 }
 
 #[test]
-fn an_address_to_listen_on_that_this_machine_does_not_have_is_named() {
+fn foreign_listen_address_is_named() {
     let ground = Ground::new();
     let system = json!({"security": {"bind": "192.0.2.1"}});
     ground.write("config/system.json", &system);
@@ -147,7 +147,7 @@ fn an_address_to_listen_on_that_this_machine_does_not_have_is_named() {
 }
 
 #[test]
-fn a_root_that_is_a_file_is_not_blamed_on_permissions() {
+fn root_that_is_a_file_is_not_blamed_on_permissions() {
     let ground = Ground::new();
     let file = ground.path("file");
     fs::write(&file, "no folder").unwrap();
@@ -158,7 +158,7 @@ fn a_root_that_is_a_file_is_not_blamed_on_permissions() {
 }
 
 #[test]
-fn the_list_of_games_is_written_with_the_rest_of_the_configuration() {
+fn list_of_games_is_written_with_the_configuration() {
     let listed = |ground: &Ground| {
         let text = fs::read_to_string(ground.path("config/games/games_registry.json")).unwrap();
         text.contains("\"even_odd\"")

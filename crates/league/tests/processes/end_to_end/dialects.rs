@@ -47,7 +47,7 @@ const PLAYERS: [&str; 10] = [
 ];
 
 #[test]
-fn a_league_of_all_dialects_is_played_and_everyone_hears_its_own() {
+fn league_of_all_dialects_speaks_to_each_player_in_its_own() {
     let ground = Ground::new();
     let manager = ground.manager(&["--players", "6", "--referees", "1", "--exit-when-done"]);
     let referee = ground.referee(1, &manager.endpoint, &["--exit-when-done"]);
@@ -80,7 +80,7 @@ fn a_league_of_all_dialects_is_played_and_everyone_hears_its_own() {
 }
 
 #[test]
-fn our_own_players_of_all_dialects_give_nobody_anything_to_forgive() {
+fn our_players_of_all_dialects_cause_no_deviation() {
     let ground = Ground::new();
     let arguments = ["--players", "6", "--dialects", "v2,v1,v2-api"];
     let common = ["run", "--ports", "auto", "--root", ground.root()];

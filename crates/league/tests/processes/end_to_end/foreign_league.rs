@@ -25,7 +25,7 @@ struct Habits {
 }
 
 #[test]
-fn a_league_whose_manager_gives_no_tokens_is_played_to_its_end() {
+fn league_whose_manager_gives_no_tokens_is_played_to_its_end() {
     play(&Habits {
         admits: json!({
             "protocol": "league.v2", "message_type": "LEAGUE_REGISTER_RESPONSE",
@@ -56,7 +56,7 @@ fn a_league_whose_manager_gives_no_tokens_is_played_to_its_end() {
 }
 
 #[test]
-fn a_league_that_says_little_and_names_things_its_own_way_is_played_to_its_end() {
+fn terse_league_with_its_own_names_is_played_to_its_end() {
     play(&Habits {
         admits: json!({"status": "SUCCESS", "playerId": "player-alpha", "token": "tok_abc"}),
         methods: ["handle_invitation", "parity_choose", "game_over"],
@@ -69,7 +69,7 @@ fn a_league_that_says_little_and_names_things_its_own_way_is_played_to_its_end()
 }
 
 #[test]
-fn ends_of_matches_that_make_no_sense_are_heard_politely() {
+fn senseless_ends_of_matches_are_acknowledged() {
     play(&Habits {
         admits: json!({"status": "ok", "data": {"player_id": "P01"}}),
         methods: ["mcp_message", "mcp_message", "mcp_message"],

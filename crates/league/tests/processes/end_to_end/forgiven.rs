@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use crate::end_to_end::ground::Ground;
 use crate::end_to_end::quirky::{Quirk, Quirky, proper, register};
+use crate::end_to_end::stepped::referee_key;
 
 /// A player whose answers have no frame, which referees forgive and no manager sees.
 static BARE: Quirk = Quirk {
@@ -16,14 +17,15 @@ static BARE: Quirk = Quirk {
 fn told(ground: &Ground, referees: &Ground) -> Value {
     let wait = ["--players", "2", "--referees", "1", "--exit-when-done"];
     let mut manager = ground.manager(&wait);
-    let _referee = referees.referee(1, &manager.endpoint, &[]);
+    let key = referee_key(ground);
+    let _referee = referees.referee(1, &manager.endpoint, &["--referee-key", &key]);
     let _bare = Quirky::join(&BARE, &manager.endpoint);
     let _other = ground.player(2, &manager.endpoint, &[]);
     manager.process.event("event", "standings")
 }
 
 #[test]
-fn a_manager_tells_what_its_referees_forgave() {
+fn manager_lists_deviations_of_its_referees() {
     let ground = Ground::new();
     let told = told(&ground, &ground);
     let kinds = told["deviations"]["player:P01"].as_array();
@@ -38,7 +40,7 @@ fn a_manager_tells_what_its_referees_forgave() {
 }
 
 #[test]
-fn a_manager_says_that_it_cannot_tell_what_a_referee_elsewhere_forgave() {
+fn manager_reports_unknown_deviations_of_a_remote_referee() {
     let told = told(&Ground::new(), &Ground::new());
     assert_eq!(told["referees_not_heard"], 1, "{told:#}");
     assert_eq!(told["deviations_seen_by"].as_array().unwrap().len(), 1);

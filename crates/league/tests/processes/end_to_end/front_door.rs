@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use crate::end_to_end::bodies::{BAD, BOTH, GOOD, Headers, JSON, MODERN};
 use crate::end_to_end::ground::{Agent, Ground, LEAGUE};
 use crate::end_to_end::http::{Answer, call, health, message, request_with};
+use crate::end_to_end::process::Process;
 use crate::end_to_end::scripted::registration;
 
 /// One agent of each kind, at work.
@@ -20,7 +21,7 @@ fn post(agent: &Agent, headers: Headers<'_>, body: &str) -> Answer {
 }
 
 #[test]
-fn what_cannot_be_taken_is_answered_in_json_rpc_by_every_agent() {
+fn every_agent_refuses_bad_requests_in_json_rpc() {
     let ground = Ground::new();
     for agent in agents(&ground) {
         for (name, headers, body, status, code, id) in BAD {
@@ -39,7 +40,7 @@ fn what_cannot_be_taken_is_answered_in_json_rpc_by_every_agent() {
 }
 
 #[test]
-fn what_is_unusual_but_right_is_taken_by_every_agent() {
+fn every_agent_accepts_unusual_valid_requests() {
     let ground = Ground::new();
     for agent in agents(&ground) {
         for (name, headers, body, status, place, value) in GOOD {
@@ -102,7 +103,7 @@ fn other_methods_than_post_are_named_as_such() {
 }
 
 #[test]
-fn a_modern_call_of_a_tool_is_answered_whole() {
+fn modern_call_of_a_tool_is_answered_whole() {
     let ground = Ground::new();
     let manager = ground.manager(&[]);
     let result = modern(&manager, "get_standings", &json!({}), &[])["result"].clone();
@@ -116,7 +117,7 @@ fn a_modern_call_of_a_tool_is_answered_whole() {
 }
 
 #[test]
-fn a_modern_call_whose_headers_say_something_else_is_refused() {
+fn modern_call_with_contradicting_headers_is_refused() {
     let ground = Ground::new();
     let manager = ground.manager(&[]);
     let other = [("mcp-name", "start_league")];
@@ -125,7 +126,7 @@ fn a_modern_call_whose_headers_say_something_else_is_refused() {
 }
 
 #[test]
-fn an_envelope_may_be_left_out_over_mcp_and_the_token_be_a_bearer() {
+fn mcp_call_needs_no_envelope_and_takes_a_bearer_token() {
     let ground = Ground::new();
     let manager = ground.manager(&[]);
     let meta = json!({
@@ -173,7 +174,7 @@ fn an_envelope_may_be_left_out_over_mcp_and_the_token_be_a_bearer() {
 }
 
 #[test]
-fn a_tool_takes_its_own_messages_and_no_others() {
+fn tool_takes_its_own_messages_and_no_others() {
     let ground = Ground::new();
     let manager = ground.manager(&[]);
     let request = registration("Somebody", "http://localhost:9/mcp");
@@ -213,7 +214,7 @@ fn a_tool_takes_its_own_messages_and_no_others() {
 }
 
 #[test]
-fn a_move_may_be_asked_for_by_the_tool_of_either_name() {
+fn both_names_of_the_move_tool_work() {
     let ground = Ground::new();
     let manager = ground.manager(&[]);
     let mut player = ground.player(1, &manager.endpoint, &[]);
@@ -256,4 +257,64 @@ fn modern(agent: &Agent, tool: &str, arguments: &Value, more: Headers<'_>) -> Va
     let usual = usual.into_iter().filter(|(name, _)| !replaced(name));
     let headers: Vec<_> = usual.chain(more.iter().copied()).collect();
     post(agent, &headers, &body.to_string()).json()
+}
+
+#[test]
+fn a_league_with_a_join_code_admits_only_its_holders() {
+    let ground = Ground::new();
+    let manager = ground.manager(&["--join-code", "blue heron"]);
+    for code in [&[][..], &["--join-code", "blue herring"]] {
+        let common = ["--manager", &manager.endpoint, "--port", "0"];
+        let refused = ground.start("player", &[&common, code].concat()).end();
+        assert_eq!(refused.code, Some(3), "{refused:?}");
+        assert!(
+            refused.errors.contains("Join code missing or wrong"),
+            "{refused:?}"
+        );
+        let told = format!("{}{}", refused.out, refused.errors);
+        assert!(!told.contains("blue"), "{refused:?}");
+    }
+    let ours = ["--join-code", "blue heron"];
+    let mut player = ground.player(2, &manager.endpoint, &ours);
+    player.process.event("state", "enrolled");
+    let mut old = ground.player(
+        3,
+        &manager.endpoint,
+        &[&ours[..], &["--dialect", "v1"]].concat(),
+    );
+    old.process.event("state", "enrolled");
+}
+
+#[test]
+fn a_whole_league_plays_with_a_configured_join_code() {
+    let ground = Ground::new();
+    ground.write(
+        "config/system.json",
+        &json!({"security": {"join_code": "blue heron"}}),
+    );
+    let common = [
+        "run",
+        "--ports",
+        "auto",
+        "--players",
+        "2",
+        "--root",
+        ground.root(),
+    ];
+    let ended = Process::start(common).end();
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    ground.verified();
+}
+
+#[test]
+fn two_agents_at_one_address_are_told_apart() {
+    let ground = Ground::new();
+    let manager = ground.manager(&[]);
+    let mut player = ground.player(1, &manager.endpoint, &[]);
+    player.process.event("state", "enrolled");
+    let second = registration("Second", &player.endpoint);
+    let answer = call(&manager.endpoint, "register_player", &second);
+    assert_eq!(answer["status"], "REJECTED", "{answer}");
+    let reason = answer["reason"].as_str().unwrap();
+    assert!(reason.contains("answers there already"), "{reason}");
 }

@@ -37,10 +37,7 @@ pub(crate) fn request_with(
     headers: &[(&str, &str)],
     body: &[u8],
 ) -> Answer {
-    let authority = endpoint.trim_start_matches("http://");
-    let authority = authority.split('/').next().unwrap();
-    let mut stream = TcpStream::connect(authority).unwrap();
-    stream.set_read_timeout(Some(BOUND)).unwrap();
+    let (mut stream, authority) = connect(endpoint);
     let mut head = format!("{method} {path} HTTP/1.1\r\n");
     let names_host = headers.iter().any(|(name, _)| *name == "host");
     let host = [("host", authority)].into_iter().filter(|_| !names_host);
@@ -55,6 +52,15 @@ pub(crate) fn request_with(
     // Whoever refuses a body need not have read it.
     let _ = stream.write_all(body);
     read_answer(&mut BufReader::new(stream))
+}
+
+/// Opens a connection to an address of HTTP; returns its host and port too.
+pub(crate) fn connect(address: &str) -> (TcpStream, &str) {
+    let authority = address.trim_start_matches("http://");
+    let authority = authority.split('/').next().unwrap();
+    let stream = TcpStream::connect(authority).unwrap();
+    stream.set_read_timeout(Some(BOUND)).unwrap();
+    (stream, authority)
 }
 
 fn read_answer(stream: &mut impl BufRead) -> Answer {

@@ -1,5 +1,7 @@
 //! Players that never register and are invited by their address.
 
+use std::time::Duration;
+
 use serde_json::json;
 
 use crate::end_to_end::ground::Ground;
@@ -11,7 +13,7 @@ fn silent() -> Scripted {
 }
 
 #[test]
-fn they_play_by_flag_and_by_configuration() {
+fn invited_players_join_by_flag_and_by_configuration() {
     let ground = Ground::new();
     let (named, configured) = (silent(), silent());
     ground.write(
@@ -45,7 +47,30 @@ fn they_play_by_flag_and_by_configuration() {
 }
 
 #[test]
-fn a_strict_league_has_no_guests() {
+fn run_ends_when_a_slow_player_has_the_last_news() {
+    let ground = Ground::new();
+    // Letters to one player keep their order, so the end waits for each answer before it.
+    let slow = Scripted::start(|said| match said["match_id"].is_null() {
+        true => Does::AnswersLate(Duration::from_millis(300), fair(said)),
+        false => Does::Answers(fair(said)),
+    });
+    let league = ["--players", "1", "--referees", "1", "--ports", "auto"];
+    let run = ground.start(
+        "run",
+        &[&league[..], &["--invite", &slow.endpoint]].concat(),
+    );
+    let ended = run.end();
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    assert_eq!(
+        slow.all("LEAGUE_COMPLETED").len(),
+        1,
+        "{:?}",
+        slow.messages()
+    );
+}
+
+#[test]
+fn strict_league_has_no_guests() {
     let ground = Ground::new();
     let league = "config/leagues/league_2025_even_odd.json";
     ground.write(league, &json!({"strictness": "strict"}));
@@ -61,7 +86,7 @@ fn a_strict_league_has_no_guests() {
 }
 
 #[test]
-fn whoever_cannot_be_admitted_is_not_waited_for() {
+fn league_does_not_wait_for_rejected_guests() {
     let ground = Ground::new();
     let guest = silent();
     let named = |name: &str| format!("{name}={}", guest.endpoint);

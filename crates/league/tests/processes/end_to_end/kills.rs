@@ -1,6 +1,6 @@
 //! Agents that are killed at random points and started again, and one that stays dead.
 //!
-//! `cargo xtask kill9` runs the first of these tests for as many kills as it is told.
+//! `cargo xtask campaign kill9` runs the first of these tests for as many kills as it is told.
 
 use std::collections::BTreeMap;
 use std::env;
@@ -18,7 +18,7 @@ const KILLS: u64 = 30;
 /// The seed of a usual run; `LEAGUE_KILL_SEED` names another.
 const SEED: u64 = 1;
 /// The most kills in one league.
-const MOST_IN_A_LEAGUE: u64 = 10;
+const MAX_KILLS_PER_LEAGUE: u64 = 10;
 /// How many players a league has.
 const PLAYERS: u32 = 6;
 /// How many referees.
@@ -26,10 +26,10 @@ const REFEREES: u32 = 2;
 /// How many matches follow from that.
 const MATCHES: usize = 15;
 /// The longest wait before a kill, and before the victim is started again.
-const LONGEST_WAIT: u64 = 300;
+const MAX_WAIT: u64 = 300;
 
 #[test]
-fn whoever_is_killed_comes_back_and_every_match_is_counted_once() {
+fn killed_agents_return_and_every_match_counts_once() {
     let (wanted, seed) = (
         setting("LEAGUE_KILLS", KILLS),
         setting("LEAGUE_KILL_SEED", SEED),
@@ -38,7 +38,7 @@ fn whoever_is_killed_comes_back_and_every_match_is_counted_once() {
     let mut number = 0;
     while tally.kills() < wanted {
         let seed = seed.wrapping_mul(1_000_003).wrapping_add(number);
-        let most = MOST_IN_A_LEAGUE.min(wanted - tally.kills());
+        let most = MAX_KILLS_PER_LEAGUE.min(wanted - tally.kills());
         disturbed_league(seed, most, &mut tally);
         number += 1;
     }
@@ -46,7 +46,7 @@ fn whoever_is_killed_comes_back_and_every_match_is_counted_once() {
 }
 
 #[test]
-fn a_referee_that_stays_dead_loses_its_matches_to_the_other() {
+fn dead_referee_loses_its_matches_to_the_other() {
     let ground = patient_ground();
     let settings = json!({"league_id": LEAGUE, "probe_interval_sec": 0.2});
     ground.write(&format!("config/leagues/{LEAGUE}.json"), &settings);
@@ -99,7 +99,7 @@ fn disturbed_league(seed: u64, most: u64, tally: &mut Tally) {
     let mut field = Field::start(patient_ground(), seed);
     let mut chance = Chance(seed | 1);
     for _ in 0..most {
-        thread::sleep(Duration::from_millis(chance.below(LONGEST_WAIT)));
+        thread::sleep(Duration::from_millis(chance.below(MAX_WAIT)));
         if field.is_over() {
             break;
         }
@@ -233,7 +233,7 @@ impl Field {
 
     /// Kills one agent, starts it again after a while, and says of what kind it was.
     fn kill_one(&mut self, chance: &mut Chance) -> &'static str {
-        let wait = Duration::from_millis(chance.below(LONGEST_WAIT));
+        let wait = Duration::from_millis(chance.below(MAX_WAIT));
         let (kind, place) = match chance.below(6) {
             0 | 1 => ("managers", 0),
             2 | 3 => ("referees", chance.below(u64::from(REFEREES)) as usize),

@@ -18,6 +18,9 @@ fn machine() -> Ground {
     ground
 }
 
+/// The key that referees elsewhere show.
+const KEY: [&str; 2] = ["--referee-key", "key-of-the-organiser"];
+
 /// The address that a player or referee is given, and what it would be let in by.
 fn at<'a>(address: &'a str, allowed: &[&'a str]) -> Vec<&'a str> {
     let allowed = allowed.iter().flat_map(|network| ["--allow", network]);
@@ -31,14 +34,14 @@ fn for_people(ground: &Ground, arguments: &[&str]) -> Process {
 }
 
 #[test]
-fn a_league_is_played_between_agents_with_addresses_and_roots_of_their_own() {
+fn league_is_played_between_agents_with_addresses_and_roots_of_their_own() {
     let [organiser, whistle, one, other] = [machine(), machine(), machine(), machine()];
     let bound = at("127.0.0.2", &["127.0.0.3", "127.0.0.4/31"]);
     let counts = ["--players", "2", "--referees", "1"];
-    let mut manager = organiser.manager(&[&bound[..], &counts].concat());
+    let mut manager = organiser.manager(&[&bound[..], &counts, &KEY].concat());
     assert!(manager.endpoint.starts_with("http://127.0.0.2:"));
     let bound = at("127.0.0.3", &["127.0.0.4/31"]);
-    let referee = whistle.referee(1, &manager.endpoint, &bound);
+    let referee = whistle.referee(1, &manager.endpoint, &[&bound[..], &KEY].concat());
     let players = [
         one.player(1, &manager.endpoint, &at("127.0.0.4", &[])),
         other.player(2, &manager.endpoint, &at("127.0.0.5", &[])),
@@ -55,7 +58,7 @@ fn a_league_is_played_between_agents_with_addresses_and_roots_of_their_own() {
 }
 
 #[test]
-fn a_whole_league_runs_on_an_address_that_was_named() {
+fn whole_league_runs_on_a_given_address() {
     let ground = machine();
     let arguments = ["run", "--ports", "auto", "--root", ground.root()];
     let bound = ["--bind", "127.0.0.2", "--output", "json"];
@@ -68,7 +71,7 @@ fn a_whole_league_runs_on_an_address_that_was_named() {
 }
 
 #[test]
-fn an_address_that_is_not_allowed_is_told_on_both_sides_with_the_flag() {
+fn forbidden_address_is_reported_on_both_sides_with_the_flag() {
     let (organiser, student) = (machine(), machine());
     let mut manager = for_people(&organiser, &["manager", "--bind", "127.0.0.2"]);
     let greeting = manager.line(|line| line.starts_with("league `"));
@@ -84,14 +87,16 @@ fn an_address_that_is_not_allowed_is_told_on_both_sides_with_the_flag() {
 }
 
 #[test]
-fn a_referee_that_may_not_call_a_player_says_with_which_flag_it_may() {
+fn referee_names_the_flag_for_a_forbidden_player_address() {
     let [organiser, whistle, student] = [machine(), machine(), machine()];
     let bound = at("127.0.0.2", &["127.0.0.0/8"]);
     let counts = ["--players", "2", "--referees", "1", "--exit-when-done"];
-    let mut manager = for_people(&organiser, &[&["manager"], &bound[..], &counts].concat());
+    let own = [&["manager"], &bound[..], &counts, &KEY].concat();
+    let mut manager = for_people(&organiser, &own);
     let greeting = manager.line(|line| line.starts_with("league `"));
     let endpoint = greeting.rsplit(' ').next().unwrap().trim();
-    let named = ["referee", "--bind", "127.0.0.3", "--manager"];
+    let own = ["referee", "--referee-id", "REF01", "--bind", "127.0.0.3"];
+    let named = [&own[..], &KEY, &["--manager"]].concat();
     let mut referee = for_people(&whistle, &[&named[..], &[endpoint]].concat());
     let bound = at("127.0.0.5", &[]);
     let _players = [1, 2].map(|number| student.player(number, endpoint, &bound));
@@ -111,14 +116,14 @@ fn a_referee_that_may_not_call_a_player_says_with_which_flag_it_may() {
 }
 
 #[test]
-fn a_player_whom_no_referee_may_call_loses_in_the_end_and_holds_up_nobody() {
+fn uncallable_player_loses_without_delaying_the_others() {
     let [organiser, whistle, student] = [machine(), machine(), machine()];
     let often = json!({"probe_interval_sec": 0.2});
     organiser.write(&format!("config/leagues/{LEAGUE}.json"), &often);
     let bound = at("127.0.0.2", &["127.0.0.0/8"]);
     let counts = ["--players", "3", "--referees", "2"];
-    let mut manager = organiser.manager(&[&bound[..], &counts].concat());
-    let bound = at("127.0.0.3", &["127.0.0.4"]);
+    let mut manager = organiser.manager(&[&bound[..], &counts, &KEY].concat());
+    let bound = [&at("127.0.0.3", &["127.0.0.4"])[..], &KEY].concat();
     let _referees = [1, 2].map(|number| whistle.referee(number, &manager.endpoint, &bound));
     let _players = [(1, "127.0.0.4"), (2, "127.0.0.4"), (3, "127.0.0.5")].map(|(number, own)| {
         let mut player = student.player(number, &manager.endpoint, &at(own, &[]));
@@ -156,10 +161,10 @@ fn a_player_whom_no_referee_may_call_loses_in_the_end_and_holds_up_nobody() {
 }
 
 #[test]
-fn a_registration_is_known_to_come_from_this_machine_by_whatever_way_it_is_read() {
+fn local_registration_is_recognised_on_every_path() {
     let ground = Ground::new();
     // Others could reach it: a caller of whom nothing is known would count as one of them.
-    let manager = ground.manager(&["--bind", "0.0.0.0", "--host", "127.0.0.1"]);
+    let manager = ground.manager(&["--bind", "0.0.0.0", "--insecure", "--host", "127.0.0.1"]);
     for (name, more) in [("Heron", false), ("Egret", true)] {
         let endpoint = format!("http://localhost:{}/mcp", 1 + u16::from(more));
         let arguments = registration(name, &endpoint);
@@ -175,7 +180,7 @@ fn a_registration_is_known_to_come_from_this_machine_by_whatever_way_it_is_read(
 }
 
 #[test]
-fn whoever_comes_through_a_proxy_registers_nothing_of_its_machine_that_was_not_listed() {
+fn proxied_registration_gets_only_listed_local_addresses() {
     let ground = Ground::new();
     let manager = ground.manager(&["--host", "board.example"]);
     let port = manager.endpoint.trim_end_matches("/mcp").rsplit(':').next();
@@ -197,7 +202,7 @@ fn whoever_comes_through_a_proxy_registers_nothing_of_its_machine_that_was_not_l
 }
 
 #[test]
-fn a_whole_league_runs_behind_a_proxy() {
+fn whole_league_runs_behind_a_proxy() {
     let ground = Ground::new();
     let arguments = ["run", "--ports", "auto", "--root", ground.root()];
     let named = ["--host", "board.example", "--output", "json"];
@@ -210,7 +215,7 @@ fn a_whole_league_runs_behind_a_proxy() {
 }
 
 #[test]
-fn a_player_that_is_not_where_it_says_is_told_to_whoever_runs_the_league() {
+fn player_at_a_wrong_address_is_reported_to_the_organiser() {
     let ground = Ground::hasty();
     let counts = ["manager", "--players", "2", "--referees", "1"];
     let lost = ["--invite", "Lost=http://127.0.0.1:1/mcp"];
@@ -227,10 +232,10 @@ fn a_player_that_is_not_where_it_says_is_told_to_whoever_runs_the_league() {
 }
 
 #[test]
-fn a_player_that_is_let_in_and_cannot_be_called_is_told_at_once_to_people_and_machines() {
+fn admitted_but_uncallable_player_is_reported_at_once() {
     let (here, there) = (Ground::new(), Ground::new());
     // Nobody is at an address that is for examples.
-    let bound = ["--bind", "0.0.0.0", "--host", "127.0.0.1"];
+    let bound = ["--bind", "0.0.0.0", "--insecure", "--host", "127.0.0.1"];
     let open = [&bound[..], &["--allow", "192.0.2.0/24"]].concat();
     let mut people = for_people(&here, &[&["manager"], &open[..]].concat());
     let greeting = people.line(|line| line.starts_with("league `"));
@@ -252,13 +257,14 @@ fn a_player_that_is_let_in_and_cannot_be_called_is_told_at_once_to_people_and_ma
 }
 
 #[test]
-fn a_page_is_opened_by_the_names_of_its_machine_and_by_no_other() {
+fn page_answers_only_to_the_names_of_its_machine() {
     let ground = played(&["--players", "2"]);
     let open = [
         "--port",
         "0",
         "--bind",
         "0.0.0.0",
+        "--insecure",
         "--host",
         "board.example",
     ];
@@ -283,9 +289,9 @@ fn a_page_is_opened_by_the_names_of_its_machine_and_by_no_other() {
 }
 
 #[test]
-fn a_manager_that_others_can_reach_says_in_json_how_they_join() {
+fn reachable_manager_says_in_json_how_to_join() {
     let ground = Ground::new();
-    let open = ["--bind", "0.0.0.0", "--host", "192.0.2.7"];
+    let open = ["--bind", "0.0.0.0", "--insecure", "--host", "192.0.2.7"];
     let mut manager = ground.start("manager", &[&["--port", "0"], &open[..]].concat());
     let greeting: Value = manager.event("event", "manager");
     let endpoint = greeting["endpoint"].as_str().unwrap();

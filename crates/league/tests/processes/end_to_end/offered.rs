@@ -21,12 +21,12 @@ pub(crate) fn read(endpoint: &str, uri: &str) -> Value {
 }
 
 #[test]
-fn every_tool_is_listed_as_the_rules_want_it_and_answers_as_its_schema_says() {
+fn every_tool_is_listed_and_answers_by_its_schema() {
     let ground = Ground::new();
     let manager = ground.manager(&[]);
     let referee = ground.referee(1, &manager.endpoint, &[]);
     let player = ground.player(1, &manager.endpoint, &[]);
-    for (agent, count) in [(&manager, 8), (&referee, 7), (&player, 10)] {
+    for (agent, count) in [(&manager, 10), (&referee, 9), (&player, 11)] {
         let agent = agent.endpoint.as_str();
         let listed = ask(agent, "tools/list", &json!({}));
         let tools = listed["result"]["tools"].as_array().unwrap();
@@ -62,19 +62,20 @@ fn every_tool_is_listed_as_the_rules_want_it_and_answers_as_its_schema_says() {
 }
 
 #[test]
-fn a_tool_that_does_more_when_it_is_called_again_does_not_say_otherwise() {
+fn non_idempotent_tool_is_not_marked_idempotent() {
     let ground = Ground::new();
     let manager = ground.manager(&[]);
     let listed = ask(&manager.endpoint, "tools/list", &json!({}));
     for tool in listed["result"]["tools"].as_array().unwrap() {
         let name = tool["name"].as_str().unwrap();
-        let again = ["register_referee", "register_player", "start_league"].contains(&name);
+        let changing = ["register_referee", "register_player", "start_league"];
+        let again = changing.contains(&name) || name == "invite_referee";
         assert_eq!(tool["annotations"]["idempotentHint"], !again, "{tool}");
     }
 }
 
 #[test]
-fn a_league_that_was_played_can_be_read_and_told_of() {
+fn played_league_is_readable_as_resources_and_prompts() {
     let ground = Ground::new();
     let played = ["run", "--ports", "auto", "--root", ground.root(), "-q"];
     assert_eq!(league(played).code, Some(0));

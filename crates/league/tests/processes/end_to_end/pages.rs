@@ -9,7 +9,7 @@ use std::time::Instant;
 use serde_json::Value;
 
 use crate::end_to_end::ground::{Ground, LEAGUE};
-use crate::end_to_end::http::request_with;
+use crate::end_to_end::http::{connect, request_with};
 use crate::end_to_end::process::{BOUND, Process, eventually, league};
 
 /// A league that is over, and its site.
@@ -41,9 +41,7 @@ pub(crate) struct Viewer {
 impl Viewer {
     /// Goes to a page, knowing everything up to the event of an id.
     pub(crate) fn join(page: &str, last: Option<&str>) -> Self {
-        let authority = page.trim_start_matches("http://").trim_end_matches('/');
-        let mut stream = TcpStream::connect(authority).unwrap();
-        stream.set_read_timeout(Some(BOUND)).unwrap();
+        let (mut stream, authority) = connect(page);
         let last = last.map(|id| format!("last-event-id: {id}\r\n"));
         let last = last.unwrap_or_default();
         let head = format!("GET /feed HTTP/1.1\r\nhost: {authority}\r\n{last}\r\n");
@@ -77,7 +75,7 @@ impl Viewer {
 }
 
 #[test]
-fn every_page_of_a_league_that_is_over_has_its_address() {
+fn every_page_of_a_finished_league_is_served() {
     let ground = played(&["--seed", "3"]);
     let (process, page) = served(&ground);
     for (path, status, words) in [
@@ -110,7 +108,7 @@ fn every_page_of_a_league_that_is_over_has_its_address() {
 }
 
 #[test]
-fn no_token_stands_on_any_page() {
+fn pages_hold_no_token() {
     let ground = played(&["--seed", "3"]);
     let (_process, page) = served(&ground);
     let secrets = ground.path("secrets").join(LEAGUE);
@@ -135,7 +133,7 @@ fn is_over(patch: &Value) -> bool {
 }
 
 #[test]
-fn a_viewer_that_comes_back_hears_what_it_missed() {
+fn returning_viewer_gets_missed_patches() {
     let ground = Ground::new();
     let arguments = [
         "--players",
@@ -188,7 +186,7 @@ fn a_viewer_that_comes_back_hears_what_it_missed() {
 }
 
 #[test]
-fn a_league_that_was_tampered_with_is_shown_and_said_to_be() {
+fn tampered_league_is_shown_as_tampered() {
     let ground = played(&["--seed", "3"]);
     let journal = ground.league("journal.jsonl");
     let text = fs::read_to_string(&journal).unwrap();
@@ -217,7 +215,7 @@ fn a_league_that_was_tampered_with_is_shown_and_said_to_be() {
 }
 
 #[test]
-fn a_report_is_one_file_and_tables_are_for_other_programs() {
+fn report_is_one_file_and_tables_are_for_other_programs() {
     let ground = played(&["--seed", "3"]);
     let file = ground.path("league.html");
     let file = file.to_str().unwrap();
@@ -246,7 +244,7 @@ fn a_report_is_one_file_and_tables_are_for_other_programs() {
 }
 
 #[test]
-fn the_page_of_a_league_that_nobody_joined_yet_says_so() {
+fn page_of_an_empty_league_says_so() {
     let ground = Ground::new();
     let manager = ground.manager(&["--players", "4"]);
     let (status, body) = get(&manager.endpoint, "/");
@@ -255,7 +253,7 @@ fn the_page_of_a_league_that_nobody_joined_yet_says_so() {
 }
 
 #[test]
-fn a_crowd_that_asks_for_everything_does_not_hold_up_the_league() {
+fn crowd_of_readers_does_not_delay_the_league() {
     let ground = Ground::new();
     let arguments = [
         "--players",
@@ -320,7 +318,7 @@ fn viewers_leave_half_of_the_connections_to_agents() {
 }
 
 #[test]
-fn a_file_beside_the_journal_that_nobody_of_ours_wrote_breaks_no_page() {
+fn foreign_file_beside_the_journal_breaks_no_page() {
     let ground = played(&["--seed", "3"]);
     let league = format!("data/leagues/{LEAGUE}/observed/REF09.json");
     let kind = serde_json::json!({"code": "E003", "path": "x", "clause": "y"});
@@ -343,7 +341,7 @@ fn a_file_beside_the_journal_that_nobody_of_ours_wrote_breaks_no_page() {
 }
 
 #[test]
-fn a_league_whose_end_was_cut_off_is_red_though_it_is_not_over() {
+fn truncated_league_is_shown_as_broken() {
     let ground = played(&["--seed", "3"]);
     let journal = ground.league("journal.jsonl");
     let text = fs::read_to_string(&journal).unwrap();

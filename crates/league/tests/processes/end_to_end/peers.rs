@@ -140,7 +140,7 @@ fn no_token_in_questions(players: &[Foreign]) {
 }
 
 #[test]
-fn sessions_are_opened_anew_when_they_are_forgotten_and_ended_with_the_process() {
+fn forgotten_sessions_are_reopened_and_end_with_the_process() {
     let ground = Ground::new();
     let (mut manager, others, foreigners) =
         league(&ground, &[(Kind::Sessions, None), (Kind::Sessions, None)]);
@@ -174,7 +174,7 @@ fn sessions_are_opened_anew_when_they_are_forgotten_and_ended_with_the_process()
 }
 
 #[test]
-fn a_player_that_comes_back_in_another_manner_is_found_out_anew() {
+fn returning_player_is_probed_again() {
     let ground = Ground::new();
     ground.write(
         "config/system.json",
@@ -192,7 +192,7 @@ fn a_player_that_comes_back_in_another_manner_is_found_out_anew() {
 }
 
 #[test]
-fn a_player_that_is_not_at_its_address_loses_by_the_connection_and_breaks_no_rule() {
+fn unreachable_player_loses_by_connection() {
     let ground = Ground::new();
     ground.write(
         "config/system.json",

@@ -2,6 +2,7 @@
 
 use std::ffi::OsStr;
 use std::io::{BufRead, BufReader, Read};
+use std::net::TcpListener;
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread;
@@ -27,7 +28,7 @@ pub(crate) struct Process {
 
 /// How a process ended.
 #[derive(Debug)]
-pub(crate) struct Ended {
+pub(crate) struct ProcessExit {
     /// Its exit code; none if a signal ended it.
     pub(crate) code: Option<i32>,
     /// All that it printed.
@@ -41,6 +42,22 @@ impl Process {
     pub(crate) fn start(arguments: impl IntoIterator<Item = impl AsRef<OsStr>>) -> Self {
         let mut command = Command::new(env!("CARGO_BIN_EXE_league"));
         command.args(arguments);
+        Self::spawn(command)
+    }
+
+    /// Starts `league` with these arguments and so many descriptors.
+    pub(crate) fn start_with_descriptors(
+        descriptors: u32,
+        arguments: impl IntoIterator<Item = impl AsRef<OsStr>>,
+    ) -> Self {
+        let mut command = Command::new("sh");
+        let script = format!("ulimit -n {descriptors} && exec \"$0\" \"$@\"");
+        command.args(["-c", &script, env!("CARGO_BIN_EXE_league")]);
+        command.args(arguments);
+        Self::spawn(command)
+    }
+
+    fn spawn(mut command: Command) -> Self {
         let name = format!("{command:?}");
         let mut child = command
             .stdin(Stdio::null())
@@ -68,6 +85,12 @@ impl Process {
         }
     }
 
+    /// Waits for a line that holds a text; returns it without its end.
+    pub(crate) fn said(&mut self, text: &str) -> String {
+        let line = self.line(|line| line.contains(text));
+        line.trim_end().to_owned()
+    }
+
     /// Waits for a line on standard error that passes.
     pub(crate) fn warning(&mut self, wanted: impl Fn(&str) -> bool) -> String {
         match wait(&self.warnings, &mut self.warned, wanted) {
@@ -84,13 +107,13 @@ impl Process {
     }
 
     /// Waits until it ends by itself.
-    pub(crate) fn end(mut self) -> Ended {
+    pub(crate) fn end(mut self) -> ProcessExit {
         let Some(status) = eventually(|| self.child.try_wait().unwrap()) else {
             self.give_up("it does not end");
         };
         let code = status.code();
         let (out, errors) = self.all();
-        Ended { code, out, errors }
+        ProcessExit { code, out, errors }
     }
 
     /// Sends it a signal.
@@ -99,7 +122,7 @@ impl Process {
     }
 
     /// Asks it to end, and sees that it does.
-    pub(crate) fn stop(self) -> Ended {
+    pub(crate) fn stop(self) -> ProcessExit {
         self.signal(Signal::TERM);
         self.end()
     }
@@ -190,7 +213,13 @@ pub(crate) fn eventually<T>(mut look: impl FnMut() -> Option<T>) -> Option<T> {
     }
 }
 
+/// A port that no process listens on.
+pub(crate) fn free_port() -> u16 {
+    let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
+    listener.local_addr().unwrap().port()
+}
+
 /// Runs `league` to its end.
-pub(crate) fn league(arguments: impl IntoIterator<Item = impl AsRef<OsStr>>) -> Ended {
+pub(crate) fn league(arguments: impl IntoIterator<Item = impl AsRef<OsStr>>) -> ProcessExit {
     Process::start(arguments).end()
 }

@@ -235,7 +235,7 @@ fn forgiven(agents: &[&str], words: &str) -> BTreeSet<String> {
 }
 
 #[test]
-fn each_plays_and_each_departure_is_recorded() {
+fn quirky_players_play_and_their_deviations_are_recorded() {
     let ground = Ground::new();
     let players = QUIRKS.len().to_string();
     let mut manager = ground.manager(&["--players", &players, "--referees", "2"]);

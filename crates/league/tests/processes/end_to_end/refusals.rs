@@ -6,10 +6,10 @@ use std::net::TcpListener;
 use serde_json::{Value, json};
 
 use crate::end_to_end::ground::{Ground, LEAGUE};
-use crate::end_to_end::process::{Process, eventually, league};
+use crate::end_to_end::process::{Process, eventually, free_port, league};
 
 #[test]
-fn a_port_in_use_is_named() {
+fn port_in_use_is_named() {
     let ground = Ground::new();
     let taken = TcpListener::bind(("127.0.0.1", 0)).unwrap();
     let port = taken.local_addr().unwrap().port();
@@ -31,7 +31,7 @@ fn a_port_in_use_is_named() {
 }
 
 #[test]
-fn a_second_manager_on_one_root_is_told_who_was_first() {
+fn second_manager_on_one_root_gets_the_name_of_the_first() {
     let ground = Ground::new();
     let first = ground.manager(&[]);
     let ended = league(["manager", "--port", "0", "--root", ground.root()]);
@@ -65,7 +65,7 @@ fn agents_on_any_free_ports_share_nothing_below_one_root() {
 }
 
 #[test]
-fn whoever_finds_its_journal_in_use_is_told_how_to_be_another() {
+fn agent_with_a_journal_in_use_gets_a_hint() {
     let ground = Ground::new();
     let nobody = "http://localhost:1/mcp";
     let _player = ground.player(1, nobody, &[]);
@@ -85,7 +85,99 @@ fn whoever_finds_its_journal_in_use_is_told_how_to_be_another() {
 }
 
 #[test]
-fn a_root_that_cannot_be_written_is_named() {
+fn rejected_agent_ends_and_leaves_no_journal() {
+    let ground = Ground::new();
+    let manager = ground.manager(&[]);
+    let mut first = ground.referee(1, &manager.endpoint, &["--name", "Heron"]);
+    first.process.event("state", "enrolled");
+    let short = manager.endpoint.trim_start_matches("http://");
+    for kind in ["referee", "player"] {
+        let other = Ground::new();
+        let own = ["--port", "0", "--name", "Heron", "--manager", short];
+        let ended = other.start(kind, &own).end();
+        assert_eq!(ended.code, Some(3), "{kind}: {ended:?}");
+        let told = "error: the league manager did not admit this agent\n  cause: Duplicate \
+                    display name: `Heron` is taken by REF01";
+        assert!(ended.errors.contains(told), "{kind}: {ended:?}");
+        let files = other.files("data");
+        let left: Vec<_> = files
+            .iter()
+            .filter(|file| !file.ends_with(".lock"))
+            .collect();
+        assert!(left.is_empty(), "{kind}: {left:?}");
+    }
+}
+
+#[test]
+fn wrong_number_is_told_with_its_flag_and_its_bounds() {
+    for (arguments, told) in [
+        (["manager", "--players", "x"], "1000000"),
+        (["run", "--players", "0"], "10000"),
+        (["run", "--seed", "-"], "18446744073709551615"),
+        (["serve", "--port", "99999"], "65535"),
+        (["referee", "--max-matches", "many"], "100000"),
+    ] {
+        let ended = league(arguments);
+        assert_eq!(ended.code, Some(2), "{ended:?}");
+        let [_, flag, value] = arguments;
+        let start =
+            format!("error: invalid value '{value}' for '{flag} <N>': give a whole number from ");
+        assert!(ended.errors.starts_with(&start), "{ended:?}");
+        assert!(ended.errors.contains(&format!(" to {told}\n")), "{ended:?}");
+    }
+}
+
+#[test]
+fn strategy_of_another_game_is_refused_with_those_that_know_the_game() {
+    let ground = Ground::new();
+    let manager = ground.manager(&[]);
+    let own = ["--root", ground.root(), "--manager", &manager.endpoint];
+    let run = ["run", "--ports", "auto", "--root", ground.root()];
+    let ended = [
+        league(run.iter().chain(&["--strategies", "random,minimax"])),
+        league(
+            ["player", "--port", "0", "--strategy", "minimax"]
+                .iter()
+                .chain(&own),
+        ),
+    ];
+    for ended in ended {
+        assert_eq!(ended.code, Some(2), "{ended:?}");
+        let cause = "cause: strategy `minimax` does not know the game `even_odd`\n";
+        assert!(ended.errors.contains(cause), "{ended:?}");
+        let hint = "hint: choose one of `random`, `always-even`,";
+        assert!(ended.errors.contains(hint), "{ended:?}");
+    }
+    assert!(!ground.path("data/players").exists());
+}
+
+#[test]
+fn named_strategy_offers_only_its_game() {
+    let ground = Ground::hasty();
+    let port = free_port();
+    let address = format!("localhost:{port}");
+    let early = ground.player(7, &address, &["--strategy", "minimax"]);
+    let _manager = ground.manager_at(port, &[]);
+    let ended = early.process.end();
+    assert_eq!(ended.code, Some(3), "{ended:?}");
+    let cause = "Unsupported game type: `even_odd`";
+    assert!(ended.errors.contains(cause), "{ended:?}");
+}
+
+#[test]
+fn configured_strategy_that_does_not_know_the_game_is_told() {
+    let ground = Ground::new();
+    let manager = ground.manager(&["--game", "tic_tac_toe"]);
+    let own = ["--manager", &manager.endpoint, "--root", ground.root()];
+    let player = ["player", "--port", "0", "--player-id", "P02"];
+    let mut player = Process::start(player.iter().chain(&own));
+    let told = player.line(|line| line.contains("moves at random"));
+    let start = "strategy `always-even` does not know `tic_tac_toe`";
+    assert!(told.starts_with(start), "{told}");
+}
+
+#[test]
+fn unwritable_root_is_named() {
     let ground = Ground::new();
     let file = ground.path("file");
     fs::write(&file, "no folder").unwrap();
@@ -100,7 +192,7 @@ fn a_root_that_cannot_be_written_is_named() {
 }
 
 #[test]
-fn a_broken_configuration_is_told_with_file_path_and_hint() {
+fn broken_configuration_is_reported_with_file_path_and_hint() {
     let ground = Ground::new();
     let system = json!({"timeouts": {"move_timeout_sec": "soon"}});
     ground.write("config/system.json", &system);
@@ -118,7 +210,7 @@ fn a_broken_configuration_is_told_with_file_path_and_hint() {
 }
 
 #[test]
-fn a_tampered_journal_is_found_and_not_gone_on_with() {
+fn tampered_journal_is_refused() {
     let ground = Ground::new();
     let played = ["run", "--ports", "auto", "--root", ground.root(), "-q"];
     assert_eq!(league(played).code, Some(0));
@@ -150,7 +242,7 @@ fn a_tampered_journal_is_found_and_not_gone_on_with() {
 }
 
 #[test]
-fn a_player_without_a_manager_keeps_asking_until_it_is_told_to_end() {
+fn player_without_a_manager_retries_until_it_is_stopped() {
     let ground = Ground::hasty();
     let manager = "http://localhost:1/mcp";
     let own = [
@@ -172,7 +264,7 @@ fn a_player_without_a_manager_keeps_asking_until_it_is_told_to_end() {
 }
 
 #[test]
-fn a_league_without_its_secret_does_not_go_on() {
+fn league_without_its_secret_is_not_resumed() {
     let ground = Ground::new();
     ground.manager(&[]).process.stop();
     let file = ground.path(&format!("secrets/{LEAGUE}/manager.json"));
@@ -195,7 +287,7 @@ fn a_league_without_its_secret_does_not_go_on() {
 }
 
 #[test]
-fn a_league_that_lost_its_journal_is_no_new_one() {
+fn league_without_its_journal_is_not_started_anew() {
     let ground = Ground::new();
     let ended = ground.start("run", &["--ports", "auto"]).end();
     assert_eq!(ended.code, Some(0), "{ended:?}");
@@ -206,7 +298,7 @@ fn a_league_that_lost_its_journal_is_no_new_one() {
 }
 
 #[test]
-fn a_new_league_of_an_old_name_draws_anew() {
+fn new_league_of_an_old_name_has_new_draws() {
     let ground = Ground::new();
     let promises = || {
         let ended = ground.start("run", &["--ports", "auto"]).end();
@@ -223,10 +315,10 @@ fn a_new_league_of_an_old_name_draws_anew() {
 }
 
 #[test]
-fn whoever_asks_at_a_wrong_address_is_told_once_and_told_what_to_give() {
+fn wrong_manager_address_is_reported_once_with_a_hint() {
     let theirs = Ground::new();
     let manager = theirs.manager(&[]);
-    for (command, path) in [("player", "/"), ("player", "/mpc"), ("referee", "/mpc")] {
+    for (command, path) in [("player", "/mpc"), ("referee", "/mpc")] {
         let ground = Ground::hasty();
         let manager = manager.endpoint.replace("/mcp", path);
         let own = [command, "--root", ground.root(), "--port", "0", "-v"];

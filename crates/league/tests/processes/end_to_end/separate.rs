@@ -5,9 +5,10 @@ use std::fs;
 use serde_json::{Value, json};
 
 use crate::end_to_end::ground::{Agent, Ground, facts};
+use crate::end_to_end::process::free_port;
 
 #[test]
-fn seven_commands_make_a_league() {
+fn seven_commands_play_a_league() {
     let ground = Ground::new();
     let mut manager = ground.manager(&["--exit-when-done"]);
     let mut others: Vec<Agent> = (1..=2)
@@ -20,7 +21,7 @@ fn seven_commands_make_a_league() {
 }
 
 #[test]
-fn players_and_referees_may_come_before_the_manager() {
+fn players_and_referees_may_start_before_the_manager() {
     let ground = Ground::hasty();
     let port = free_port();
     let endpoint = format!("http://localhost:{port}/mcp");
@@ -36,7 +37,7 @@ fn players_and_referees_may_come_before_the_manager() {
 }
 
 #[test]
-fn agents_keep_their_files_in_the_league_that_the_manager_has() {
+fn agents_keep_their_files_in_the_league_of_the_manager() {
     let ground = Ground::new();
     let tic_tac_toe = "league_2025_tic_tac_toe";
     let counts = ["--players", "2", "--referees", "1", "--game", "tic_tac_toe"];
@@ -61,7 +62,7 @@ fn agents_keep_their_files_in_the_league_that_the_manager_has() {
 }
 
 #[test]
-fn agents_that_came_before_their_manager_come_back_to_where_they_were() {
+fn early_agents_resume_after_a_restart() {
     let ground = Ground::hasty();
     let port = free_port();
     let endpoint = format!("http://localhost:{port}/mcp");
@@ -108,10 +109,4 @@ fn finish(ground: &Ground, manager: &mut Agent, others: Vec<Agent>) {
     }
     assert_eq!(ground.results().len(), 6);
     assert_eq!(ground.verified()["results"], 6);
-}
-
-/// A port that is free now.
-fn free_port() -> u16 {
-    let listener = std::net::TcpListener::bind(("127.0.0.1", 0)).unwrap();
-    listener.local_addr().unwrap().port()
 }

@@ -15,7 +15,7 @@ fn get(page: &str, path: &str) -> String {
 }
 
 #[test]
-fn a_league_that_was_killed_stands_still_until_somebody_goes_on() {
+fn killed_league_is_shown_as_interrupted_until_it_resumes() {
     let ground = Ground::new();
     let arguments = ["--players", "4", "--ports", "auto", "--pace", "1500ms"];
     let mut killed = ground.start("run", &arguments);
@@ -56,7 +56,7 @@ fn a_league_that_was_killed_stands_still_until_somebody_goes_on() {
 }
 
 #[test]
-fn a_report_is_small_and_says_what_it_is() {
+fn report_is_small_and_says_what_it_is() {
     let ground = played(&["--players", "12", "--seed", "3"]);
     let file = ground.path("league.html");
     let file = file.to_str().unwrap();
@@ -83,7 +83,7 @@ fn a_report_is_small_and_says_what_it_is() {
 }
 
 #[test]
-fn a_quiet_server_prints_its_address_and_a_loud_one_each_visit() {
+fn quiet_server_prints_its_address_and_a_loud_one_each_visit() {
     let ground = played(&["--seed", "3"]);
     let serve = ["serve", ground.root(), "--port", "0", "-q", "-v"];
     let mut serving = crate::end_to_end::process::Process::start(serve);
@@ -98,7 +98,7 @@ fn a_quiet_server_prints_its_address_and_a_loud_one_each_visit() {
 }
 
 #[test]
-fn a_match_of_a_run_is_one_line_where_nobody_looks_at_it_as_it_comes() {
+fn piped_run_prints_one_line_per_match() {
     let ground = Ground::new();
     let common = ["run", "--ports", "auto", "--players", "4", "--root"];
     let run = league(common.iter().chain(&[ground.root()]));

@@ -63,7 +63,7 @@ impl Drop for Piped {
 }
 
 #[test]
-fn an_assistant_that_launches_a_manager_can_follow_the_league() {
+fn assistant_follows_a_manager_over_a_pipe() {
     let ground = Ground::new();
     let mut manager = Piped::start(&ground, "manager");
     let hello = manager.call(
@@ -88,7 +88,7 @@ fn an_assistant_that_launches_a_manager_can_follow_the_league() {
 }
 
 #[test]
-fn a_player_on_a_pipe_takes_both_forms_and_survives_what_is_neither() {
+fn player_on_a_pipe_takes_both_forms_and_survives_nonsense() {
     let ground = Ground::new();
     let mut player = Piped::start(&ground, "player");
     let simple = player.call("get_player_state", &json!({}));

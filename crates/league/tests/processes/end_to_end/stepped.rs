@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::end_to_end::ground::{Ground, LEAGUE};
 use crate::end_to_end::http::call;
-use crate::end_to_end::process::{Ended, Process, eventually, league};
+use crate::end_to_end::process::{Process, ProcessExit, eventually, league};
 
 /// A match of two players that waits to be stepped, and the endpoint of its manager.
 pub(crate) fn waiting() -> (Ground, Process, String) {
@@ -27,12 +27,20 @@ pub(crate) fn waiting() -> (Ground, Process, String) {
 
 /// The token that steers the league.
 pub(crate) fn admin_token(ground: &Ground) -> String {
-    let keys = ground.path("secrets").join(LEAGUE).join("manager.json");
-    let keys: Value = serde_json::from_str(&std::fs::read_to_string(keys).unwrap()).unwrap();
-    keys["admin_token"].as_str().unwrap().to_owned()
+    secret(ground, &format!("{LEAGUE}/manager.json"), "admin_token")
 }
 
-fn step(ground: &Ground, manager: &str) -> Ended {
+pub(crate) fn referee_key(ground: &Ground) -> String {
+    secret(ground, "referee_key.json", "referee_key")
+}
+
+fn secret(ground: &Ground, file: &str, name: &str) -> String {
+    let keys = ground.path("secrets").join(file);
+    let keys: Value = serde_json::from_str(&std::fs::read_to_string(keys).unwrap()).unwrap();
+    keys[name].as_str().unwrap().to_owned()
+}
+
+fn step(ground: &Ground, manager: &str) -> ProcessExit {
     let common = [
         "step",
         "R1M1",
@@ -52,7 +60,7 @@ fn next_step(ground: &Ground, manager: &str) -> (Value, Value) {
 }
 
 #[test]
-fn a_match_goes_forward_a_step_at_a_time() {
+fn match_goes_forward_a_step_at_a_time() {
     let (ground, mut run, manager) = waiting();
     let (first, _) = next_step(&ground, &manager);
     assert_eq!(first, "collect_choices");
@@ -71,7 +79,7 @@ fn a_match_goes_forward_a_step_at_a_time() {
 }
 
 #[test]
-fn a_league_that_waits_is_taken_up_and_says_that_it_still_waits() {
+fn waiting_league_is_resumed_and_still_waits() {
     let (ground, run, _) = waiting();
     run.signal(Signal::INT);
     assert_eq!(run.end().code, Some(130));
@@ -81,7 +89,7 @@ fn a_league_that_waits_is_taken_up_and_says_that_it_still_waits() {
 }
 
 #[test]
-fn the_tools_of_the_referee_take_the_token_of_the_match_and_no_other() {
+fn tools_of_the_referee_take_only_the_token_of_the_match() {
     let (ground, mut run, manager) = waiting();
     let admin = admin_token(&ground);
     let ask = |token: Value| {

@@ -1,13 +1,15 @@
 //! Leagues that were interrupted are told of and found again, and leagues of one folder do not get
 //! in each other's way.
 
+use std::fs;
+
 use serde_json::Value;
 
 use crate::end_to_end::ground::Ground;
-use crate::end_to_end::process::{Ended, Process, league};
+use crate::end_to_end::process::{Process, ProcessExit, league};
 
 #[test]
-fn a_new_league_tells_of_the_one_that_was_interrupted() {
+fn new_league_mentions_an_interrupted_one() {
     let ground = Ground::new();
     interrupt(&ground, "aa");
     let ended = league(["verify", ground.root()]);
@@ -16,13 +18,13 @@ fn a_new_league_tells_of_the_one_that_was_interrupted() {
     assert_eq!(ended.code, Some(0), "{ended:?}");
     let root = ground.root();
     let note = format!(
-        "\n  note     `aa` was interrupted; go on with `league run --resume --league-id aa --root {root}`\n"
+        "\n  note     `aa` was interrupted; continue with `league run --resume --league-id aa --root {root}`\n"
     );
     assert!(ended.out.contains(&note), "{ended:?}");
 }
 
 #[test]
-fn the_only_league_that_was_interrupted_is_gone_on_with_whatever_its_name() {
+fn only_interrupted_league_is_resumed_under_any_name() {
     let ground = Ground::new();
     run(&ground, &["--league-id", "zz"]);
     interrupt(&ground, "aa");
@@ -34,7 +36,50 @@ fn the_only_league_that_was_interrupted_is_gone_on_with_whatever_its_name() {
 }
 
 #[test]
-fn of_several_leagues_that_were_interrupted_one_is_named() {
+fn resumed_league_plays_at_the_pace_that_is_asked_for_now() {
+    let ground = Ground::new();
+    interrupt(&ground, "aa");
+    let pace = || {
+        let seats = fs::read(ground.path("data/leagues/aa/run.json")).unwrap();
+        serde_json::from_slice::<Value>(&seats).unwrap()["pace_ms"].clone()
+    };
+    assert_eq!(pace(), 200);
+    let ended = run(&ground, &["--resume", "--pace", "1ms"]);
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    assert_eq!(pace(), 1);
+}
+
+#[test]
+fn nothing_is_resumed_and_nothing_written_where_no_league_is() {
+    let ground = Ground::new();
+    let root = ground.path("typo");
+    let ended = league(["run", "--resume", "--root", root.to_str().unwrap()]);
+    assert_eq!(ended.code, Some(2), "{ended:?}");
+    assert!(
+        ended.errors.contains("there is no league in `"),
+        "{ended:?}"
+    );
+    assert!(!root.exists());
+}
+
+#[test]
+fn name_of_an_old_league_is_refused_with_the_command_that_helps() {
+    let ground = Ground::new();
+    interrupt(&ground, "aa");
+    for (command, resumed) in [
+        ("league run --resume", &["--resume"][..]),
+        ("league serve", &[]),
+    ] {
+        let ended = run(&ground, &["--league-id", "aa"]);
+        assert_eq!(ended.code, Some(2), "{ended:?}");
+        let command = format!("`{command} --league-id aa --root {}`", ground.root());
+        assert!(ended.errors.contains(&command), "{ended:?}");
+        run(&ground, resumed);
+    }
+}
+
+#[test]
+fn resume_needs_a_name_among_several_leagues() {
     let ground = Ground::new();
     interrupt(&ground, "aa");
     interrupt(&ground, "bb");
@@ -47,7 +92,7 @@ fn of_several_leagues_that_were_interrupted_one_is_named() {
 }
 
 #[test]
-fn a_league_that_is_over_or_not_there_is_not_gone_on_with() {
+fn finished_or_missing_league_is_not_resumed() {
     let ground = Ground::new();
     run(&ground, &["--league-id", "aa"]);
     for (named, cause) in [("aa", "it is over"), ("bb", "there is no such league")] {
@@ -60,7 +105,7 @@ fn a_league_that_is_over_or_not_there_is_not_gone_on_with() {
 }
 
 #[test]
-fn a_league_whose_players_play_elsewhere_begins_nothing_and_names_another_folder() {
+fn players_of_another_league_stop_a_new_one_with_a_hint() {
     let ground = Ground::new();
     let slow = ["--ports", "auto", "--pace", "2s", "--league-id", "aa"];
     let mut first = ground.start("run", &slow);
@@ -90,7 +135,7 @@ fn interrupt(ground: &Ground, league: &str) {
 }
 
 /// Runs a league on free ports to its end.
-fn run(ground: &Ground, arguments: &[&str]) -> Ended {
+fn run(ground: &Ground, arguments: &[&str]) -> ProcessExit {
     let common = ["run", "--ports", "auto", "--root", ground.root()];
     league(common.iter().chain(arguments))
 }

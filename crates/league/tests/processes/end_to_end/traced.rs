@@ -40,7 +40,7 @@ fn passed(lines: &[Value], agent: &str, event: &str) -> Passed {
 }
 
 #[test]
-fn every_message_is_logged_by_who_sent_it_and_by_who_received_it_and_never_told() {
+fn every_message_is_logged_by_sender_and_receiver_without_content() {
     let ground = Ground::new();
     let ended = ground
         .start("run", &["--players", "4", "--ports", "auto"])
@@ -103,7 +103,7 @@ fn every_message_is_logged_by_who_sent_it_and_by_who_received_it_and_never_told(
 }
 
 #[test]
-fn an_answer_tells_what_came_of_a_message_and_after_how_long() {
+fn answer_is_logged_with_outcome_and_duration() {
     let (ground, _) = quarrel();
     let lines = log(&ground, "REF01");
     let of = |event: &str, to: &str| -> Vec<Value> {
@@ -134,7 +134,7 @@ fn an_answer_tells_what_came_of_a_message_and_after_how_long() {
 }
 
 #[test]
-fn a_deviation_is_told_by_who_saw_it_of_who_did_it() {
+fn deviation_is_logged_with_observer_and_cause() {
     let (ground, _) = quarrel();
     let lines = log(&ground, "REF01");
     let deviation = lines
@@ -149,7 +149,7 @@ fn a_deviation_is_told_by_who_saw_it_of_who_did_it() {
 }
 
 #[test]
-fn what_was_really_said_is_kept_beside_how_it_was_read_and_without_a_token() {
+fn transcript_keeps_the_original_text_without_tokens() {
     let (ground, token) = quarrel();
     ground.verified();
     let text = fs::read_to_string(record(&ground)).unwrap();
@@ -184,7 +184,7 @@ fn what_was_really_said_is_kept_beside_how_it_was_read_and_without_a_token() {
 }
 
 #[test]
-fn what_was_said_before_the_result_outlives_a_referee_that_is_killed_after_it() {
+fn transcript_survives_a_referee_killed_after_the_result() {
     let ground = Ground::new();
     let mut manager = ground.manager(&["--players", "2", "--referees", "1"]);
     let mut referee = ground.referee(1, &manager.endpoint, &[]);

@@ -26,7 +26,7 @@ fn turned_away(lines: &[Value]) -> Vec<(Value, Value, Value)> {
 }
 
 #[test]
-fn a_call_that_nobody_could_read_is_a_line_without_a_word_of_it() {
+fn unreadable_call_is_logged_without_its_content() {
     let ground = Ground::new();
     let system = json!({"limits": {"max_body_bytes": 1024}});
     ground.write("config/system.json", &system);
@@ -68,7 +68,7 @@ fn a_call_that_nobody_could_read_is_a_line_without_a_word_of_it() {
 }
 
 #[test]
-fn of_a_flood_of_calls_that_nobody_could_read_the_log_tells_how_large_it_was() {
+fn flood_of_unreadable_calls_is_logged_by_its_size() {
     let ground = Ground::new();
     let manager = ground.manager(&[]);
     for _ in 0..100 {
@@ -81,7 +81,7 @@ fn of_a_flood_of_calls_that_nobody_could_read_the_log_tells_how_large_it_was() {
 }
 
 #[test]
-fn whoever_names_no_id_is_told_as_what_it_is() {
+fn unidentified_caller_is_logged_as_such() {
     let ground = Ground::new();
     let old = ["--players", "2", "--dialects", "v1", "--ports", "auto"];
     let ended = ground.start("run", &old).end();

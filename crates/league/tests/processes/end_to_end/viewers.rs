@@ -7,9 +7,9 @@ use std::thread;
 use flate2::write::GzDecoder;
 
 use crate::end_to_end::ground::Ground;
-use crate::end_to_end::http::read_head;
+use crate::end_to_end::http::{connect, read_head};
 use crate::end_to_end::pages::{Viewer, played, served};
-use crate::end_to_end::process::{BOUND, eventually};
+use crate::end_to_end::process::eventually;
 
 /// How many look at once.
 const VIEWERS: usize = 200;
@@ -39,8 +39,7 @@ fn watch(page: &str) -> u64 {
 
 /// One who asks and asks, and never reads: its socket is full from the beginning.
 fn deaf(page: &str) -> TcpStream {
-    let authority = page.trim_start_matches("http://").trim_end_matches('/');
-    let mut stream = TcpStream::connect(authority).unwrap();
+    let (mut stream, authority) = connect(page);
     stream.set_nonblocking(true).unwrap();
     let style = format!("GET /assets/style.css HTTP/1.1\r\nhost: {authority}\r\n\r\n");
     let feed = style.replace("/assets/style.css", "/feed");
@@ -58,7 +57,7 @@ fn deaf(page: &str) -> TcpStream {
 }
 
 #[test]
-fn everybody_is_told_everything_and_one_who_does_not_listen_is_let_go() {
+fn every_viewer_gets_every_patch_and_a_deaf_viewer_is_dropped() {
     let ground = Ground::new();
     let arguments = [
         "--players",
@@ -93,9 +92,7 @@ fn everybody_is_told_everything_and_one_who_does_not_listen_is_let_go() {
 
 /// The bytes of a feed over the wire up to its first patch, and what they say.
 fn first_patch(page: &str, encoding: &str) -> (usize, String) {
-    let authority = page.trim_start_matches("http://").trim_end_matches('/');
-    let mut stream = TcpStream::connect(authority).unwrap();
-    stream.set_read_timeout(Some(BOUND)).unwrap();
+    let (mut stream, authority) = connect(page);
     let head =
         format!("GET /feed HTTP/1.1\r\nhost: {authority}\r\naccept-encoding: {encoding}\r\n\r\n");
     stream.write_all(head.as_bytes()).unwrap();
@@ -125,7 +122,7 @@ fn first_patch(page: &str, encoding: &str) -> (usize, String) {
 }
 
 #[test]
-fn a_packed_feed_says_the_same_in_fewer_bytes() {
+fn packed_feed_says_the_same_in_fewer_bytes() {
     let ground = played(&["--seed", "3"]);
     let (_process, page) = served(&ground);
     // The verdict comes a moment after the first look.

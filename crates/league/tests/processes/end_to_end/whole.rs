@@ -1,13 +1,16 @@
 //! `league run`: a whole league by one command, again by the same seed, and after an interruption.
 
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+
 use rustix::process::Signal;
 use serde_json::Value;
 
 use crate::end_to_end::ground::{Ground, LEAGUE, results};
-use crate::end_to_end::process::{Ended, Process, league};
+use crate::end_to_end::process::{Process, ProcessExit, league};
 
 #[test]
-fn one_command_plays_a_league_and_the_next_plays_another() {
+fn second_run_plays_another_league() {
     let ground = Ground::new();
     let ended = run(&ground, &["--seed", "7"]);
     let lines: Vec<&str> = ended.out.lines().collect();
@@ -36,7 +39,7 @@ fn one_command_plays_a_league_and_the_next_plays_another() {
 }
 
 #[test]
-fn the_same_seed_gives_the_same_league() {
+fn same_seed_gives_the_same_league() {
     let grounds = [Ground::new(), Ground::new()];
     for ground in &grounds {
         run(ground, &["--seed", "11", "--players", "5"]);
@@ -48,7 +51,7 @@ fn the_same_seed_gives_the_same_league() {
 }
 
 #[test]
-fn a_league_that_was_interrupted_is_gone_on_with() {
+fn interrupted_league_is_resumed() {
     let undisturbed = Ground::new();
     // Others choose by what they remember, and may remember less after a crash.
     let shared = ["--seed", "5", "--players", "6", "--strategies", "random"];
@@ -79,8 +82,46 @@ fn a_league_that_was_interrupted_is_gone_on_with() {
     }
 }
 
+#[test]
+fn records_and_logs_are_for_their_owner_alone() {
+    let ground = Ground::new();
+    run(&ground, &["--players", "2"]);
+    let mode = |name: &str| {
+        let found = fs::metadata(ground.path(name)).unwrap();
+        found.permissions().mode() & 0o777
+    };
+    assert_eq!((mode("data"), mode("logs")), (0o700, 0o700));
+    assert_eq!(mode("config") & 0o500, 0o500);
+    fs::set_permissions(ground.path("data"), PermissionsExt::from_mode(0o755)).unwrap();
+    let common = ["run", "--ports", "auto", "--root", ground.root()];
+    let ended = Process::start(common.iter().chain(&["--players", "2"])).end();
+    let warned = ended
+        .errors
+        .contains("other users of this machine can look into");
+    assert!(warned && ended.code == Some(0), "{ended:?}");
+    assert_eq!(mode("data"), 0o755, "left as the organiser has it");
+}
+
+#[test]
+fn refused_journal_is_left_unchanged() {
+    let ground = Ground::new();
+    run(&ground, &["--players", "2"]);
+    let journal = ground.league("journal.jsonl");
+    let torn = [&fs::read(&journal).unwrap()[..], b"{\"crc32\":"].concat();
+    fs::write(&journal, &torn).unwrap();
+    fs::rename(ground.path("secrets"), ground.path("elsewhere")).unwrap();
+    let manager = || ground.start("manager", &["--port", "0"]).end();
+    let refused = manager();
+    assert_eq!(refused.code, Some(3), "{refused:?}");
+    assert_eq!(fs::read(&journal).unwrap(), torn, "the secret is missing");
+    fs::remove_file(&journal).unwrap();
+    let refused = manager();
+    assert_eq!(refused.code, Some(3), "{refused:?}");
+    assert!(!journal.exists(), "the journal is missing");
+}
+
 /// Runs a league on free ports to its end.
-fn run(ground: &Ground, arguments: &[&str]) -> Ended {
+fn run(ground: &Ground, arguments: &[&str]) -> ProcessExit {
     let common = ["run", "--ports", "auto", "--root", ground.root()];
     let ended = Process::start(common.iter().chain(arguments)).end();
     assert_eq!(ended.code, Some(0), "{ended:?}");
@@ -88,7 +129,7 @@ fn run(ground: &Ground, arguments: &[&str]) -> Ended {
     ended
 }
 
-fn events(ended: &Ended) -> Vec<Value> {
+fn events(ended: &ProcessExit) -> Vec<Value> {
     let lines = ended.out.lines();
     lines
         .map(|line| serde_json::from_str(line).unwrap())
@@ -96,7 +137,7 @@ fn events(ended: &Ended) -> Vec<Value> {
 }
 
 #[test]
-fn there_is_nothing_to_go_on_with_where_nothing_was_interrupted() {
+fn resume_without_an_interrupted_league_fails() {
     let ground = Ground::new();
     let ended = league(["run", "--resume", "--root", ground.root()]);
     assert_eq!(ended.code, Some(2), "{ended:?}");

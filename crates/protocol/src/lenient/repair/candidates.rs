@@ -4,7 +4,7 @@ use serde_json::value::RawValue;
 
 use super::names::listed;
 use super::{MAX_REPAIRED, SCHEMAS, inside, names};
-use crate::dialect::types;
+use crate::message::types;
 use crate::rpc::members::{Kind, Members, members, text};
 use crate::sender::Dialect;
 
@@ -75,8 +75,8 @@ fn may_say(members: &Members<'_>, kind: &str) -> bool {
 const ANYBODY: [&str; 2] = ["LEAGUE_ERROR", "GAME_ERROR"];
 /// Types that only players send, or players and referees.
 const PLAYERS: &str = "LEAGUE_REGISTER_REQUEST GAME_JOIN_ACK GAME_INVITATION_RESPONSE CHOOSE_PARITY_RESPONSE \
-    GAME_MOVE_RESPONSE PLAY_RESPONSE LEAGUE_QUERY QUERY_STANDINGS_REQUEST";
+    GAME_MOVE_RESPONSE PLAY_RESPONSE LEAGUE_QUERY QUERY_STANDINGS_REQUEST CALL_QUERY_RESPONSE";
 /// Types that only referees send, or referees and players.
 const REFEREES: &str = "REFEREE_REGISTER_REQUEST START_MATCH_ACK GAME_INVITATION GAME_START CHOOSE_PARITY_CALL \
-    GAME_MOVE_CALL PLAY_REQUEST PLAY_VALIDATION GAME_OVER GAME_RESULT MATCH_RESULT_REPORT \
+    GAME_MOVE_CALL PLAY_REQUEST PLAY_VALIDATION GAME_OVER GAME_RESULT MATCH_RESULT_REPORT DRAW_REQUEST \
     LEAGUE_QUERY QUERY_STANDINGS_REQUEST";

@@ -11,9 +11,9 @@ use crate::finding::{Notes, excerpt};
 use crate::lenient::{nearest, synonyms};
 
 /// The most stray values that are considered.
-const MOST_STRAYS: usize = 256;
+const MAX_STRAYS: usize = 256;
 /// How deep the search for stray values goes.
-const DEEPEST: usize = 6;
+const MAX_STRAY_DEPTH: usize = 6;
 
 /// A value that does not have a place yet.
 struct Stray {
@@ -37,7 +37,7 @@ pub(super) fn fit(
     gather(strict, message, &mut Vec::new(), &mut strays);
     let mut taken = Vec::new();
     object(
-        &Wanted { strict, lenient },
+        &SchemaPair { strict, lenient },
         message,
         "",
         &strays,
@@ -58,12 +58,12 @@ pub(super) fn is_plain(strict: &Value, message: &Map<String, Value>) -> bool {
 }
 
 /// The strict schema of an object, and its required fields.
-struct Wanted<'s> {
+struct SchemaPair<'s> {
     strict: &'s Value,
     lenient: &'s Value,
 }
 
-impl<'s> Wanted<'s> {
+impl<'s> SchemaPair<'s> {
     fn needs(&self, name: &str) -> bool {
         let required = self.lenient["required"].as_array();
         required.is_some_and(|required| required.iter().any(|needed| needed == name))
@@ -77,8 +77,8 @@ impl<'s> Wanted<'s> {
         }
     }
 
-    fn inner(&self, name: &str) -> Option<Wanted<'s>> {
-        Some(Wanted {
+    fn inner(&self, name: &str) -> Option<SchemaPair<'s>> {
+        Some(SchemaPair {
             strict: object_schema(&self.strict["properties"][name])?,
             lenient: object_schema(&self.lenient["properties"][name])?,
         })
@@ -87,7 +87,7 @@ impl<'s> Wanted<'s> {
 
 /// Fits one object; returns whether it has all required fields.
 fn object(
-    wanted: &Wanted<'_>,
+    wanted: &SchemaPair<'_>,
     object: &mut Map<String, Value>,
     place: &str,
     strays: &[Stray],
@@ -122,7 +122,7 @@ fn object(
 
 /// Fits a nested object, or builds it from stray values.
 fn descend(
-    wanted: &Wanted<'_>,
+    wanted: &SchemaPair<'_>,
     around: &mut Map<String, Value>,
     name: &str,
     here: &str,
@@ -246,7 +246,7 @@ fn gather(
     into: &mut Vec<Stray>,
 ) {
     for (name, value) in object {
-        if into.len() >= MOST_STRAYS || way.len() >= DEEPEST {
+        if into.len() >= MAX_STRAYS || way.len() >= MAX_STRAY_DEPTH {
             return;
         }
         way.push(name.clone());

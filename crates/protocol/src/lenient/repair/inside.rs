@@ -8,9 +8,9 @@ use crate::finding::{Notes, Path, Reading};
 use crate::shape::settled;
 
 /// How many layers of wrapping are searched.
-const DEEPEST: usize = 6;
+const MAX_STRAY_DEPTH: usize = 6;
 /// The longest complaint that is quoted, in characters.
-const LONGEST_COMPLAINT: usize = 200;
+const MAX_COMPLAINT: usize = 200;
 /// The members of a JSON-RPC response.
 const FRAME: [&str; 4] = ["jsonrpc", "id", "result", "error"];
 /// Frame members that are not part of the message.
@@ -19,7 +19,7 @@ const MARKS: [&str; 2] = ["jsonrpc", "id"];
 const ABOUT: &str = "_meta";
 
 /// A message, and the place where it was found.
-pub(super) struct Found {
+pub(super) struct MessagePlace {
     pub(super) message: Map<String, Value>,
     /// The path to the message; `None` if it is where it belongs.
     pub(super) place: Option<String>,
@@ -29,7 +29,7 @@ pub(super) struct Found {
 
 /// Finds the message: the outermost object that names its type, or else the whole content without
 /// its frame.
-pub(super) fn find(content: Value) -> Option<Found> {
+pub(super) fn find(content: Value) -> Option<MessagePlace> {
     let Value::Object(mut outermost) = opened(content, 0) else {
         return None;
     };
@@ -43,13 +43,13 @@ pub(super) fn find(content: Value) -> Option<Found> {
         message.remove(ABOUT);
         unmark(&mut message);
         let refusal = refusal.or_else(|| message.get("error").and_then(words));
-        return Some(Found {
+        return Some(MessagePlace {
             place: (!at_home).then_some(place),
             refusal: refusal.filter(|_| !tells_of_an_error(&message)),
             message,
         });
     }
-    Some(Found {
+    Some(MessagePlace {
         message: unframed(outermost, framed),
         place: None,
         refusal,
@@ -106,7 +106,7 @@ fn typed<'v>(
     if names::names_a_type(object) {
         return Some((place.to_owned(), object));
     }
-    if depth >= DEEPEST {
+    if depth >= MAX_STRAY_DEPTH {
         return None;
     }
     object.iter().find_map(|(name, value)| {
@@ -120,7 +120,7 @@ fn typed<'v>(
 
 /// Unwraps every object that is encoded as a string or is the only element of a list.
 fn opened(value: Value, depth: usize) -> Value {
-    if depth > DEEPEST {
+    if depth > MAX_STRAY_DEPTH {
         return value;
     }
     match value {
@@ -182,7 +182,7 @@ fn words(error: &Value) -> Option<String> {
         },
         other => other.to_string(),
     };
-    Some(crate::finding::harmless(&text, LONGEST_COMPLAINT))
+    Some(crate::finding::harmless(&text, MAX_COMPLAINT))
 }
 
 pub(super) fn is_empty(value: &Value) -> bool {

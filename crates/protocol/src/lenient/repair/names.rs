@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value};
 
-use crate::dialect::types;
 use crate::lenient::spelling::wrong;
+use crate::message::types;
 use crate::sender::Dialect;
 
 /// Names under which agents send the message type; only the first is correct.

@@ -6,8 +6,9 @@ use league_protocol::dialect::Hints;
 use league_protocol::fault::Code;
 use league_protocol::id::{GameType, LeagueId, MatchId, PlayerId};
 use league_protocol::message::*;
-use league_protocol::secret::{Commitment, Seed};
+use league_protocol::secret::{Commitment, DrawMode, Seed};
 use league_protocol::time::Timestamp;
+use league_protocol::token::AuthToken;
 use serde_json::{Map, Value, json};
 
 pub(crate) fn league() -> LeagueId {
@@ -65,15 +66,38 @@ pub(crate) fn register_request() -> Message {
             contact_endpoint: "http://127.0.0.1:8101/mcp".into(),
             max_concurrent_matches: None,
             speech: None,
+            proofs: false,
         },
         wanted_id: Some("P01".into()),
         token: None,
+        join_code: None,
+        referee_key: None,
     }))
 }
 
 pub(crate) fn rejected() -> Message {
     Message::PlayerRegisterResponse(RegisterResponse::Rejected {
         reason: "Registration closed".into(),
+    })
+}
+
+pub(crate) fn announcement() -> Message {
+    Message::from(RoundAnnouncement {
+        league_id: league(),
+        round_id: 1,
+        matches: Arc::new([AnnouncedMatch {
+            match_id: r1m1(),
+            game_type: game("even_odd"),
+            player_a: player(1),
+            player_b: player(2),
+            referee_endpoint: "http://127.0.0.1:8001/mcp".into(),
+            commitment: Some(Commitment([0xab; 32])),
+        }]),
+        own: Some(OwnMatch {
+            match_id: r1m1(),
+            token: AuthToken::new("tok-r1m1"),
+            attempt: 2,
+        }),
     })
 }
 
@@ -96,6 +120,7 @@ pub(crate) fn join_ack(accept: bool) -> Message {
         player_id: None,
         arrival: None,
         accept,
+        proof: None,
     })
 }
 
@@ -124,6 +149,7 @@ pub(crate) fn move_call(game_type: &str) -> MoveCall {
         } else {
             json!({"board": ["X", null]})
         }),
+        moves: Arc::new([]),
         turn_number: 1,
         record: WinLossDraw::default(),
         deadline: Timestamp::parse("2025-01-15T10:30:40Z").expect("it is a time"),
@@ -140,6 +166,7 @@ pub(crate) fn move_response(game_type: &str, choice: Value) -> MoveResponse {
         choice,
         nonce: Some("n-1".into()),
         reasoning: None,
+        proof: None,
     }
 }
 
@@ -155,10 +182,12 @@ pub(crate) fn result() -> MatchResult {
         reason: "P01 chose even, number was 8 (even)".into(),
         draw: Some(OpenedDraw {
             commitment: Commitment([0xab; 32]),
-            seed: Seed([0xcd; 32]),
+            seed: Some(Seed([0xcd; 32])),
+            mode: Some(DrawMode::Chance),
             attempt: 1,
             nonces: ["n-1".into(), String::new()],
         }),
+        evidence: Evidence::default(),
     }
 }
 
@@ -219,6 +248,7 @@ pub(crate) fn report(result: MatchResult) -> Message {
         round_id: 1,
         match_id: r1m1(),
         attempt: 2,
+        order_token: None,
         game_type: game("even_odd"),
         result: Arc::new(result),
     })

@@ -25,7 +25,7 @@ fn session(id: Option<&str>) -> Session {
 }
 
 #[test]
-fn a_simple_peer_is_called_by_the_name_of_the_tool() {
+fn simple_peer_is_called_by_the_name_of_the_tool() {
     let request = call(
         &PeerProfile::PLAIN,
         3,
@@ -42,7 +42,7 @@ fn a_simple_peer_is_called_by_the_name_of_the_tool() {
 }
 
 #[test]
-fn a_modern_peer_is_told_the_same_in_the_headers_and_in_the_body() {
+fn modern_peer_is_told_the_same_in_the_headers_and_in_the_body() {
     let request = call(&modern(), 3, "choose_parity", &message(), None).unwrap();
     let headers: Vec<_> = request
         .headers
@@ -72,7 +72,7 @@ fn a_modern_peer_is_told_the_same_in_the_headers_and_in_the_body() {
 }
 
 #[test]
-fn a_peer_with_a_session_is_shown_it_every_time() {
+fn peer_with_a_session_is_shown_it_every_time() {
     let both = vec![
         ("mcp-protocol-version", "2025-11-25".to_owned()),
         ("mcp-session-id", "b8e19a872ebd".to_owned()),
@@ -94,7 +94,7 @@ fn a_peer_with_a_session_is_shown_it_every_time() {
 }
 
 #[test]
-fn a_session_without_an_id_has_no_end() {
+fn session_without_an_id_has_no_end() {
     assert_eq!(end(&session(None)), None);
 }
 

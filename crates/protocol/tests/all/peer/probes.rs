@@ -37,7 +37,7 @@ fn methods(asked: &[PeerRequest]) -> Vec<String> {
 }
 
 #[test]
-fn a_modern_server_is_known_by_the_versions_that_it_lists() {
+fn modern_server_is_known_by_the_versions_that_it_lists() {
     let list = r#"{"jsonrpc":"2.0","id":2,"result":{"tools":[{"name":"choose_parity","inputSchema":{"type":"object"}}],"resultType":"complete"}}"#;
     let (asked, found) = probed(&[Some(json(200, DISCOVERED)), Some(json(200, list))]);
     assert_eq!(methods(&asked), ["server/discover", "tools/list"]);
@@ -50,7 +50,7 @@ fn a_modern_server_is_known_by_the_versions_that_it_lists() {
 }
 
 #[test]
-fn the_codes_of_modern_servers_mean_a_modern_server() {
+fn codes_of_modern_servers_mean_a_modern_server() {
     for code in [-32020, -32021, -32022] {
         let body = json!({"jsonrpc": "2.0", "id": 1, "error": {"code": code, "message": "no"}});
         let (_, found) = probed(&[Some(json(400, &body.to_string()))]);
@@ -60,7 +60,7 @@ fn the_codes_of_modern_servers_mean_a_modern_server() {
 }
 
 #[test]
-fn a_newer_revision_is_spoken_where_ours_is_not_and_an_older_one_is_not_modern() {
+fn newer_revision_is_spoken_where_ours_is_not_and_an_older_one_is_not_modern() {
     let body = json!({"jsonrpc": "2.0", "id": 1,
         "result": {"supportedVersions": ["2027-02-01", "2025-11-25", "2027-09-01"]}});
     let (asked, found) = probed(&[Some(json(200, &body.to_string()))]);
@@ -72,7 +72,7 @@ fn a_newer_revision_is_spoken_where_ours_is_not_and_an_older_one_is_not_modern()
 }
 
 #[test]
-fn a_server_with_a_handshake_keeps_its_session() {
+fn server_with_a_handshake_keeps_its_session() {
     let list = r#"{"jsonrpc":"2.0","id":4,"result":{"tools":[]}}"#;
     let (asked, found) = probed(&[
         Some(json(400, NO_SESSION)),
@@ -101,7 +101,7 @@ fn a_server_with_a_handshake_keeps_its_session() {
 }
 
 #[test]
-fn a_session_that_does_not_fit_a_header_is_none() {
+fn session_that_does_not_fit_a_header_is_none() {
     for bad in ["", "a b", "a\r\nx: y", "é", &"x".repeat(257)] {
         let (_, found) = probed(&[None, Some(session(INITIALIZED, Some(bad)))]);
         assert!(!found.has_session(), "{bad:?}");
@@ -109,7 +109,7 @@ fn a_session_that_does_not_fit_a_header_is_none() {
 }
 
 #[test]
-fn whoever_shows_no_shape_of_mcp_is_spoken_to_simply() {
+fn peer_without_mcp_is_called_in_plain_json_rpc() {
     for reply in [
         Some(json(200, UNKNOWN)),
         Some(json(

@@ -6,7 +6,7 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 /// The most questions that a probe can ask.
-const MOST_QUESTIONS: usize = 3 + 16;
+const MAX_QUESTIONS: usize = 3 + 16;
 
 /// Bodies that look like answers and are broken somewhere.
 fn body() -> impl Strategy<Value = String> {
@@ -51,7 +51,7 @@ fn body() -> impl Strategy<Value = String> {
 
 proptest! {
     #[test]
-    fn a_probe_ends_whatever_comes_back(
+    fn probe_ends_whatever_comes_back(
         bodies in prop::collection::vec((body(), any::<u16>()), 40),
     ) {
         let (mut probe, mut step) = Probe::begin(1);
@@ -63,7 +63,7 @@ proptest! {
             step = probe.hear(Some(&reply), 1);
         }
         prop_assert!(matches!(step, ProbeStep::Found(_)));
-        prop_assert!(asked <= MOST_QUESTIONS);
+        prop_assert!(asked <= MAX_QUESTIONS);
     }
 
     #[test]

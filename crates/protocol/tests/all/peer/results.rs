@@ -18,7 +18,7 @@ fn message(result: &Value) -> Option<Value> {
 }
 
 #[test]
-fn a_message_is_found_in_every_wrapping() {
+fn message_is_found_in_every_wrapping() {
     let said = json!({"message_type": "CHOOSE_PARITY_RESPONSE", "parity_choice": "even"});
     let text = said.to_string();
     for result in [
@@ -45,7 +45,7 @@ fn words_and_silence_are_a_nod() {
 }
 
 #[test]
-fn a_tool_that_failed_is_quoted_shortly() {
+fn tool_that_failed_is_quoted_shortly() {
     let result =
         json!({"content": [{"type": "text", "text": "bad \u{202e}".repeat(500)}], "isError": true});
     let ToolResult::Failed(text) = tool_result(&to_raw_value(&result).unwrap()).unwrap() else {
@@ -57,14 +57,14 @@ fn a_tool_that_failed_is_quoted_shortly() {
 }
 
 #[test]
-fn a_failure_that_is_a_message_is_read_as_one() {
+fn failure_that_is_a_message_is_read_as_one() {
     let said = json!({"message_type": "LEAGUE_ERROR", "error_code": "E012"});
     let result = json!({"content": [], "structuredContent": said, "isError": true});
     assert_eq!(message(&result), Some(said));
 }
 
 #[test]
-fn whoever_wants_something_first_is_not_given_it() {
+fn peer_that_demands_input_gets_none() {
     let result = json!({"resultType": "input_required", "inputRequests": {}});
     let fault = tool_result(&to_raw_value(&result).unwrap()).unwrap_err();
     assert_eq!(fault, McpFault::Incomplete("input_required".to_owned()));
@@ -73,7 +73,7 @@ fn whoever_wants_something_first_is_not_given_it() {
 }
 
 #[test]
-fn an_answer_is_read_if_it_answers_this_call() {
+fn answer_is_read_if_it_answers_this_call() {
     let body = r#"{"jsonrpc":"2.0","id":3,"result":{"content":[]}}"#;
     assert_eq!(
         read(&json(200, body), 3).unwrap().get(),
@@ -92,7 +92,7 @@ fn an_answer_is_read_if_it_answers_this_call() {
 }
 
 #[test]
-fn a_forgotten_session_is_known() {
+fn forgotten_session_is_known() {
     let legacy = PeerProfile::mcp(Session {
         version: "2025-11-25".to_owned(),
         id: Some("x".to_owned()),

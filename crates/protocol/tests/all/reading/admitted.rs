@@ -8,7 +8,7 @@ use super::repaired::{ADMITTED, repaired};
 const REGISTER: &[&str] = &["LEAGUE_REGISTER_REQUEST", "REFEREE_REGISTER_REQUEST"];
 
 #[test]
-fn a_registration_is_made_out_by_method_nesting_and_names() {
+fn registration_is_made_out_by_method_nesting_and_names() {
     let meta = json!({"display_name": "Ann", "version": "1.0.0", "game_types": ["even_odd"], "contact_endpoint": "http://localhost:1/mcp"});
     for (method, said) in [
         ("league_register", json!({"player_meta": meta})),
@@ -66,7 +66,7 @@ fn a_registration_is_made_out_by_method_nesting_and_names() {
 }
 
 #[test]
-fn an_admission_is_made_out_in_the_words_of_other_managers() {
+fn admission_is_made_out_in_the_words_of_other_managers() {
     for said in [
         json!({"status": "REGISTERED", "player_id": "P07", "auth_token": "tok-x"}),
         json!({"status": "success", "playerId": "P07", "token": "tok-x"}),

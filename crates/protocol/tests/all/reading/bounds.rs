@@ -4,21 +4,12 @@ use league_protocol::dialect::Hints;
 use league_protocol::finding::{MAX_FINDINGS, Reading, Severity};
 use serde_json::json;
 
-use super::{decoded, raw, table};
+use super::{ack, decoded, raw, table};
 
 #[test]
 fn no_number_of_deviations_hides_an_error() {
-    let mut message = json!({
-        "protocol": "league.v2",
-        "message_type": "GAME_JOIN_ACK",
-        "sender": "player:P01",
-        "timestamp": "2025-01-15T10:30:00Z",
-        "conversation_id": "conv-r1m1-001",
-        "match_id": "R1M1",
-        "player_id": "P01",
-        "arrival_timestamp": "2025-01-15T10:30:00+02:00",
-        "accept": true,
-    });
+    let mut message = ack();
+    message["arrival_timestamp"] = "2025-01-15T10:30:00+02:00".into();
     for number in 0..2 * MAX_FINDINGS {
         message[format!("a{number:03}")] = number.into();
     }
@@ -32,7 +23,7 @@ fn no_number_of_deviations_hides_an_error() {
 }
 
 #[test]
-fn the_time_of_an_envelope_is_a_time_in_utc_or_an_error() {
+fn time_of_an_envelope_is_a_time_in_utc_or_an_error() {
     for wrong in [
         "soon",
         "2025-01-15T10:30:00",

@@ -1,7 +1,8 @@
 //! What does not agree with itself, or with what is known, is not read as if it did.
 
 use league_protocol::decode::decode;
-use league_protocol::dialect::{Hints, recognise};
+use league_protocol::decode::recognise;
+use league_protocol::dialect::Hints;
 use league_protocol::finding::Reading;
 use league_protocol::id::MatchId;
 use league_protocol::message::Message;
@@ -59,7 +60,7 @@ null | {"P01":3,"P02":0} | {} | "WIN" | Error E002 result.winner
 "#;
 
 #[test]
-fn a_result_agrees_with_itself() {
+fn result_agrees_with_itself() {
     for row in RESULTS.trim().lines() {
         let cells: Vec<&str> = row.split('|').map(str::trim).collect();
         let json = |cell: usize| serde_json::from_str::<Value>(cells[cell]).expect("JSON");
@@ -71,7 +72,7 @@ fn a_result_agrees_with_itself() {
 }
 
 #[test]
-fn an_answer_without_its_match_is_about_the_match_that_was_asked_about() {
+fn answer_without_its_match_is_about_the_match_that_was_asked_about() {
     let asked = MatchId::new("R1M1").unwrap();
     let knowing = Hints {
         match_id: Some(&asked),
@@ -105,7 +106,7 @@ fn an_answer_without_its_match_is_about_the_match_that_was_asked_about() {
 }
 
 #[test]
-fn a_round_by_name_does_not_decide_where_another_field_does() {
+fn round_by_name_does_not_decide_where_another_field_does() {
     for (name, json, dialect) in [
         (
             "GAME_INVITATION",
@@ -150,7 +151,7 @@ fn a_round_by_name_does_not_decide_where_another_field_does() {
 }
 
 #[test]
-fn an_agent_that_is_known_to_speak_one_protocol_does_not_speak_another() {
+fn agent_that_is_known_to_speak_one_protocol_does_not_speak_another() {
     let ack = json!({"match_id": "R1M1", "player_id": "P01", "arrival_timestamp": "2025-01-15T10:30:00Z", "accept": true});
     let message = raw(&v2("GAME_JOIN_ACK", "player:P01", ack.clone()));
     let pinned = decode(&message, Reading::Lenient, Some(Dialect::V1)).unwrap();
@@ -161,7 +162,7 @@ fn an_agent_that_is_known_to_speak_one_protocol_does_not_speak_another() {
 }
 
 #[test]
-fn an_admission_holds_a_token_and_a_refusal_a_reason() {
+fn admission_holds_a_token_and_a_refusal_a_reason() {
     let accepted = v2(
         "LEAGUE_REGISTER_RESPONSE",
         "league_manager",
@@ -181,7 +182,7 @@ fn an_admission_holds_a_token_and_a_refusal_a_reason() {
 }
 
 #[test]
-fn a_seat_that_cannot_be_read_is_no_seat() {
+fn unreadable_seat_is_ignored() {
     let invitation = |role: Value| {
         let fields = json!({
             "league_id": "l", "round_id": 1, "match_id": "R1M1", "game_type": "even_odd",
@@ -195,7 +196,7 @@ fn a_seat_that_cannot_be_read_is_no_seat() {
 }
 
 #[test]
-fn an_answer_that_cannot_be_read_is_no_answer() {
+fn unreadable_answer_is_ignored() {
     let answer = |fields: Value| v2("LEAGUE_QUERY_RESPONSE", "league_manager", fields);
     for (fields, place) in [
         (
@@ -229,7 +230,7 @@ fn an_answer_that_cannot_be_read_is_no_answer() {
 }
 
 #[test]
-fn the_context_of_a_message_stands_at_its_root_and_is_what_it_says() {
+fn context_of_a_message_stands_at_its_root_and_is_what_it_says() {
     let ack = |more: Value| {
         let mut fields = json!({
             "match_id": "R1M1", "player_id": "P01",

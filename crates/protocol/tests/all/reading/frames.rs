@@ -1,31 +1,17 @@
 //! Frames are judged as the readers of frames judge them, and the message in them is found.
 
-use league_protocol::explain::{Explanation, Lens, MOST_PIECES, explain};
+use league_protocol::explain::{Explanation, Lens, MAX_PIECES, explain};
 use league_protocol::finding::Reading;
 use league_protocol::rpc::MAX_BODY;
 use league_protocol::sender::Dialect;
 use serde_json::{Value, json};
 
-use super::table;
+use super::{ack, table};
 
 fn explained(json: &str) -> Explanation {
     let mut all = explain(json.as_bytes(), Reading::Lenient);
     assert_eq!(all.len(), 1, "{json}");
     all.remove(0)
-}
-
-fn ack() -> Value {
-    json!({
-        "protocol": "league.v2",
-        "message_type": "GAME_JOIN_ACK",
-        "sender": "player:P01",
-        "timestamp": "2025-01-15T10:30:00Z",
-        "conversation_id": "conv-r1m1-001",
-        "match_id": "R1M1",
-        "player_id": "P01",
-        "arrival_timestamp": "2025-01-15T10:30:00Z",
-        "accept": true,
-    })
 }
 
 /// A frame, and the one thing that is found.
@@ -49,7 +35,7 @@ const BROKEN: &str = r#"
 "#;
 
 #[test]
-fn a_broken_frame_is_not_valid() {
+fn broken_frame_is_not_valid() {
     for row in BROKEN.trim().lines() {
         let (json, found) = row.split_once(' ').expect("two cells");
         let explanation = explained(json);
@@ -63,7 +49,7 @@ fn a_broken_frame_is_not_valid() {
 }
 
 #[test]
-fn only_what_a_reply_may_have_wrong_is_forgiven() {
+fn only_faults_of_a_reply_are_forgiven() {
     let plain = ack().to_string();
     for (json, found) in [
         (
@@ -89,7 +75,7 @@ fn only_what_a_reply_may_have_wrong_is_forgiven() {
 }
 
 #[test]
-fn a_message_is_found_wherever_a_frame_may_hold_it() {
+fn message_is_found_wherever_a_frame_may_hold_it() {
     let mut wrong = ack();
     wrong["accept"] = "yes".into();
     let request = |method: &str, params: Value| json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params});
@@ -122,7 +108,7 @@ fn a_message_is_found_wherever_a_frame_may_hold_it() {
 }
 
 #[test]
-fn a_message_beside_the_members_of_a_frame_is_still_a_message() {
+fn message_beside_the_members_of_a_frame_is_still_a_message() {
     let mut flat = ack();
     flat["jsonrpc"] = "2.0".into();
     flat["id"] = 1.into();
@@ -134,19 +120,19 @@ fn a_message_beside_the_members_of_a_frame_is_still_a_message() {
 }
 
 #[test]
-fn an_array_names_its_elements_and_ends_at_the_bound() {
+fn array_names_its_elements_and_ends_at_the_bound() {
     let mut wrong = ack();
     wrong["accept"] = "yes".into();
-    let array = Value::from(vec![wrong; MOST_PIECES + 3]);
+    let array = Value::from(vec![wrong; MAX_PIECES + 3]);
     let all = explain(array.to_string().as_bytes(), Reading::Lenient);
-    assert_eq!(all.len(), MOST_PIECES + 1);
+    assert_eq!(all.len(), MAX_PIECES + 1);
     assert_eq!(table(&all[7].findings), ["Error E002 [7].accept"]);
-    let rest = table(&all[MOST_PIECES].findings);
+    let rest = table(&all[MAX_PIECES].findings);
     assert_eq!(rest, ["Error E002 [10000]"]);
 }
 
 #[test]
-fn a_bound_holds_for_each_message_of_many_not_for_all_together() {
+fn bound_holds_for_each_message_of_many_not_for_all_together() {
     let mut large = ack();
     large["more"] = "x".repeat(MAX_BODY / 2).into();
     let mut huge = ack();
@@ -163,7 +149,7 @@ fn a_bound_holds_for_each_message_of_many_not_for_all_together() {
 }
 
 #[test]
-fn each_line_is_a_piece_and_what_was_said_in_a_match_is_found_in_it() {
+fn each_line_is_a_piece_and_transcripts_are_found() {
     let mut wrong = ack();
     wrong["accept"] = "yes".into();
     let about = json!({"event": "match", "match_id": "R1M1", "lifecycle": {}});
@@ -187,7 +173,7 @@ fn each_line_is_a_piece_and_what_was_said_in_a_match_is_found_in_it() {
 }
 
 #[test]
-fn a_call_goes_to_a_tool_that_takes_what_is_in_it() {
+fn call_must_fit_its_tool() {
     let call = |method: &str, name: Option<&str>| {
         let params = match name {
             Some(name) => json!({"name": name, "arguments": ack()}),
@@ -229,7 +215,7 @@ fn a_call_goes_to_a_tool_that_takes_what_is_in_it() {
 }
 
 #[test]
-fn what_is_missing_is_told_once_and_what_decides_nothing_is_the_main_dialect() {
+fn missing_field_is_reported_once_in_the_main_dialect() {
     for name in [
         "GAME_JOIN_ACK",
         "CHOOSE_PARITY_RESPONSE",
@@ -246,7 +232,7 @@ fn what_is_missing_is_told_once_and_what_decides_nothing_is_the_main_dialect() {
 }
 
 #[test]
-fn a_message_can_be_held_to_one_dialect() {
+fn message_can_be_held_to_one_dialect() {
     let mut page = ack();
     page.as_object_mut().unwrap().remove("player_id");
     page.as_object_mut().unwrap().remove("arrival_timestamp");
@@ -266,7 +252,7 @@ fn a_message_can_be_held_to_one_dialect() {
 }
 
 #[test]
-fn a_message_with_a_level_is_no_line_of_a_log() {
+fn message_with_a_level_is_not_a_log_line() {
     let mut message = ack();
     message["level"] = "INFO".into();
     assert_eq!(explained(&message.to_string()).kind, "message");
@@ -275,7 +261,7 @@ fn a_message_with_a_level_is_no_line_of_a_log() {
 }
 
 #[test]
-fn what_is_passed_through_means_one_thing_and_loses_no_digit() {
+fn passed_values_keep_every_digit() {
     let told = |choice: &str| {
         format!(
             r#"{{"protocol":"league.v2","message_type":"GAME_MOVE_RESPONSE","sender":"player:P01",
@@ -307,7 +293,7 @@ fn what_is_passed_through_means_one_thing_and_loses_no_digit() {
 }
 
 #[test]
-fn what_a_stranger_wrote_is_harmless_to_print() {
+fn foreign_text_is_printed_harmlessly() {
     let json =
         r#"{"jsonrpc":"2.0","id":1,"method":"\u001b[2J","params":{"message_type":"\u001b"}}"#;
     let explanation = explained(json);

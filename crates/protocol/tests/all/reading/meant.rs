@@ -27,7 +27,7 @@ fn said(message_type: &str, more: &Value) -> Value {
 }
 
 #[test]
-fn a_misspelled_answer_is_an_answer() {
+fn misspelled_answer_is_an_answer() {
     let choice = json!({"parity_choice": "even"});
     let joins = json!({"accept": true, "arrival_timestamp": "2025-01-15T10:30:00Z"});
     for (written, more, meant) in [
@@ -53,7 +53,7 @@ fn a_misspelled_answer_is_an_answer() {
 }
 
 #[test]
-fn a_misspelled_question_is_a_question() {
+fn misspelled_question_is_a_question() {
     let invites = json!({"sender": "referee:REF01", "player_id": null, "game_type": "even_odd",
         "role_in_match": "PLAYER_A", "opponent_id": "P02", "round_id": 1, "league_id": "l"});
     for written in ["GAME_INVITATON", "INVITE", "JOIN_GAME"] {
@@ -65,7 +65,7 @@ fn a_misspelled_question_is_a_question() {
 }
 
 #[test]
-fn what_tells_too_little_or_is_said_by_the_wrong_one_stays_an_error() {
+fn vague_message_or_wrong_sender_stays_an_error() {
     for (written, more) in [
         // Neither a choice nor what a question would tell.
         ("CHOICE", json!({})),
@@ -95,7 +95,7 @@ fn what_tells_too_little_or_is_said_by_the_wrong_one_stays_an_error() {
 }
 
 #[test]
-fn a_call_without_a_type_is_what_its_method_names() {
+fn call_without_a_type_takes_it_from_its_method() {
     let params = json!({"match_id": "R1M1"});
     let call = json!({"jsonrpc": "2.0", "id": 1, "method": "choose_parity", "params": params});
     let explanation = explained(&call);

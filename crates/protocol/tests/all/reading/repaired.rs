@@ -56,7 +56,7 @@ pub(crate) fn repaired(
 }
 
 #[test]
-fn an_acceptance_is_made_out_however_it_is_said() {
+fn acceptance_is_made_out_however_it_is_said() {
     for (accepts, said) in [
         (true, json!({"accepted": true})),
         (true, json!({"status": "ACCEPTED"})),
@@ -107,7 +107,7 @@ fn an_acceptance_is_made_out_however_it_is_said() {
 }
 
 #[test]
-fn a_move_is_made_out_wherever_it_is() {
+fn move_is_made_out_wherever_it_is() {
     for said in [
         json!({"move": 4}),
         json!({"choice": 4}),
@@ -126,7 +126,7 @@ fn a_move_is_made_out_wherever_it_is() {
 }
 
 #[test]
-fn a_choice_is_made_out_wherever_it_is() {
+fn choice_is_made_out_wherever_it_is() {
     for said in [
         json!({"choice": "even"}),
         json!({"parity_choice": "EVEN"}),
@@ -157,7 +157,7 @@ fn a_choice_is_made_out_wherever_it_is() {
 }
 
 #[test]
-fn what_could_mean_two_things_is_left_alone() {
+fn ambiguous_value_is_not_repaired() {
     for said in [
         json!({"mine": "even", "yours": "odd"}),
         json!({"parity_choice": "both"}),
@@ -199,7 +199,7 @@ fn what_could_mean_two_things_is_left_alone() {
 }
 
 #[test]
-fn a_complaint_is_told_in_its_own_words() {
+fn complaint_is_told_in_its_own_words() {
     for (said, words) in [
         (json!({"error": "Unknown method"}), "Unknown method"),
         (
@@ -267,7 +267,7 @@ fn nothing_is_repaired_for_a_strict_reader_or_out_of_a_heap() {
 }
 
 #[test]
-fn a_word_means_a_type_by_its_stems() {
+fn word_means_a_type_by_its_stems() {
     let player = [
         "GAME_INVITATION",
         "CHOOSE_PARITY_CALL",
@@ -305,7 +305,7 @@ fn a_word_means_a_type_by_its_stems() {
 }
 
 #[test]
-fn a_protocol_is_taken_by_any_spelling_of_its_name_and_no_other() {
+fn protocol_is_taken_by_any_spelling_of_its_name_and_no_other() {
     for (named, taken) in [
         ("league.v2", true),
         ("LEAGUE-V2", true),
@@ -322,7 +322,7 @@ fn a_protocol_is_taken_by_any_spelling_of_its_name_and_no_other() {
 }
 
 #[test]
-fn a_name_that_is_there_twice_is_never_forgiven() {
+fn name_that_is_there_twice_is_never_forgiven() {
     for said in [
         r#"{"parity_choice":"even","parity_choice":"odd"}"#,
         r#"{"result":{"choice":"even","choice":"odd"}}"#,
@@ -344,7 +344,7 @@ fn a_name_that_is_there_twice_is_never_forgiven() {
 }
 
 #[test]
-fn what_is_forgiven_in_a_choice_does_not_repeat_it() {
+fn finding_on_a_choice_does_not_repeat_it() {
     let mut notes = Notes::new(Reading::Lenient);
     let expected = Expected {
         types: CHOICE,
@@ -361,7 +361,7 @@ fn what_is_forgiven_in_a_choice_does_not_repeat_it() {
 }
 
 #[test]
-fn the_result_of_a_response_is_where_a_message_belongs() {
+fn result_of_a_response_is_where_a_message_belongs() {
     let answer = json!({"jsonrpc": "2.0", "id": 4, "result": {
         "protocol": "league.v2", "message_type": "GAME_JOIN_ACK", "sender": "player:P01",
         "timestamp": "2025-01-15T10:30:00Z", "conversation_id": "c", "match_id": "R1M1",
@@ -372,7 +372,7 @@ fn the_result_of_a_response_is_where_a_message_belongs() {
 }
 
 #[test]
-fn what_belongs_to_the_frame_is_no_part_of_the_message() {
+fn fields_of_the_frame_are_not_part_of_the_message() {
     let envelope = |mut own: Value| {
         let members = own.as_object_mut().expect("it is an object");
         for (name, value) in [

@@ -51,7 +51,7 @@ fn every_kindness_is_noted_and_a_strict_reader_has_none() {
 }
 
 #[test]
-fn a_message_wrapped_as_mcp_does_is_found() {
+fn message_wrapped_as_mcp_does_is_found() {
     for result in [
         r#"{"message_type":"X"}"#,
         r#"{"structuredContent":{"message_type":"X"},"content":[]}"#,
@@ -65,7 +65,7 @@ fn a_message_wrapped_as_mcp_does_is_found() {
 }
 
 #[test]
-fn a_refusal_tells_the_cause_the_place_and_what_to_do() {
+fn refusal_names_cause_place_and_remedy() {
     let mut lines = Vec::new();
     for body in [
         "",

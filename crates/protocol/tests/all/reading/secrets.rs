@@ -27,7 +27,15 @@ fn messages() -> Vec<Value> {
             "status": "ACCEPTED",
             "auth_token": token,
         }),
-        json!({"message_type": "START_MATCH", "draw_seed": [SECRET], "attempt": [token]}),
+        json!({"message_type": "START_MATCH", "order_token": [SECRET], "attempt": [token]}),
+        json!({"message_type": "START_MATCH", "handed_over": {"draw_seeds": [SECRET]}}),
+        json!({"message_type": "START_MATCH", "handed_over": {"draw_seeds": SECRET}}),
+        json!({"message_type": "DRAW_REQUEST", "order_token": {"is": SECRET}}),
+        json!({"message_type": "DRAW_RESPONSE", "draw_seed": [SECRET]}),
+        json!({"message_type": "DRAW_RESPONSE", "draw_seed": SECRET}),
+        json!({"message_type": "MATCH_RESULT_ACK", "draw_seed": SECRET}),
+        json!({"message_type": "MATCH_RESULT_REPORT", "order_token": [SECRET]}),
+        json!({"message_type": "REFEREE_REGISTER_REQUEST", "referee_key": [SECRET]}),
         json!({"message_type": "START_MATCH", "players": [{"match_token": {"is": token}}]}),
         json!({
             "message_type": "LEAGUE_ERROR",
@@ -72,7 +80,7 @@ fn no_finding_and_no_explanation_prints_a_secret() {
 }
 
 #[test]
-fn an_excerpt_masks_what_looks_like_a_token() {
+fn excerpt_masks_what_looks_like_a_token() {
     for (text, shown) in [
         ("tok-p01-abc123", "tok-p01-…"),
         ("[\"tok_p01_abc123\", 1]", "[\"tok-p01-…\", 1]"),

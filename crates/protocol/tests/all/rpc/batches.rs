@@ -90,7 +90,7 @@ fn rule_16_later_eras_take_no_batch_and_initialize_is_never_in_one() {
 }
 
 #[test]
-fn the_era_is_told_from_the_header_and_the_body() {
+fn era_is_told_from_the_header_and_the_body() {
     let tool = r#"{"jsonrpc":"2.0","method":"choose_parity","id":1}"#;
     let list = r#"{"jsonrpc":"2.0","method":"tools/list","id":1}"#;
     let start = r#"{"jsonrpc":"2.0","method":"initialize","id":1}"#;

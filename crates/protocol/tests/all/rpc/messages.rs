@@ -8,7 +8,7 @@ const NO_VERSION: &str = r#"`jsonrpc` must be the string \"2.0\"."#;
 const NO_METHOD: &str = "`method` must be a string that names the method.";
 
 #[test]
-fn rule_01_what_is_not_json_is_a_parse_error() {
+fn rule_01_invalid_json_is_a_parse_error() {
     let cases: [(&[u8], &str); 8] = [
         (b"", "the body is empty. Send one JSON-RPC 2.0 object."),
         (

@@ -12,7 +12,7 @@ fn read(body: &str, era: Era) -> String {
 }
 
 #[test]
-fn a_reply_is_a_result_or_an_error() {
+fn reply_is_a_result_or_an_error() {
     let cases = [
         (r#"{"jsonrpc":"2.0","result":1e2,"id":7}"#, "result 1e2"),
         (
@@ -114,7 +114,7 @@ const FAULTS: &[(&str, &str)] = &[
 ];
 
 #[test]
-fn a_reply_that_is_none_is_refused_by_its_field() {
+fn reply_that_is_none_is_refused_by_its_field() {
     for (body, wanted) in FAULTS {
         assert_eq!(read(body, Era::Simple), *wanted, "{body}");
     }

@@ -6,8 +6,11 @@ use std::time::Duration;
 use league_core::league::{AgentState, Phase};
 use league_protocol::fault::Code;
 use league_protocol::id::{MatchId, PlayerId, RefereeId};
-use league_protocol::message::{ByPlayer, MatchResult, MatchStatus, OpenedDraw, StandingRow};
-use league_protocol::secret::{Commitment, Seed};
+use league_protocol::message::{
+    ByPlayer, Evidence, MatchResult, MatchStatus, OpenedDraw, PlayerEvidence, SignedMove,
+    StandingRow,
+};
+use league_protocol::secret::{Commitment, DrawMode, Proof, ProofKey, Seed};
 use league_protocol::time::Timestamp;
 use serde_json::{Map, json};
 
@@ -41,6 +44,7 @@ pub(crate) fn summary(phase: Phase) -> LeagueSummary {
         players: 2,
         referees: 1,
         reproducible: true,
+        accepted_losses: 0,
         strict: false,
         started: Some(at(0)),
         ended: None,
@@ -205,9 +209,28 @@ pub(crate) fn empty_board() -> Board {
 pub(crate) fn opened_draw() -> OpenedDraw {
     OpenedDraw {
         commitment: Commitment([1; 32]),
-        seed: Seed([2; 32]),
+        seed: Some(Seed([2; 32])),
+        mode: Some(DrawMode::Chance),
         attempt: 1,
         nonces: [HOSTILE.to_owned(), String::new()],
+    }
+}
+
+/// What a player signed, with a move that would break out of an attribute.
+pub(crate) fn evidence() -> Evidence {
+    let [a, _] = pair();
+    Evidence {
+        players: vec![PlayerEvidence {
+            player_id: a.id.clone(),
+            join: Some(Proof([3; 32])),
+            key: Some(ProofKey([4; 32])),
+        }],
+        moves: vec![SignedMove {
+            player_id: a.id,
+            choice: json!(HOSTILE),
+            nonce: Some(HOSTILE.to_owned()),
+            proof: Some(Proof([5; 32])),
+        }],
     }
 }
 
@@ -225,6 +248,7 @@ pub(crate) fn result() -> MatchResult {
         details,
         reason: HOSTILE.to_owned(),
         draw: Some(opened_draw()),
+        evidence: evidence(),
     }
 }
 
@@ -235,6 +259,8 @@ pub(crate) fn message(millis: i64, from: &str, to: &str, kind: &str) -> Transcri
         to: to.to_owned(),
         kind: kind.to_owned(),
         message: json!({ "deadline": HOSTILE, "error_code": HOSTILE }),
+        lost: false,
+        resumed: false,
         original: Some(OriginalText {
             text: Some(HOSTILE.to_owned()),
             bytes: 9_000,
@@ -258,6 +284,7 @@ pub(crate) fn match_page() -> MatchPage {
         at: Some(at(2_000)),
         promise: Some(Commitment([1; 32]).to_hex()),
         range: Some((1, 10)),
+        hidden_moves: true,
         times: Some(MatchTimes {
             created: Some(at(1)),
             started: None,

@@ -2,6 +2,7 @@
 
 use insta::assert_snapshot;
 use league_core::league::Phase;
+use league_protocol::message::Evidence;
 
 use super::super::{
     Links, board, chart, format, match_page, player_page, round_page, rows, sequence,
@@ -310,15 +311,18 @@ fn opened_draw() {
     if let Some(draw) = &mut result.draw {
         draw.nonces[0] = "a1".to_owned();
     }
+    result.evidence = Evidence::default();
     page.promise = None;
     assert_snapshot!(lines(match_page::draw(&page, &result, Links::File)), @r#"
-    <section class="card draw" id="draw-R1M1" aria-labelledby="draw-title-R1M1" data-league="league_1" data-match="R1M1" data-attempt="1" data-nonce-a="a1" data-nonce-b="" data-seed="0202020202020202020202020202020202020202020202020202020202020202" data-commitment="0101010101010101010101010101010101010101010101010101010101010101" data-lowest="1" data-highest="10" data-number="8"><h2 id="draw-title-R1M1">The draw</h2>
+    <section class="card draw" id="draw-R1M1" aria-labelledby="draw-title-R1M1" data-league="league_1" data-match="R1M1" data-attempt="1" data-nonce-a="a1" data-nonce-b="" data-mode="chance" data-seed="0202020202020202020202020202020202020202020202020202020202020202" data-commitment="0101010101010101010101010101010101010101010101010101010101010101" data-lowest="1" data-highest="10" data-number="8"><h2 id="draw-title-R1M1">The draw</h2>
     <p class="draw-verdict unchecked" id="draw-verdict-R1M1" role="status">Not checked yet: checking needs a script, or <code>league verify</code>.</p>
     <details><summary>How it was drawn, and how to draw it again</summary>
     <dl class="values"><dt>League, match, attempt</dt>
     <dd><code>league_1</code> <code>R1M1</code> <code>1</code></dd>
     <dt>Commitment</dt>
     <dd><code>0101010101010101010101010101010101010101010101010101010101010101</code></dd>
+    <dt>Mode</dt>
+    <dd><code>chance</code></dd>
     <dt>Seed</dt>
     <dd><code>0202020202020202020202020202020202020202020202020202020202020202</code></dd>
     <dt>Share of seat A</dt>
@@ -327,8 +331,9 @@ fn opened_draw() {
     <dd>not sent</dd>
     <dt>Number</dt>
     <dd><code>8</code></dd></dl>
-    <ol class="recipe"><li>The SHA-256 of the compact JSON <code>[&quot;league.draw&quot;,league,match,seed]</code>, with the seed in hex, is the commitment. It was promised before anyone chose.</li>
-    <li>Block <i>k</i>, from 0, is the HMAC-SHA-256 with the 32 bytes of the seed as its key over the compact JSON <code>[league,match,attempt,share A,share B,k]</code>. Each block gives four words of 64 bits, the highest byte first.</li>
+    <ol class="recipe"><li>The SHA-256 of the compact JSON <code>[&quot;league.draw&quot;,league,match,mode,seed]</code>, with the seed in hex, is the commitment. It was promised before anyone chose.</li>
+    <li>The attempt's seed is the HMAC-SHA-256 with the 32 bytes of the seed as its key over <code>[&quot;attempt_seed&quot;,attempt]</code>. The referee got it when both choices were written down.</li>
+    <li>Block <i>k</i>, from 0, is the HMAC-SHA-256 with the 32 bytes of the attempt's seed as its key over the compact JSON <code>[league,match,attempt,share A,share B,k]</code>. Each block gives four words of 64 bits, the highest byte first.</li>
     <li>With <i>n</i> = 10 faces, the first word below the largest multiple of <i>n</i> that 64 bits hold gives the number: 1 + word mod <i>n</i>.</li></ol></details></section>
     "#);
 }

@@ -89,7 +89,7 @@ fn short_writes_are_completed() {
 }
 
 #[test]
-fn a_sync_that_failed_is_never_tried_again() {
+fn sync_that_failed_is_never_tried_again() {
     let disk = Faulty {
         syncs_before: Some(1),
         ..Faulty::default()
@@ -113,7 +113,7 @@ fn a_sync_that_failed_is_never_tried_again() {
 }
 
 #[test]
-fn a_full_disk_is_named_and_nothing_is_taken_after_it() {
+fn full_disk_is_named_and_nothing_is_taken_after_it() {
     let full = io::ErrorKind::StorageFull;
     for calls in 0..40 {
         let disk = Faulty {
@@ -142,7 +142,7 @@ fn a_full_disk_is_named_and_nothing_is_taken_after_it() {
 }
 
 #[test]
-fn a_batch_costs_one_sync() {
+fn batch_costs_one_sync() {
     let disk = Faulty::default();
     let syncs = Arc::clone(&disk.syncs);
     let mut journal = on(disk);
@@ -152,7 +152,7 @@ fn a_batch_costs_one_sync() {
 }
 
 #[test]
-fn what_has_no_line_is_refused_and_leaves_the_journal_as_it_was() {
+fn unserialisable_fact_is_refused_and_leaves_the_journal_unchanged() {
     let disk = Faulty::default();
     let bytes = Arc::clone(&disk.bytes);
     let mut journal = on(disk);
@@ -160,10 +160,10 @@ fn what_has_no_line_is_refused_and_leaves_the_journal_as_it_was() {
     let raw = serde_json::value::RawValue::from_string("[1,\n2]".to_owned()).unwrap();
     let refused = journal.append(at, &[raw]).unwrap_err();
     assert!(matches!(refused, StoreError::Fact(_)), "{refused}");
-    let long = "x".repeat(super::super::LONGEST_LINE);
+    let long = "x".repeat(super::super::MAX_LINE);
     let refused = append(&mut journal, &["a", &long]).unwrap_err();
     assert!(matches!(refused, StoreError::TooLong(_)), "{refused}");
-    let many = vec!["a"; super::super::MOST_IN_A_BATCH as usize + 1];
+    let many = vec!["a"; super::super::MAX_BATCH as usize + 1];
     let refused = append(&mut journal, &many).unwrap_err();
     assert!(matches!(refused, StoreError::TooMany(_)), "{refused}");
     assert!(bytes.lock().unwrap().is_empty());

@@ -129,7 +129,7 @@ fn league_completed() -> Message {
 }
 
 #[test]
-fn what_is_said_is_read_strictly_without_a_finding_and_means_the_same() {
+fn encoded_message_reads_back_strictly_and_unchanged() {
     for message in carried() {
         let knowledge = match &message {
             Message::MoveCall(call) => Knowledge::of(call.game_type.as_str()),
@@ -147,7 +147,7 @@ fn what_is_said_is_read_strictly_without_a_finding_and_means_the_same() {
 }
 
 #[test]
-fn a_report_to_the_manager_means_the_same() {
+fn report_to_the_manager_means_the_same() {
     let knowledge = Knowledge::of("even_odd");
     let manager = Hints {
         reader: None,
@@ -164,7 +164,7 @@ fn a_report_to_the_manager_means_the_same() {
 }
 
 #[test]
-fn a_move_of_another_game_passes_through() {
+fn move_of_another_game_passes_through() {
     let knowledge = Knowledge::of("tic_tac_toe");
     let mut response = move_response("tic_tac_toe", json!({"row": 1, "column": 1}));
     // 003 has no field for the kind of a play.
@@ -177,7 +177,7 @@ fn a_move_of_another_game_passes_through() {
 }
 
 #[test]
-fn an_error_about_a_play_is_a_validation_that_failed() {
+fn error_about_a_play_is_a_validation_that_failed() {
     let knowledge = Knowledge::of("even_odd");
     for (code, reason) in [
         (Code::Timeout, "Timeout exceeded"),
@@ -199,7 +199,7 @@ fn an_error_about_a_play_is_a_validation_that_failed() {
 }
 
 #[test]
-fn a_league_is_known_by_its_uuid_and_another_keeps_its_own() {
+fn league_is_known_by_its_uuid_and_another_keeps_its_own() {
     let knowledge = Knowledge::of("even_odd");
     let league_of = |json: &str| match read(json, Reading::Strict, &knowledge.hints()).message {
         Some(Message::GameInvitation(invitation)) => invitation.league_id,
@@ -220,7 +220,7 @@ fn a_league_is_known_by_its_uuid_and_another_keeps_its_own() {
 }
 
 #[test]
-fn what_the_dialect_has_no_words_for_is_not_said() {
+fn message_outside_the_dialect_is_not_encoded() {
     let hints = Hints::default();
     let update = Message::from(StandingsUpdate {
         league_id: league(),

@@ -61,9 +61,12 @@ fn registration_is_understood() {
                 contact_endpoint: "http://player-alpha".into(),
                 max_concurrent_matches: None,
                 speech: None,
+                proofs: false,
             },
             wanted_id: None,
             token: None,
+            join_code: None,
+            referee_key: None,
         })),
     );
     means(
@@ -79,7 +82,7 @@ fn registration_is_understood() {
 }
 
 #[test]
-fn the_announcement_is_understood() {
+fn announcement_is_understood() {
     let listed = |number, a, b| MatchListing {
         match_id: MatchId::numbered(1, number),
         game_type: game("even_odd"),
@@ -102,7 +105,7 @@ fn the_announcement_is_understood() {
 }
 
 #[test]
-fn a_match_is_understood() {
+fn match_is_understood() {
     means(
         3,
         &Message::GameInvitation(Box::new(GameInvitation {
@@ -146,6 +149,7 @@ fn a_match_is_understood() {
             choice: json!("even"),
             nonce: None,
             reasoning: Some("Strategic choice based on opponent history".into()),
+            proof: None,
         })),
     );
     means(
@@ -171,7 +175,7 @@ fn shown_result() -> Arc<MatchResult> {
 }
 
 #[test]
-fn a_result_is_the_end_of_a_match_for_a_player_and_a_report_for_the_manager() {
+fn result_is_the_end_of_a_match_for_a_player_and_a_report_for_the_manager() {
     means(
         9,
         &Message::from(GameOver {
@@ -189,6 +193,7 @@ fn a_result_is_the_end_of_a_match_for_a_player_and_a_report_for_the_manager() {
         round_id: 1,
         match_id: r1m1(),
         attempt: 1,
+        order_token: None,
         game_type: game("even_odd"),
         result: shown_result(),
     });
@@ -196,7 +201,7 @@ fn a_result_is_the_end_of_a_match_for_a_player_and_a_report_for_the_manager() {
 }
 
 #[test]
-fn the_other_form_of_a_summary_is_understood_too() {
+fn other_form_of_a_summary_is_understood_too() {
     let moves = r#"{"moves": [{"turn": 1, "player_001": "even", "player_002": "odd", "number": 42, "winner": "player_001"}]}"#;
     let mut told: serde_json::Value = serde_json::from_str(EXAMPLES[9]).unwrap();
     told["result"]["game_summary"] = serde_json::from_str(moves).unwrap();
@@ -211,7 +216,7 @@ fn the_other_form_of_a_summary_is_understood_too() {
 }
 
 #[test]
-fn the_ends_of_rounds_and_leagues_are_understood() {
+fn ends_of_rounds_and_leagues_are_understood() {
     let table = [
         row(1, 1, 1, [1, 0, 0]),
         row(2, 1, 3, [1, 0, 0]),

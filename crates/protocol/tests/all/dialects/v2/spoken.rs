@@ -5,7 +5,6 @@ use std::sync::Arc;
 use league_protocol::fault::Code;
 use league_protocol::id::{MatchId, RefereeId};
 use league_protocol::message::*;
-use league_protocol::secret::Commitment;
 use league_protocol::time::Timestamp;
 use league_protocol::token::AuthToken;
 use serde_json::json;
@@ -25,6 +24,7 @@ fn of_a_match() -> Vec<Message> {
             player_id: Some(player(1)),
             arrival: Timestamp::parse("2025-01-15T10:30:05Z").ok(),
             accept: true,
+            proof: None,
         }),
         join_ack(false),
         Message::MoveCall(Box::new(move_call("even_odd"))),
@@ -51,19 +51,7 @@ fn of_the_manager() -> Vec<Message> {
         register_request(),
         rejected(),
         Message::RefereeRegisterResponse(RegisterResponse::from(enrolment)),
-        Message::from(RoundAnnouncement {
-            league_id: league(),
-            round_id: 1,
-            matches: Arc::new([AnnouncedMatch {
-                match_id: r1m1(),
-                game_type: game("even_odd"),
-                player_a: player(1),
-                player_b: player(2),
-                referee_endpoint: "http://127.0.0.1:8001/mcp".into(),
-                commitment: Some(Commitment([0xab; 32])),
-            }]),
-            own: Some((r1m1(), AuthToken::new("tok-r1m1"))),
-        }),
+        announcement(),
         Message::from(StandingsUpdate {
             league_id: league(),
             round_id: 1,
@@ -102,7 +90,7 @@ fn spoken(messages: &[Message]) -> String {
 }
 
 #[test]
-fn what_we_say_is_strictly_right_and_means_what_was_meant() {
+fn encoded_message_is_strictly_valid_and_reads_back_unchanged() {
     for message in of_a_match().into_iter().chain(of_the_manager()) {
         let knowledge = Knowledge::of(match &message {
             Message::MoveResponse(response) => response.game_type.as_str(),
@@ -127,7 +115,7 @@ fn what_we_say_is_strictly_right_and_means_what_was_meant() {
 }
 
 #[test]
-fn a_match_is_spelled_as_the_document_spells_it() {
+fn match_is_spelled_as_the_document_spells_it() {
     insta::assert_snapshot!(spoken(&of_a_match()), @r#"
     GAME_INVITATION {"league_id":"league_2025_even_odd","round_id":1,"match_id":"R1M1","game_type":"even_odd","role_in_match":"PLAYER_B","opponent_id":"P02","draw_commitment":"abababababababababababababababababababababababababababababababab"}
     GAME_JOIN_ACK {"match_id":"R1M1","player_id":"P01","arrival_timestamp":"2025-01-15T10:30:05Z","accept":true}
@@ -136,21 +124,21 @@ fn a_match_is_spelled_as_the_document_spells_it() {
     GAME_MOVE_CALL {"league_id":"league_2025_even_odd","round_id":1,"match_id":"R1M1","player_id":"P01","game_type":"tic_tac_toe","move_request":{"move_type":"place_mark","valid_options":[{"column":2,"row":0}],"context":{"opponent_id":"P02","round_id":1,"your_standings":{"wins":0,"losses":0,"draws":0},"view":{"board":["X",null]},"turn_number":1}},"deadline":"2025-01-15T10:30:40Z"}
     CHOOSE_PARITY_RESPONSE {"match_id":"R1M1","player_id":"P01","parity_choice":"odd","nonce":"n-1"}
     GAME_MOVE_RESPONSE {"match_id":"R1M1","player_id":"P01","game_type":"tic_tac_toe","move_data":{"move_type":"place_mark","choice":4},"nonce":"n-1"}
-    GAME_OVER {"league_id":"league_2025_even_odd","round_id":1,"match_id":"R1M1","game_type":"even_odd","game_result":{"status":"WIN","winner_player_id":"P01","drawn_number":8,"number_parity":"even","choices":{"P01":"even","P02":"odd"},"reason":"P01 chose even, number was 8 (even)","score":{"P01":3,"P02":0},"draw":{"commitment":"abababababababababababababababababababababababababababababababab","seed":"cdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcd","attempt":1,"nonces":["n-1",""],"guarantee":"one nonce"}}}
+    GAME_OVER {"league_id":"league_2025_even_odd","round_id":1,"match_id":"R1M1","game_type":"even_odd","game_result":{"status":"WIN","winner_player_id":"P01","drawn_number":8,"number_parity":"even","choices":{"P01":"even","P02":"odd"},"reason":"P01 chose even, number was 8 (even)","score":{"P01":3,"P02":0},"draw":{"commitment":"abababababababababababababababababababababababababababababababab","seed":"cdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcd","mode":"chance","attempt":1,"nonces":["n-1",""],"guarantee":"one nonce"}}}
     GAME_OVER {"league_id":"league_2025_even_odd","round_id":1,"match_id":"R1M1","game_type":"even_odd","game_result":{"status":"DRAW","winner_player_id":null,"drawn_number":8,"number_parity":"even","choices":{"P01":"odd","P02":"odd"},"reason":"P01 chose even, number was 8 (even)","score":{"P01":1,"P02":1}}}
     GAME_OVER {"league_id":"league_2025_even_odd","round_id":1,"match_id":"R1M1","game_type":"even_odd","game_result":{"status":"TECHNICAL_LOSS","winner_player_id":null,"drawn_number":null,"number_parity":null,"choices":{},"reason":"no answer after 3 attempts","score":{"P01":0,"P02":0},"failed":{"P01":"E009","P02":"E001"}}}
-    MATCH_RESULT_REPORT {"league_id":"league_2025_even_odd","round_id":1,"match_id":"R1M1","game_type":"even_odd","attempt":2,"result":{"winner":"P01","score":{"P01":3,"P02":0},"details":{"drawn_number":8,"choices":{"P01":"even","P02":"odd"},"status":"WIN","reason":"P01 chose even, number was 8 (even)","game":{"drawn_number":8,"number_parity":"even"},"draw":{"commitment":"abababababababababababababababababababababababababababababababab","seed":"cdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcd","attempt":1,"nonces":["n-1",""],"guarantee":"one nonce"}}}}
+    MATCH_RESULT_REPORT {"league_id":"league_2025_even_odd","round_id":1,"match_id":"R1M1","game_type":"even_odd","attempt":2,"result":{"winner":"P01","score":{"P01":3,"P02":0},"details":{"drawn_number":8,"choices":{"P01":"even","P02":"odd"},"status":"WIN","reason":"P01 chose even, number was 8 (even)","game":{"drawn_number":8,"number_parity":"even"},"draw":{"commitment":"abababababababababababababababababababababababababababababababab","seed":"cdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcd","mode":"chance","attempt":1,"nonces":["n-1",""],"guarantee":"one nonce"}}}}
     MATCH_RESULT_REPORT {"league_id":"league_2025_even_odd","round_id":1,"match_id":"R1M1","game_type":"even_odd","attempt":2,"result":{"winner":"P01","score":{"P01":3,"P02":0},"details":{"drawn_number":null,"choices":{},"status":"TECHNICAL_LOSS","failed":{"P02":"E001"},"reason":"no answer after 3 attempts","game":{}}}}
     "#);
 }
 
 #[test]
-fn the_manager_is_spelled_as_the_document_spells_it() {
+fn manager_is_spelled_as_the_document_spells_it() {
     insta::assert_snapshot!(spoken(&of_the_manager()), @r#"
     LEAGUE_REGISTER_REQUEST {"player_meta":{"display_name":"AlphaBot","version":"1.0.0","protocol_version":"2.1.0","game_types":["even_odd"],"contact_endpoint":"http://127.0.0.1:8101/mcp"},"player_id":"P01"}
     LEAGUE_REGISTER_RESPONSE {"status":"REJECTED","reason":"Registration closed"}
     REFEREE_REGISTER_RESPONSE {"status":"ACCEPTED","referee_id":"REF01","auth_token":"tok-ref01-abc","manager_token":"tok-manager-abc","return_token":"tok-return-abc","league_id":"league_2025_even_odd","reason":null}
-    ROUND_ANNOUNCEMENT {"league_id":"league_2025_even_odd","round_id":1,"matches":[{"match_id":"R1M1","game_type":"even_odd","player_A_id":"P01","player_B_id":"P02","referee_endpoint":"http://127.0.0.1:8001/mcp","draw_commitment":"abababababababababababababababababababababababababababababababab","match_token":"tok-r1m1"}]}
+    ROUND_ANNOUNCEMENT {"league_id":"league_2025_even_odd","round_id":1,"matches":[{"match_id":"R1M1","game_type":"even_odd","player_A_id":"P01","player_B_id":"P02","referee_endpoint":"http://127.0.0.1:8001/mcp","draw_commitment":"abababababababababababababababababababababababababababababababab","match_token":"tok-r1m1","attempt":2}]}
     LEAGUE_STANDINGS_UPDATE {"league_id":"league_2025_even_odd","round_id":1,"standings":[{"rank":1,"player_id":"P04","display_name":"","played":3,"wins":2,"draws":1,"losses":0,"points":7}]}
     LEAGUE_QUERY {"league_id":"league_2025_even_odd","query_type":"GET_NEXT_MATCH","query_params":{"player_id":"P01"}}
     LEAGUE_QUERY_RESPONSE {"league_id":"league_2025_even_odd","query_type":"GET_NEXT_MATCH","success":true,"data":{"next_match":{"match_id":"R2M1","opponent_id":"P03","referee_endpoint":"http://127.0.0.1:8001/mcp","round_id":2}}}
@@ -159,7 +147,7 @@ fn the_manager_is_spelled_as_the_document_spells_it() {
 }
 
 #[test]
-fn an_error_in_a_match_names_the_attempts_twice() {
+fn error_in_a_match_names_the_attempts_twice() {
     let error = game_error("CHOOSE_PARITY_RESPONSE", Code::Timeout);
     insta::assert_snapshot!(spoken(&[error]), @r#"GAME_ERROR {"match_id":"R1M1","player_id":"P01","affected_player":"P01","error_code":"E001","error_name":"TIMEOUT_ERROR","error_description":"TIMEOUT_ERROR","game_state":"COLLECTING_CHOICES","retryable":true,"action_required":"CHOOSE_PARITY_RESPONSE","retry_count":1,"max_retries":3,"retry_info":{"retry_count":1,"max_retries":3,"next_retry_at":"2025-01-15T10:31:12Z"},"consequence":"Technical loss if max retries exceeded","context":{"detail":"no answer came within 30 s"}}"#);
 }

@@ -5,10 +5,8 @@ use std::sync::Arc;
 use league_protocol::fault::Code;
 use league_protocol::id::{MatchId, RefereeId};
 use league_protocol::message::*;
-use league_protocol::secret::{Commitment, Seed};
-use league_protocol::sender::{CallStyle, Dialect};
 use league_protocol::time::Timestamp;
-use league_protocol::token::{AuthToken, TokenHash};
+use league_protocol::token::AuthToken;
 use serde_json::json;
 
 use super::{Reading, read, whole};
@@ -29,6 +27,7 @@ pub(crate) fn of_a_match() -> Vec<Message> {
             player_id: Some(player(1)),
             arrival,
             accept: true,
+            proof: None,
         }),
         join_ack(false),
         Message::MoveCall(Box::new(MoveCall {
@@ -49,34 +48,7 @@ pub(crate) fn of_a_match() -> Vec<Message> {
             accepted: false,
             reason: Some("no seat free".into()),
         }),
-        start_match(),
     ]
-}
-
-fn start_match() -> Message {
-    let seat = |number| StartMatchPlayer {
-        player_id: player(number),
-        endpoint: "http://127.0.0.1:8101/mcp".into(),
-        dialect: Dialect::V2Api,
-        speech: Some(CallStyle::Simple),
-        token_hash: TokenHash::of("tok"),
-        match_token: AuthToken::new("tok-r1m1"),
-        record: WinLossDraw::default(),
-    };
-    Message::StartMatch(Arc::new(StartMatch {
-        league_id: league(),
-        round_id: 1,
-        match_id: r1m1(),
-        attempt: 1,
-        game_type: game("even_odd"),
-        settings: json!({"lowest": 1, "highest": 10}),
-        mode: Mode::Auto,
-        step_token: Some(TokenHash::of("step")),
-        strict: false,
-        score: Score::default(),
-        seed: Seed([0xcd; 32]),
-        players: [seat(1), seat(2)],
-    }))
 }
 
 fn enrolment<Id>(id: Id, token: &str) -> Enrolment<Id> {
@@ -103,19 +75,7 @@ pub(crate) fn of_the_manager() -> Vec<Message> {
             RefereeId::numbered(1),
             "tok-ref01-abc",
         ))),
-        Message::from(RoundAnnouncement {
-            league_id: league(),
-            round_id: 1,
-            matches: Arc::new([AnnouncedMatch {
-                match_id: r1m1(),
-                game_type: game("even_odd"),
-                player_a: player(1),
-                player_b: player(2),
-                referee_endpoint: "http://127.0.0.1:8001/mcp".into(),
-                commitment: Some(Commitment([0xab; 32])),
-            }]),
-            own: Some((r1m1(), AuthToken::new("tok-r1m1"))),
-        }),
+        announcement(),
         Message::from(RoundCompleted {
             league_id: league(),
             round_id: 1,
@@ -207,7 +167,7 @@ pub(crate) fn answers() -> Vec<Message> {
 }
 
 #[test]
-fn what_is_said_is_read_strictly_without_a_finding_and_means_the_same() {
+fn encoded_message_reads_back_strictly_and_unchanged() {
     for message in [of_a_match(), of_the_manager(), answers()].concat() {
         let knowledge = Knowledge::of("even_odd");
         let json = whole(&message, &knowledge.hints()).expect("there are words for it");
@@ -222,7 +182,7 @@ fn what_is_said_is_read_strictly_without_a_finding_and_means_the_same() {
 }
 
 #[test]
-fn a_move_of_another_game_passes_through() {
+fn move_of_another_game_passes_through() {
     let knowledge = Knowledge::of("tic_tac_toe");
     let message = Message::MoveResponse(Arc::new(move_response("tic_tac_toe", json!({"row": 1}))));
     let json = whole(&message, &knowledge.hints()).unwrap();
@@ -231,7 +191,7 @@ fn a_move_of_another_game_passes_through() {
 }
 
 #[test]
-fn a_game_error_loses_its_round_and_no_more() {
+fn game_error_loses_its_round_and_no_more() {
     let knowledge = Knowledge::of("even_odd");
     let message = game_error("CHOOSE_PARITY_RESPONSE", Code::Timeout);
     let json = whole(&message, &knowledge.hints()).unwrap();
@@ -265,7 +225,7 @@ fn each_side_of_a_match_is_told_its_own() {
 }
 
 #[test]
-fn a_technical_loss_of_both_has_no_winner_and_seats_are_kept() {
+fn technical_loss_of_both_has_no_winner_and_seats_are_kept() {
     let knowledge = Knowledge::of("even_odd");
     let understood = |message| {
         let json = whole(&message, &knowledge.hints()).unwrap();
@@ -292,7 +252,7 @@ fn a_technical_loss_of_both_has_no_winner_and_seats_are_kept() {
 }
 
 #[test]
-fn what_the_dialect_has_no_words_for_is_not_said() {
+fn message_outside_the_dialect_is_not_encoded() {
     let knowledge = Knowledge::of("even_odd");
     for message in [Message::Ping, Message::Acknowledged] {
         assert!(whole(&message, &knowledge.hints()).is_none());

@@ -55,7 +55,7 @@ fn registration_is_understood() {
 }
 
 #[test]
-fn a_match_is_understood() {
+fn match_is_understood() {
     means(
         2,
         &Message::GameInvitation(Box::new(GameInvitation {
@@ -87,7 +87,7 @@ fn a_match_is_understood() {
 }
 
 #[test]
-fn a_result_is_understood_from_both_sides() {
+fn result_is_understood_from_both_sides() {
     let Message::GameOver(over) = game_over(
         1,
         MatchResult {
@@ -110,7 +110,7 @@ fn a_result_is_understood_from_both_sides() {
 }
 
 #[test]
-fn the_table_is_asked_for_and_told() {
+fn table_is_asked_for_and_told() {
     means(
         7,
         &Message::from(LeagueQuery {
@@ -134,7 +134,7 @@ fn the_table_is_asked_for_and_told() {
 }
 
 #[test]
-fn an_error_is_understood_and_the_page_s_e003_is_our_e018() {
+fn error_is_understood_and_the_page_s_e003_is_our_e018() {
     let detail = "Player ID not found in registry";
     let error = LeagueError::new(Code::PlayerNotRegistered, detail);
     means(9, &Message::from(error));

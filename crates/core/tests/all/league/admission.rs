@@ -1,0 +1,231 @@
+//! Which referees are let in, and which agents may come back.
+
+use league_core::league::{
+    Admission, Applicant, Command, Event, Inconsistency, LeagueRules, Refusal, Reply, Vouch,
+};
+use league_protocol::id::{PlayerId, RefereeId};
+use league_protocol::message::RegisterResponse;
+use league_protocol::sender::Agent;
+use league_protocol::token::AuthToken;
+
+use crate::league::registration::{changed, enrolled, reason};
+use league_testkit::league::{LeagueWorld, SECRET, rules};
+
+fn stranger(world: &mut LeagueWorld) -> Applicant {
+    changed(world.candidate("Stranger"), |candidate| {
+        candidate.vouched = Vouch::None;
+    })
+}
+
+/// Registers a referee that must be rejected.
+fn turned_away(world: &mut LeagueWorld, candidate: Applicant) -> String {
+    let (events, reply) = world.when(&Command::RegisterReferee(candidate)).unwrap();
+    assert!(events.is_empty(), "{events:?}");
+    match reply {
+        Reply::Referee(RegisterResponse::Rejected { reason }) => reason,
+        reply => panic!("{reply:?}"),
+    }
+}
+
+/// How the last referee was let in.
+fn admission(world: &LeagueWorld) -> Admission {
+    let admitted = world.events.iter().rev().find_map(|event| match event {
+        Event::RefereeRegistered { admitted, .. } => Some(*admitted),
+        _ => None,
+    });
+    admitted.unwrap()
+}
+
+fn invite(world: &mut LeagueWorld, endpoint: &str) -> Result<(Vec<Event>, Reply), Refusal> {
+    world.when(&Command::InviteReferee {
+        admin: true,
+        endpoint: endpoint.to_owned(),
+    })
+}
+
+#[test]
+fn referee_that_nothing_speaks_for_is_told_what_would() {
+    let mut world = LeagueWorld::new(rules());
+    let candidate = stranger(&mut world);
+    let told = turned_away(&mut world, candidate.clone());
+    for way in [
+        "--referee-key",
+        "configuration",
+        "league admin admit-referee http://localhost/stranger",
+        "--open-referees",
+    ] {
+        assert!(told.contains(way), "{told}");
+    }
+    let guess = changed(candidate, |candidate| {
+        candidate.request.referee_key = Some(AuthToken::new("guess"));
+    });
+    let told = turned_away(&mut world, guess);
+    assert!(told.contains("is not the league's"), "{told}");
+}
+
+#[test]
+fn each_word_lets_a_referee_in_before_the_start_and_is_noted() {
+    for (vouched, open_referees, admitted) in [
+        (Vouch::Key, false, Admission::Key),
+        (Vouch::Listed, false, Admission::Listed),
+        (Vouch::None, true, Admission::Open),
+    ] {
+        let mut world = LeagueWorld::new(LeagueRules {
+            open_referees,
+            ..rules()
+        });
+        let candidate = changed(world.candidate("Whistle"), |candidate| {
+            candidate.vouched = vouched;
+        });
+        world.register_referee(candidate);
+        assert_eq!(admission(&world), admitted);
+        world.audited().unwrap();
+    }
+}
+
+#[test]
+fn only_the_organisers_word_lets_a_referee_in_after_the_start() {
+    let mut world = LeagueWorld::begun_by(
+        LeagueRules {
+            open_referees: true,
+            ..rules()
+        },
+        2,
+        1,
+        1,
+    );
+    for vouched in [Vouch::None, Vouch::Listed, Vouch::Key] {
+        let late = changed(world.candidate("Stranger"), |late| late.vouched = vouched);
+        let told = turned_away(&mut world, late);
+        assert!(told.contains("league admin admit-referee"), "{told}");
+    }
+    invite(&mut world, "http://127.0.0.1/stranger").unwrap();
+    let candidate = stranger(&mut world);
+    world.register_referee(candidate);
+    assert_eq!(admission(&world), Admission::Organiser);
+    let second = changed(stranger(&mut world), |second| {
+        second.request.meta.display_name = "Second".to_owned();
+        second.request.meta.contact_endpoint = "http://localhost/second".to_owned();
+    });
+    turned_away(&mut world, second);
+    world.audited().unwrap();
+}
+
+#[test]
+fn organisers_word_is_written_once_and_is_the_administrators() {
+    let mut world = LeagueWorld::new(rules());
+    let refused = world.when(&Command::InviteReferee {
+        admin: false,
+        endpoint: "http://localhost:8003/mcp".to_owned(),
+    });
+    assert_eq!(refused.unwrap_err(), Refusal::NotAdmin);
+    let (events, reply) = invite(&mut world, "http://localhost:8003/mcp").unwrap();
+    assert!(matches!(events[..], [Event::RefereeInvited { .. }]));
+    assert_eq!(reply, Reply::Invited);
+    let (events, reply) = invite(&mut world, "http://127.0.0.1:8003").unwrap();
+    assert_eq!((events, reply), (Vec::new(), Reply::Invited));
+    let long = invite(&mut world, &"x".repeat(3_000)).unwrap_err();
+    assert!(matches!(long, Refusal::LongEndpoint(_)));
+    assert_eq!(world.replayed(), world.league);
+}
+
+#[test]
+fn known_referee_returns_after_the_start_without_a_new_word() {
+    let mut world = LeagueWorld::begun(2, 1, 1);
+    let token = world.tokens[&Agent::Referee(RefereeId::numbered(1))].clone();
+    let back = changed(world.candidate("Referee 1"), |back| {
+        back.vouched = Vouch::None;
+        back.request.token = Some(token);
+        back.request.meta.version = "1.0.1".to_owned();
+    });
+    assert_eq!(world.register_referee(back).id.as_str(), "REF01");
+}
+
+#[test]
+fn journal_with_a_referee_from_nowhere_fails_the_audit() {
+    let found = |rules: LeagueRules, admitted: Admission| {
+        let mut world = LeagueWorld::begun_by(rules, 2, 1, 1);
+        world.invite_referee("Late", 1);
+        world
+            .events
+            .retain(|event| !matches!(event, Event::RefereeInvited { .. }));
+        for event in &mut world.events {
+            if let Event::RefereeRegistered {
+                admitted: word,
+                referee_id,
+                ..
+            } = event
+                && referee_id.as_str() == "REF02"
+            {
+                *word = admitted;
+            }
+        }
+        world.audited().map(|_| ())
+    };
+    let stranger = Err(Inconsistency::Stranger(RefereeId::numbered(2)));
+    for admitted in [Admission::Open, Admission::Key, Admission::Organiser] {
+        assert_eq!(found(rules(), admitted), stranger, "{admitted:?}");
+    }
+    let of_version_0_1 = LeagueRules {
+        draws: None,
+        open_referees: true,
+        ..rules()
+    };
+    assert_eq!(found(of_version_0_1, Admission::Open), Ok(()));
+}
+
+#[test]
+fn rules_of_version_0_1_are_read_as_they_were() {
+    let mut old = serde_json::to_value(rules()).unwrap();
+    let members = old.as_object_mut().unwrap();
+    assert!(members.remove("draws").is_some() && members.remove("open_referees").is_some());
+    let read: LeagueRules = serde_json::from_value(old).unwrap();
+    assert_eq!((read.draws, read.open_referees), (None, true));
+    assert!(!rules().open_referees && rules().draws.is_some());
+}
+
+#[test]
+fn player_that_signs_returns_with_its_return_token_alone() {
+    let mut world = LeagueWorld::new(rules());
+    let signing = changed(world.candidate("Alpha"), |candidate| {
+        candidate.request.meta.proofs = true;
+    });
+    let given = enrolled(&mut world, signing.clone());
+    assert!(given.return_token.is_some());
+    let told = reason(&mut world, signing.clone());
+    assert!(told.starts_with("Duplicate display name: "), "{told}");
+    let back = changed(signing, |back| back.request.token = given.return_token);
+    assert_eq!(enrolled(&mut world, back).id, given.id);
+    let foreign = world.candidate("Foreign");
+    let first = enrolled(&mut world, foreign.clone());
+    assert_eq!(
+        enrolled(&mut world, foreign).id,
+        first.id,
+        "it has nothing to show"
+    );
+}
+
+#[test]
+fn token_that_referees_see_does_not_stop_a_player_from_signing() {
+    let mut world = LeagueWorld::begun_signing(2, 1, 1);
+    let agent = Agent::Player(PlayerId::numbered(1));
+    let return_as = |world: &mut LeagueWorld, token: AuthToken| {
+        let back = changed(world.candidate("Player 1"), |back| {
+            back.request.token = Some(token);
+            back.request.meta.version = "1.0.1".to_owned();
+        });
+        world.register_player(back);
+        let Some(Event::AgentReturned { meta, .. }) = world
+            .events
+            .iter()
+            .rfind(|event| matches!(event, Event::AgentReturned { .. }))
+        else {
+            panic!("{:?}", world.events.last());
+        };
+        meta.proofs
+    };
+    let auth = world.tokens[&agent].clone();
+    assert!(return_as(&mut world, auth));
+    let own = SECRET.return_token(&rules().league_id, &agent);
+    assert!(!return_as(&mut world, own));
+}

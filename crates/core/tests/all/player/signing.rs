@@ -1,0 +1,412 @@
+//! Proofs of joins and moves, attempts at a match, and the question whether a referee has called.
+
+use std::sync::Arc;
+
+use league_core::draw;
+use league_core::machine::Machine;
+use league_core::player::{Command, DrawProblem, Event, Player, PlayerNotice, Refusal, Reply};
+use league_protocol::id::GameType;
+use league_protocol::message::{
+    CallQuery, Enrolment, Evidence, GameJoinAck, GameOver, MatchStatus, Message, MoveCall,
+    MoveResponse, PlayerEvidence, RegisterResponse, SignedMove,
+};
+use league_protocol::secret::ProofKey;
+use league_protocol::sender::Dialect;
+use league_protocol::token::{AuthToken, TokenHash};
+use serde_json::{Value, json};
+
+use league_testkit::player::*;
+
+const RETURN: &str = "tok-return-secret";
+const MANAGER: &str = "tok-manager-secret";
+const LATER: &str = "tok-r1m1-later-secret";
+
+fn admitted(league_id: &str, return_token: Option<&str>) -> Message {
+    Message::PlayerRegisterResponse(RegisterResponse::from(Enrolment {
+        id: player("P01"),
+        token: AuthToken::new(OWN_TOKEN),
+        league_id: league_protocol::id::LeagueId::new(league_id).unwrap(),
+        manager_token: Some(AuthToken::new(MANAGER)),
+        return_token: return_token.map(AuthToken::new),
+    }))
+}
+
+/// A player that holds a return token and was told of a match.
+fn signing() -> PlayerWorld {
+    let mut shell = PlayerWorld::new(rules());
+    shell.does(begin());
+    shell.answers(admitted(league().as_str(), Some(RETURN)));
+    announce(&mut shell, announcement("R1M1")).unwrap();
+    shell
+}
+
+fn announce(shell: &mut PlayerWorld, news: PlayerNotice) -> Result<Reply, Refusal> {
+    let token = Some(TokenHash::of(MANAGER));
+    shell.tries(Command::Told { news, token })
+}
+
+fn key(attempt: u32) -> ProofKey {
+    draw::proof_key(
+        &AuthToken::new(RETURN),
+        &league(),
+        &match_id("R1M1"),
+        attempt,
+    )
+}
+
+fn joins(shell: &mut PlayerWorld, token: &str) -> GameJoinAck {
+    match shell.does(invited("R1M1", Some(token))) {
+        Reply::Joined(ack) => *ack,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn wanted(call: MoveCall, token: &str) -> Command {
+    Command::MoveWanted {
+        call: Box::new(call),
+        token: Some(TokenHash::of(token)),
+    }
+}
+
+/// Asks for a move and answers with this choice and nonce.
+fn moves(shell: &mut PlayerWorld, call: MoveCall, token: &str, choice: Value) -> MoveResponse {
+    let turn = call.turn_number;
+    let asked = shell.does(wanted(call, token));
+    assert!(matches!(asked, Reply::Think(_)), "{asked:?}");
+    match shell.does(chooses("R1M1", turn, Some(choice))) {
+        Reply::Move { response, .. } => (*response).clone(),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn registration_says_that_the_player_signs_where_the_dialect_can() {
+    for (dialect, signs) in [
+        (Dialect::V2, true),
+        (Dialect::V2Api, true),
+        (Dialect::V1, false),
+    ] {
+        let mut rules = rules();
+        Arc::make_mut(&mut rules.manager).dialect = dialect;
+        let mut shell = PlayerWorld::new(rules);
+        shell.does(begin());
+        let Message::PlayerRegisterRequest(request) = &shell.letters[0].message else {
+            panic!("it registers")
+        };
+        assert_eq!(request.meta.proofs, signs, "{dialect}");
+    }
+}
+
+#[test]
+fn join_and_move_are_signed() {
+    let mut shell = signing();
+    let ack = joins(&mut shell, MATCH_TOKEN);
+    assert_eq!(ack.proof, Some(draw::join_proof(&key(1))));
+    assert_eq!(joins(&mut shell, MATCH_TOKEN), ack, "it repeats itself");
+    let asked = call(&shell, "R1M1", 1);
+    let response = moves(&mut shell, asked, MATCH_TOKEN, json!("odd"));
+    let proof = draw::proof(&key(1), 1, [], &json!("odd"), Some(NONCE));
+    assert_eq!(response.proof, Some(proof));
+}
+
+#[test]
+fn proof_of_a_move_covers_the_moves_before_it() {
+    let mut rules = rules();
+    rules.games = vec![GameType::new("tic_tac_toe").unwrap()];
+    let mut shell = PlayerWorld::new(rules);
+    shell.does(begin());
+    shell.answers(admitted(league().as_str(), Some(RETURN)));
+    announce(&mut shell, announcement("R1M1")).unwrap();
+    let made = |by: &str, choice: Value| SignedMove {
+        player_id: player(by),
+        choice,
+        nonce: None,
+        proof: None,
+    };
+    let asked = MoveCall {
+        game_type: GameType::new("tic_tac_toe").unwrap(),
+        options: Arc::new([json!(2)]),
+        moves: Arc::new([made("P01", json!(0)), made("P02", json!(4))]),
+        ..call(&shell, "R1M1", 2)
+    };
+    let response = moves(&mut shell, asked.clone(), MATCH_TOKEN, json!(2));
+    let (one, two) = (player("P01"), player("P02"));
+    let (first, second) = (json!(0), json!(4));
+    let history = [(&one, &first), (&two, &second)];
+    let proof = draw::proof(&key(1), 2, history, &json!(2), Some(NONCE));
+    assert_eq!(response.proof, Some(proof));
+    let other = MoveCall {
+        moves: Arc::new([made("P01", json!(1)), made("P02", json!(4))]),
+        ..asked
+    };
+    let reply = shell.does(wanted(other, MATCH_TOKEN));
+    assert!(matches!(reply, Reply::Think(_)), "it is another question");
+}
+
+#[test]
+fn declined_invitation_is_not_signed() {
+    let mut rules = rules();
+    rules.games.clear();
+    let mut shell = PlayerWorld::new(rules);
+    shell.does(begin());
+    shell.answers(admitted(league().as_str(), Some(RETURN)));
+    announce(&mut shell, announcement("R1M1")).unwrap();
+    let ack = joins(&mut shell, MATCH_TOKEN);
+    assert_eq!((ack.accept, ack.proof), (false, None));
+}
+
+#[test]
+fn player_without_a_return_token_does_not_sign() {
+    let mut shell = PlayerWorld::enrolled(rules());
+    shell.told(announcement("R1M1")).unwrap();
+    assert_eq!(joins(&mut shell, MATCH_TOKEN).proof, None);
+    let asked = call(&shell, "R1M1", 1);
+    let response = moves(&mut shell, asked, MATCH_TOKEN, json!("odd"));
+    assert_eq!(response.proof, None);
+}
+
+#[test]
+fn return_token_is_in_no_journal_and_no_debug_output() {
+    let mut shell = signing();
+    joins(&mut shell, MATCH_TOKEN);
+    let kept = Event::ReturnTokenKept {
+        token: AuthToken::new(RETURN),
+    };
+    assert!(serde_json::to_string(&kept).is_err());
+    let printed = format!("{:?} {:?} {kept:?}", shell.player, shell.events);
+    assert!(!printed.contains(RETURN), "{printed}");
+    assert!(!shell.journal.concat().contains(RETURN));
+}
+
+#[test]
+fn return_token_of_earlier_days_signs_after_a_restart() {
+    let mut shell = signing();
+    let before = joins(&mut shell, MATCH_TOKEN).proof;
+    shell.restart();
+    assert_eq!(joins(&mut shell, MATCH_TOKEN).proof, None);
+    shell.restart();
+    shell.does(Command::Begin {
+        return_token: Some(AuthToken::new(RETURN)),
+    });
+    assert_eq!(joins(&mut shell, MATCH_TOKEN).proof, before);
+}
+
+#[test]
+fn another_league_does_not_get_the_old_token() {
+    let mut shell = signing();
+    shell.does(Command::TokenRefused);
+    shell.answers(admitted("league_2026", None));
+    let mut again = announcement("R1M1");
+    if let PlayerNotice::RoundAnnouncement(round) = &mut again {
+        Arc::make_mut(round).league_id = shell.player.league_id().unwrap().clone();
+    }
+    announce(&mut shell, again).unwrap();
+    assert_eq!(joins(&mut shell, MATCH_TOKEN).proof, None);
+}
+
+#[test]
+fn higher_attempt_replaces_all_of_a_lower_one() {
+    let mut shell = signing();
+    joins(&mut shell, MATCH_TOKEN);
+    let asked = call(&shell, "R1M1", 1);
+    let first = moves(&mut shell, asked.clone(), MATCH_TOKEN, json!("odd"));
+    announce(&mut shell, announced("R1M1", 2, LATER)).unwrap();
+    let stale = shell.tries(invited("R1M1", Some(MATCH_TOKEN)));
+    assert!(matches!(stale, Err(Refusal::WrongToken { .. })));
+    let ack = joins(&mut shell, LATER);
+    assert_eq!(ack.proof, Some(draw::join_proof(&key(2))));
+    let second = moves(&mut shell, asked, LATER, json!("even"));
+    assert_eq!(second.choice, json!("even"), "it chooses afresh");
+    let proof = draw::proof(&key(2), 1, [], &json!("even"), Some(NONCE));
+    assert_eq!(second.proof, Some(proof));
+    assert_ne!(first.proof, second.proof);
+    shell.restart();
+    let stale = shell.tries(invited("R1M1", Some(MATCH_TOKEN)));
+    assert!(stale.is_err(), "the journal knows the attempt");
+}
+
+#[test]
+fn higher_attempt_with_the_same_token_is_one_of_its_own() {
+    let mut shell = signing();
+    let asked = call(&shell, "R1M1", 1);
+    moves(&mut shell, asked.clone(), MATCH_TOKEN, json!("odd"));
+    announce(&mut shell, announced("R1M1", 2, MATCH_TOKEN)).unwrap();
+    let again = moves(&mut shell, asked, MATCH_TOKEN, json!("even"));
+    assert_eq!(again.choice, json!("even"));
+}
+
+#[test]
+fn lower_attempt_is_acknowledged_and_ignored() {
+    let mut shell = signing();
+    announce(&mut shell, announced("R1M1", 3, LATER)).unwrap();
+    let lines = shell.journal.len();
+    let told = announce(&mut shell, announced("R1M1", 2, MATCH_TOKEN));
+    assert_eq!(told, Ok(Reply::Acknowledged));
+    assert!(shell.events.is_empty() && shell.journal.len() == lines);
+    assert!(shell.tries(invited("R1M1", Some(LATER))).is_ok());
+}
+
+#[test]
+fn same_attempt_keeps_its_token() {
+    let mut shell = signing();
+    announce(&mut shell, announced("R1M1", 2, LATER)).unwrap();
+    let forged = announce(&mut shell, announced("R1M1", 2, MATCH_TOKEN));
+    assert!(matches!(forged, Err(Refusal::AnnouncedOtherwise { .. })));
+}
+
+#[test]
+fn announcement_of_version_0_1_is_the_first_attempt() {
+    let line = format!(
+        r#"{{"event":"announced","round_id":1,"match_id":"R1M1","token":"{}"}}"#,
+        TokenHash::of(MATCH_TOKEN)
+    );
+    let event: Event = serde_json::from_str(&line).unwrap();
+    assert!(matches!(event, Event::Announced { attempt: 1, .. }));
+    let mut player = Player::new(rules());
+    player.apply(&event);
+}
+
+fn asked_by(shell: &mut PlayerWorld, attempt: u32, token: Option<&str>) -> Result<Reply, Refusal> {
+    shell.tries(Command::CallQueried {
+        query: Box::new(CallQuery {
+            league_id: league(),
+            match_id: match_id("R1M1"),
+            attempt,
+        }),
+        token: token.map(TokenHash::of),
+    })
+}
+
+fn called(shell: &mut PlayerWorld, attempt: u32) -> bool {
+    let reply = asked_by(shell, attempt, Some(MANAGER)).unwrap();
+    match reply.into_message() {
+        Some(Message::CallQueryResponse(response)) => {
+            assert_eq!(response.match_id, match_id("R1M1"));
+            assert_eq!(response.attempt, attempt);
+            response.called
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn uncalled_player_denies_the_call() {
+    let mut shell = signing();
+    assert!(!called(&mut shell, 1));
+    assert!(shell.tries(invited("R1M1", Some("forged"))).is_err());
+    assert!(!called(&mut shell, 1), "a forged call is not a call");
+}
+
+#[test]
+fn invitation_or_request_for_a_move_is_a_call() {
+    let mut shell = signing();
+    joins(&mut shell, MATCH_TOKEN);
+    assert!(called(&mut shell, 1));
+    let mut shell = signing();
+    let asked = wants(call(&shell, "R1M1", 1));
+    shell.does(asked);
+    assert!(called(&mut shell, 1));
+}
+
+#[test]
+fn each_attempt_has_its_own_calls() {
+    let mut shell = signing();
+    joins(&mut shell, MATCH_TOKEN);
+    announce(&mut shell, announced("R1M1", 2, LATER)).unwrap();
+    assert!(!called(&mut shell, 2));
+    assert!(called(&mut shell, 1), "of the old one it knows nothing");
+    assert!(called(&mut shell, 3), "nor of one that was not announced");
+}
+
+#[test]
+fn restarted_player_denies_no_call() {
+    let mut shell = signing();
+    shell.restart();
+    assert!(called(&mut shell, 1));
+    announce(&mut shell, announcement("R1M1")).unwrap();
+    assert!(called(&mut shell, 1), "a call may have come before");
+    announce(&mut shell, announced("R1M1", 2, LATER)).unwrap();
+    assert!(!called(&mut shell, 2));
+}
+
+#[test]
+fn only_the_manager_learns_of_calls() {
+    let mut shell = signing();
+    let refused = asked_by(&mut shell, 1, Some(MATCH_TOKEN));
+    assert_eq!(refused, Err(Refusal::WrongManagerToken));
+    let refused = asked_by(&mut shell, 1, None);
+    assert_eq!(refused, Err(Refusal::NoManagerToken));
+}
+
+#[test]
+fn end_told_by_the_manager_with_the_match_token_counts() {
+    let mut shell = signing();
+    joins(&mut shell, MATCH_TOKEN);
+    let over = over("R1M1", 1, MatchStatus::Win, Some("P01"));
+    shell.told(PlayerNotice::GameOver(over.into())).unwrap();
+    assert_eq!(shell.player.view().statistics.wins, 1);
+}
+
+/// A player that moved, and the end of its match with this evidence.
+fn ended(change: impl FnOnce(&mut Evidence)) -> Vec<DrawProblem> {
+    let mut shell = signing();
+    joins(&mut shell, MATCH_TOKEN);
+    let asked = call(&shell, "R1M1", 1);
+    let response = moves(&mut shell, asked, MATCH_TOKEN, json!("even"));
+    let mut evidence = Evidence {
+        players: vec![PlayerEvidence {
+            player_id: player("P01"),
+            join: None,
+            key: Some(key(1)),
+        }],
+        moves: vec![
+            SignedMove {
+                player_id: player("P02"),
+                choice: json!("odd"),
+                nonce: None,
+                proof: None,
+            },
+            SignedMove {
+                player_id: player("P01"),
+                choice: response.choice.clone(),
+                nonce: response.nonce.clone(),
+                proof: response.proof,
+            },
+        ],
+    };
+    change(&mut evidence);
+    let over: GameOver = changed(over("R1M1", 1, MatchStatus::Win, Some("P01")), |result| {
+        result.evidence = evidence;
+    });
+    shell.told(PlayerNotice::GameOver(over.into())).unwrap();
+    let disputed = shell.player.view().disputed;
+    disputed.into_iter().map(|(_, problem)| problem).collect()
+}
+
+#[test]
+fn honest_evidence_is_not_disputed() {
+    assert_eq!(ended(|_| {}), []);
+    assert_eq!(ended(|evidence| *evidence = Evidence::default()), []);
+}
+
+#[test]
+fn changed_or_missing_move_is_disputed() {
+    let changed = [DrawProblem::MoveChanged];
+    assert_eq!(
+        ended(|evidence| evidence.moves[1].choice = json!("odd")),
+        changed
+    );
+    assert_eq!(
+        ended(|evidence| evidence.moves[1].nonce = Some("invented".to_owned())),
+        changed
+    );
+    assert_eq!(ended(|evidence| evidence.moves.truncate(1)), changed);
+}
+
+#[test]
+fn key_of_another_is_disputed() {
+    assert_eq!(
+        ended(|evidence| evidence.players[0].key = Some(key(2))),
+        [DrawProblem::KeyChanged]
+    );
+}

@@ -1,0 +1,189 @@
+//! Who may knock, and how often: the join code of the organiser, and a limit on registrations from one
+//! address.
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use league_core::league::LeagueRules;
+use league_mcp::Origin;
+use league_protocol::fault::Code;
+use league_protocol::message::LeagueError;
+use league_protocol::token::{AuthToken, TokenHash};
+use tokio::time::Instant;
+
+use crate::http::local;
+
+/// An address may use its whole burst again after this time.
+const REFILL: Duration = Duration::from_secs(60);
+/// The most addresses remembered; the address that has rested longest makes room.
+const MAX_ADDRESSES: usize = 4_096;
+
+/// Limits registrations and returns.
+#[derive(Debug)]
+pub(crate) struct Door {
+    /// The hash of the code that players must show.
+    code: Option<TokenHash>,
+    /// Twice the capacity of the league, so that a class behind one router gets in.
+    burst: u32,
+    /// When the burst of an address will be whole again.
+    addresses: Mutex<BTreeMap<IpAddr, Instant>>,
+}
+
+impl Door {
+    pub(crate) fn new(rules: &LeagueRules, code: Option<&AuthToken>) -> Self {
+        let awaited = rules
+            .start_when
+            .map(|(players, referees)| players.saturating_add(referees));
+        let capacity = awaited.unwrap_or(rules.max_players);
+        Self {
+            code: code.map(AuthToken::hash),
+            burst: capacity.max(1).saturating_mul(2),
+            addresses: Mutex::default(),
+        }
+    }
+
+    /// Whether a player with this code may join.
+    pub(crate) fn is_open_to(&self, code: Option<&AuthToken>) -> bool {
+        self.code.is_none() || code.map(AuthToken::hash) == self.code
+    }
+
+    /// Counts a registration, unless it comes from this machine or shows the code of the league.
+    pub(crate) fn admit(
+        &self,
+        code: Option<&AuthToken>,
+        origin: Origin,
+        now: Instant,
+    ) -> Result<(), LeagueError> {
+        let Origin::Network { from, .. } = origin else {
+            return Ok(());
+        };
+        let shows_code = self.code.is_some() && self.is_open_to(code);
+        if shows_code || local::is_own(from) {
+            return Ok(());
+        }
+        let step = REFILL / self.burst;
+        let mut addresses = self
+            .addresses
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        make_room(&mut addresses, now);
+        let whole_at = addresses.entry(local::household(from)).or_insert(now);
+        let next = (*whole_at).max(now) + step;
+        let wait = next.duration_since(now).saturating_sub(REFILL);
+        if wait > Duration::ZERO {
+            let error = LeagueError::new(
+                Code::RateLimited,
+                format!(
+                    "too many registrations from `{from}`: wait, or show the join code if the \
+                     organiser has given one"
+                ),
+            );
+            return Err(error.until(wait));
+        }
+        *whole_at = next;
+        Ok(())
+    }
+}
+
+fn make_room(addresses: &mut BTreeMap<IpAddr, Instant>, now: Instant) {
+    if addresses.len() < MAX_ADDRESSES {
+        return;
+    }
+    addresses.retain(|_, whole_at| *whole_at > now);
+    if addresses.len() >= MAX_ADDRESSES
+        && let Some(rested) = addresses.iter().min_by_key(|(_, whole_at)| **whole_at)
+    {
+        let rested = *rested.0;
+        addresses.remove(&rested);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use league_protocol::id::{GameType, LeagueId};
+
+    use super::*;
+
+    fn from(address: &str) -> Origin {
+        Origin::Network {
+            from: address.parse().unwrap(),
+            at: "192.0.2.1".parse().unwrap(),
+        }
+    }
+
+    fn door(code: Option<&AuthToken>) -> Door {
+        let rules = LeagueRules {
+            start_when: Some((3, 1)),
+            ..LeagueRules::new(
+                LeagueId::new("one").unwrap(),
+                GameType::new("even_odd").unwrap(),
+            )
+        };
+        Door::new(&rules, code)
+    }
+
+    #[test]
+    fn an_address_registers_twice_the_capacity_at_once_and_then_waits() {
+        let (door, now) = (door(None), Instant::now());
+        let register = |address: &str, now| door.admit(None, from(address), now);
+        for _ in 0..8 {
+            assert_eq!(register("198.51.100.7", now), Ok(()));
+        }
+        let refused = register("198.51.100.7", now).unwrap_err();
+        assert_eq!(refused.code, Code::RateLimited);
+        let wait = refused.retry_after();
+        assert_eq!(wait, Duration::from_secs(8));
+        assert_eq!(register("198.51.100.8", now), Ok(()), "another address");
+        assert_eq!(register("198.51.100.7", now + wait), Ok(()));
+        assert!(register("198.51.100.7", now + wait).is_err());
+        let rested = now + wait + REFILL;
+        let again = (0..9).filter(|_| register("198.51.100.7", rested).is_ok());
+        assert_eq!(again.count(), 8);
+    }
+
+    #[test]
+    fn this_machine_and_holders_of_the_code_are_not_counted() {
+        let code = AuthToken::new("blue heron");
+        let (door, now) = (door(Some(&code)), Instant::now());
+        let wrong = AuthToken::new("blue herring");
+        for _ in 0..100 {
+            assert_eq!(door.admit(None, from("127.0.0.1"), now), Ok(()));
+            assert_eq!(door.admit(None, Origin::Pipe, now), Ok(()));
+            assert_eq!(door.admit(Some(&code), from("198.51.100.7"), now), Ok(()));
+        }
+        let guesses = (0..100).filter(|_| {
+            let guess = door.admit(Some(&wrong), from("198.51.100.7"), now);
+            guess.is_ok()
+        });
+        assert_eq!(guesses.count(), 8, "guesses are counted");
+        assert!(door.is_open_to(Some(&code)));
+        assert!(!door.is_open_to(Some(&wrong)) && !door.is_open_to(None));
+    }
+
+    #[test]
+    fn a_network_of_one_customer_counts_as_one_address() {
+        let (door, now) = (door(None), Instant::now());
+        let many = (0..100).filter(|last| {
+            let address = format!("2001:db8:1:2::{last}");
+            door.admit(None, from(&address), now).is_ok()
+        });
+        assert_eq!(many.count(), 8);
+    }
+
+    #[test]
+    fn few_addresses_are_remembered() {
+        let (door, now) = (door(None), Instant::now());
+        for address in 0..10_000_u32 {
+            let address = format!(
+                "10.{}.{}.{}",
+                address >> 16,
+                address >> 8 & 255,
+                address & 255
+            );
+            let _ = door.admit(None, from(&address), now);
+        }
+        assert!(door.addresses.lock().unwrap().len() <= MAX_ADDRESSES);
+    }
+}

@@ -1,0 +1,264 @@
+//! The descriptors of this process: how many there are, what they are for, and what happens when
+//! they run out.
+//!
+//! A connection, a listener and an open file take one each. A process that wants more than the
+//! system allows gets an error where it happens to ask next. So the connections are bounded before
+//! that, and a shortage is never taken for a failure of the other side.
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use rustix::io::Errno;
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use thiserror::Error;
+use tokio::sync::watch;
+use tokio::time::Instant;
+
+use super::local;
+use crate::log::MAX_OPEN_FILES;
+
+/// What a process opens beside agents and connections: standard streams, the runtime, common logs,
+/// documents that are being written.
+const FOR_PROCESS: usize = 24;
+/// What an agent opens beside its log and its listener: its journal, and the lock of the journal.
+const FOR_AGENT: usize = 2;
+/// The fewest connections that a process works with, a third of them for its own calls.
+const MIN_CONNECTIONS: usize = 24;
+/// The limit that is assumed if the system has none.
+const UNLIMITED: usize = 1 << 20;
+
+/// Raises the number of descriptors to the most that this process may give itself.
+pub(crate) fn raise_limit() {
+    let limit = getrlimit(Resource::Nofile);
+    let raised = Rlimit {
+        current: limit.maximum,
+        maximum: limit.maximum,
+    };
+    // A small league works with the old limit too.
+    let _ = setrlimit(Resource::Nofile, raised);
+}
+
+/// How many files and connections this process may open.
+pub(crate) fn open_files() -> usize {
+    let limit = getrlimit(Resource::Nofile).current;
+    limit.map_or(UNLIMITED, |most| usize::try_from(most).unwrap_or(UNLIMITED))
+}
+
+/// The descriptors of a process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Descriptors {
+    limit: usize,
+    /// What is left for connections.
+    left: usize,
+}
+
+/// The system allows too few descriptors.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+#[error(
+    "the system allows this process `{limit}` open files and connections, and {agents} agents \
+     need `{needed}`"
+)]
+pub(crate) struct TooFewDescriptors {
+    pub(crate) limit: usize,
+    pub(crate) needed: usize,
+    agents: usize,
+}
+
+impl Descriptors {
+    /// The descriptors of a process with so many agents and listeners.
+    ///
+    /// # Errors
+    ///
+    /// Too few are left for connections.
+    pub(crate) fn of(agents: usize, listeners: usize) -> Result<Self, TooFewDescriptors> {
+        Self::within(open_files(), agents, listeners)
+    }
+
+    fn within(limit: usize, agents: usize, listeners: usize) -> Result<Self, TooFewDescriptors> {
+        let files = agents * FOR_AGENT + agents.min(MAX_OPEN_FILES);
+        let taken = FOR_PROCESS + files + listeners;
+        let needed = taken + MIN_CONNECTIONS;
+        if limit < needed {
+            return Err(TooFewDescriptors {
+                limit,
+                needed,
+                agents,
+            });
+        }
+        let left = limit - taken;
+        Ok(Self { limit, left })
+    }
+
+    /// How many connections may come in: as many as wanted, at most half of the descriptors, and so
+    /// many that the agents of one process do not crowd each other out.
+    pub(crate) fn incoming(self, wanted: usize) -> usize {
+        wanted.min(self.limit / 2).min(self.left * 2 / 3)
+    }
+
+    /// How many connections may go out if so many are wanted the other way.
+    pub(crate) fn outgoing(self, incoming: usize) -> usize {
+        self.left - self.incoming(incoming)
+    }
+}
+
+/// Whether an error says that this machine lacks descriptors, memory or buffers.
+pub(crate) fn is_shortage(error: &io::Error) -> bool {
+    let lacking = [Errno::MFILE, Errno::NFILE, Errno::NOBUFS, Errno::NOMEM];
+    let found = error.raw_os_error();
+    lacking
+        .iter()
+        .any(|lack| Some(lack.raw_os_error()) == found)
+}
+
+/// Whether connecting failed at this machine and not at the peer.
+///
+/// Without a free port the system says that the address is not available. It says the same of an
+/// address that this machine has no way to, which the peer has to answer for.
+pub(crate) fn is_local(error: &io::Error, peer: SocketAddr) -> bool {
+    is_shortage(error)
+        || error.kind() == io::ErrorKind::AddrNotAvailable && local::route(peer).is_ok()
+}
+
+/// How long calls may fail at this machine, without one that succeeds, before a league is stopped.
+const SHORTAGE_TIMEOUT: Duration = Duration::from_secs(60);
+/// The least time between two warnings.
+const WARNING_INTERVAL: Duration = Duration::from_secs(60);
+
+/// Watches whether this machine is able to call; clones share the state.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Shortage(Arc<ShortageState>);
+
+#[derive(Debug, Default)]
+struct ShortageState {
+    current: watch::Sender<Option<CallShortage>>,
+    warned_at: Mutex<Option<Instant>>,
+}
+
+/// Calls fail at this machine.
+#[derive(Debug, Clone)]
+struct CallShortage {
+    since: Instant,
+    cause: String,
+}
+
+impl Shortage {
+    /// Records a call that failed here.
+    pub(crate) fn begin(&self, cause: &str) {
+        let is_new = self.0.current.send_if_modified(|current| {
+            let is_new = current.is_none();
+            current.get_or_insert_with(|| CallShortage {
+                since: Instant::now(),
+                cause: cause.to_owned(),
+            });
+            is_new
+        });
+        if is_new {
+            self.warn(cause);
+        }
+    }
+
+    fn warn(&self, cause: &str) {
+        let mut warned_at = self
+            .0
+            .warned_at
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        if warned_at.is_some_and(|at| at.elapsed() < WARNING_INTERVAL) {
+            return;
+        }
+        *warned_at = Some(Instant::now());
+        tracing::warn!(
+            event_type = "CALLS_POSTPONED",
+            "this machine cannot make calls for now: {cause}; they wait, and no agent is blamed; \
+             it may open `{}` files and connections, so raise that with `ulimit -n` or end other \
+             programs",
+            open_files()
+        );
+    }
+
+    /// Records a call that went out.
+    pub(crate) fn end(&self) {
+        let current = &self.0.current;
+        current.send_if_modified(|current| current.take().is_some());
+    }
+
+    /// Waits until calls have failed here for too long; gives the cause.
+    pub(crate) async fn persists(&self) -> String {
+        let mut state = self.0.current.subscribe();
+        loop {
+            let begun = state.borrow_and_update().clone();
+            let patience = begun.as_ref().map(|begun| begun.since + SHORTAGE_TIMEOUT);
+            let changed = state.changed();
+            match (begun, patience) {
+                (Some(begun), Some(until)) => {
+                    if tokio::time::timeout_at(until, changed).await.is_err() {
+                        return begun.cause;
+                    }
+                }
+                // The sender lives as long as `self`.
+                _ => drop(changed.await),
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn connections_share_what_agents_leave() {
+        let few = Descriptors::within(63, 8, 8).unwrap_err();
+        assert_eq!((few.limit, few.needed), (63, 80));
+        let just = Descriptors::within(80, 8, 8).unwrap();
+        assert_eq!((just.incoming(4_096), just.outgoing(4_096)), (16, 8));
+        let usual = Descriptors::within(1_024, 1, 1).unwrap();
+        assert_eq!((usual.incoming(4_096), usual.outgoing(4_096)), (512, 484));
+        let many = Descriptors::within(20_000, 1, 1).unwrap();
+        assert_eq!(many.incoming(4_096), 4_096);
+        assert_eq!(many.outgoing(4_096), many.left - 4_096);
+    }
+
+    #[test]
+    fn lack_of_descriptors_and_ports_is_local_and_a_refusal_is_not() {
+        let peer = SocketAddr::from(([127, 0, 0, 1], 1));
+        let error = |errno: Errno| io::Error::from_raw_os_error(errno.raw_os_error());
+        for own in [
+            Errno::MFILE,
+            Errno::NFILE,
+            Errno::NOBUFS,
+            Errno::NOMEM,
+            Errno::ADDRNOTAVAIL,
+        ] {
+            assert!(is_local(&error(own), peer), "{own}");
+        }
+        for others in [Errno::CONNREFUSED, Errno::CONNRESET, Errno::HOSTUNREACH] {
+            assert!(!is_local(&error(others), peer), "{others}");
+        }
+        // No machine has a way to an address whose port is all that is known.
+        let nowhere = SocketAddr::from(([0; 8], 1));
+        if local::route(nowhere).is_err() {
+            assert!(!is_local(&error(Errno::ADDRNOTAVAIL), nowhere));
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn shortage_persists_only_without_a_call_that_succeeds() {
+        let shortage = Shortage::default();
+        let persists = tokio::spawn({
+            let shortage = shortage.clone();
+            async move { shortage.persists().await }
+        });
+        shortage.begin("too many open files");
+        tokio::time::sleep(SHORTAGE_TIMEOUT / 2).await;
+        shortage.end();
+        tokio::time::sleep(SHORTAGE_TIMEOUT).await;
+        assert!(!persists.is_finished());
+        let begun = Instant::now();
+        shortage.begin("no buffers");
+        assert_eq!(persists.await.unwrap(), "no buffers");
+        assert_eq!(begun.elapsed(), SHORTAGE_TIMEOUT);
+    }
+}

@@ -1,0 +1,337 @@
+//! The verdict on a league: what is proven, what is only told, and what could not be compared; as
+//! fields for programs and as one sentence for people.
+
+use std::path::{Path, PathBuf};
+
+use league_core::league::League;
+use league_protocol::id::{LeagueId, MatchId, RefereeId};
+use league_protocol::message::{MatchResult, MatchStatus};
+use league_protocol::secret::DrawMode;
+use serde::Serialize;
+
+/// Why the results of a referee could not be compared.
+pub(crate) const NO_JOURNAL: &str = "its journal is not here";
+/// The same for a journal that was copied earlier.
+pub(crate) const SHORT_JOURNAL: &str = "its journal ends before them";
+
+/// The outcome of a verification.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(crate) struct Verdict {
+    pub(crate) league_id: LeagueId,
+    pub(crate) verdict: Conclusion,
+    /// Whether the conclusion is [`Conclusion::Verified`].
+    pub(crate) verified: bool,
+    /// The first failure.
+    pub(crate) wrong: Option<Wrong>,
+    /// Where the chance of the league came from; `None` in a league of version 0.1.
+    pub(crate) mode: Option<DrawMode>,
+    /// Whether any referee was admitted before the start.
+    pub(crate) open_referees: bool,
+    /// What the results rest on.
+    pub(crate) matches: Grounds,
+    /// Matches that were begun more than once.
+    pub(crate) attempts_above_1: Vec<RepeatedMatch>,
+    /// How often the organiser went on although the journal had lost lines.
+    pub(crate) accepted_losses: u32,
+    /// The missing records; without them the verdict is not complete.
+    pub(crate) not_compared: Vec<NotCompared>,
+    /// What was checked; after a failure, what was checked before it.
+    pub(crate) checked: Checked,
+}
+
+/// The conclusion of a verification.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub(crate) enum Conclusion {
+    /// The journal is sound, and all records are here and agree.
+    #[serde(rename = "verified")]
+    Verified,
+    /// Nothing contradicts the journal, but records are missing.
+    #[serde(rename = "consistent, not complete")]
+    Incomplete,
+    #[serde(rename = "failed")]
+    Failed,
+}
+
+/// A failed check, or a dispute by a player.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(crate) struct Wrong {
+    /// The file, below the root.
+    pub(crate) file: PathBuf,
+    /// The line of a journal, from 1.
+    pub(crate) line: Option<u64>,
+    /// What is wrong, and what was expected.
+    pub(crate) what: String,
+}
+
+impl Wrong {
+    pub(crate) fn new(file: &Path, line: Option<u64>, what: impl Into<String>) -> Self {
+        Self {
+            file: file.to_owned(),
+            line,
+            what: what.into(),
+        }
+    }
+}
+
+/// What results rest on. Each counts once, by the best; the manager's rulings against absent players
+/// do not count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+pub(crate) struct Grounds {
+    /// Both players proved their moves.
+    pub(crate) proven: u64,
+    /// One player proved its moves.
+    pub(crate) one_proof: u64,
+    /// The referee's journal has the same result.
+    pub(crate) referee_record: u64,
+    /// There is nothing but the manager's journal.
+    pub(crate) told: u64,
+}
+
+impl Grounds {
+    /// Adds a result that the league has just accepted; `confirmed` by its referee's journal or not.
+    pub(crate) fn add(
+        &mut self,
+        league: &League,
+        match_id: &MatchId,
+        referee: Option<&RefereeId>,
+        result: &MatchResult,
+        confirmed: bool,
+    ) {
+        let is_lost = result.status == MatchStatus::TechnicalLoss;
+        if is_lost && referee.is_none() {
+            return;
+        }
+        let proofs = if is_lost {
+            0
+        } else {
+            proofs(league, match_id, result)
+        };
+        let counted = match proofs {
+            2.. => &mut self.proven,
+            1 => &mut self.one_proof,
+            0 if confirmed => &mut self.referee_record,
+            0 => &mut self.told,
+        };
+        *counted += 1;
+    }
+}
+
+/// How many players proved all their moves; the proofs themselves are checked with the result.
+fn proofs(league: &League, match_id: &MatchId, result: &MatchResult) -> usize {
+    let fixtures = league.round().map_or(&[][..], |round| round.fixtures());
+    let fixture = fixtures.iter().find(|known| known.match_id() == match_id);
+    let signs = fixture.map_or([false; 2], |fixture| fixture.signs());
+    let signers = result.players.iter().zip(signs).filter(|(player, signs)| {
+        let moves = result.evidence.moves.iter();
+        let mut moves = moves.filter(|made| made.player_id == **player).peekable();
+        *signs && moves.peek().is_some() && moves.all(|made| made.proof.is_some())
+    });
+    signers.count()
+}
+
+/// A match that was begun more than once: each attempt was a new chance for its players.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(crate) struct RepeatedMatch {
+    pub(crate) match_id: MatchId,
+    pub(crate) attempts: u32,
+    /// The last reason in the journal.
+    pub(crate) why: &'static str,
+}
+
+/// What was checked.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+pub(crate) struct Checked {
+    /// The phase of the league: `registering`, `running` or `completed`; `interrupted` if it is
+    /// unfinished and no process on this machine plays it.
+    pub(crate) phase: Option<String>,
+    /// Whether all randomness came from a given seed.
+    pub(crate) reproducible: bool,
+    /// Lines of the manager's journal.
+    pub(crate) lines: u64,
+    /// The SHA-256 of its last line: an earlier copy of this hash proves that nothing was changed
+    /// since.
+    pub(crate) head: Option<String>,
+    /// The size of the incomplete batch at its end, in bytes.
+    pub(crate) unfinished_bytes: u64,
+    /// How often the organiser went on although the journal had lost lines.
+    #[serde(skip)]
+    pub(crate) accepted_losses: u32,
+    /// The last line that was known at the latest of these losses.
+    pub(crate) known_line: Option<u64>,
+    /// Results from before a loss that came back from referees. Each draw is held against the
+    /// commitment that it opens: the commitment of the round may be among the lost lines.
+    pub(crate) restored: u64,
+    /// Where the chance of the league came from.
+    #[serde(skip)]
+    pub(crate) mode: Option<DrawMode>,
+    /// Whether any referee was admitted before the start.
+    #[serde(skip)]
+    pub(crate) open_referees: bool,
+    /// What the results rest on.
+    #[serde(skip)]
+    pub(crate) grounds: Grounds,
+    /// Matches that were begun more than once.
+    #[serde(skip)]
+    pub(crate) repeated: Vec<RepeatedMatch>,
+    /// Admitted players.
+    pub(crate) players: usize,
+    /// Admitted referees.
+    pub(crate) referees: usize,
+    /// Started rounds.
+    pub(crate) rounds: u32,
+    /// Results, each with its draw opened and its game replayed.
+    pub(crate) results: u64,
+    /// Matches in total.
+    pub(crate) matches: u64,
+    /// Documents that agree with the journal.
+    pub(crate) documents: Vec<PathBuf>,
+    /// Referees whose journals were checked.
+    pub(crate) referee_journals: u64,
+    /// Lines of the referees' journals.
+    pub(crate) referee_lines: u64,
+    /// Results that the manager ruled on, without a referee.
+    pub(crate) ruled: u64,
+    /// Results that the referee's journal confirms.
+    pub(crate) confirmed: u64,
+    /// Files of matches that agree with the journals.
+    pub(crate) match_files: u64,
+    /// Player files that agree with the manager's journal.
+    pub(crate) player_files: u64,
+    /// Disputes by players; at most [`MAX_DISPUTED`](super::MAX_DISPUTED).
+    ///
+    /// A player's memory alone is not proof, so a dispute does not fail the verification; the
+    /// organiser has to examine it.
+    pub(crate) disputed: Vec<Wrong>,
+    /// The number of further disputes.
+    pub(crate) disputed_more: u64,
+    /// Files that agree with an earlier line of their journal: they have not been updated since.
+    pub(crate) behind: Vec<Behind>,
+    /// Records that could not be compared, also those that a complete verdict does not need.
+    pub(crate) not_compared: Vec<NotCompared>,
+}
+
+/// A file that agrees with an earlier line of its journal.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(crate) struct Behind {
+    /// The file, below the root.
+    pub(crate) file: PathBuf,
+    /// The last line of its journal that it reflects.
+    pub(crate) line: u64,
+}
+
+/// A kind of record that could not be compared.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub(crate) struct NotCompared {
+    pub(crate) count: u64,
+    /// The kind of record, in the plural.
+    pub(crate) what: String,
+    pub(crate) why: String,
+    /// Whether a complete verdict needs it. The memories of players are further evidence, and the
+    /// documents and files of matches are made from the journals.
+    #[serde(skip)]
+    pub(crate) needed: bool,
+}
+
+impl Verdict {
+    pub(crate) fn new(league: &LeagueId, wrong: Option<Wrong>, mut checked: Checked) -> Self {
+        let not_compared = checked.not_compared.iter().filter(|left| left.needed);
+        let not_compared: Vec<_> = not_compared.cloned().collect();
+        let verdict = if wrong.is_some() {
+            Conclusion::Failed
+        } else if not_compared.is_empty() && checked.accepted_losses == 0 {
+            Conclusion::Verified
+        } else {
+            Conclusion::Incomplete
+        };
+        Self {
+            league_id: league.clone(),
+            verdict,
+            verified: verdict == Conclusion::Verified,
+            wrong,
+            mode: checked.mode,
+            open_referees: checked.open_referees,
+            matches: checked.grounds,
+            attempts_above_1: std::mem::take(&mut checked.repeated),
+            accepted_losses: checked.accepted_losses,
+            not_compared,
+            checked,
+        }
+    }
+
+    /// The verdict in one sentence.
+    pub(crate) fn sentence(&self) -> String {
+        match self.verdict {
+            Conclusion::Verified => format!("verified: {}", self.facts()),
+            Conclusion::Incomplete => format!("consistent, not complete: {}", self.facts()),
+            Conclusion::Failed => "NOT verified".to_owned(),
+        }
+    }
+
+    /// What the results rest on, and what a reader must know of the league.
+    fn facts(&self) -> String {
+        let (checked, grounds) = (&self.checked, &self.matches);
+        let matches = match (checked.results, checked.matches) {
+            (results, all) if results < all => format!("{results} of {}", matches(all)),
+            (results, _) => matches(results),
+        };
+        let mut facts = vec![
+            format!("{matches}, {} with both players' proofs", grounds.proven),
+            format!("{} with the referee's journal", checked.confirmed),
+        ];
+        for (count, what) in [
+            (grounds.one_proof, "with one player's proof"),
+            (grounds.told, "only told"),
+            (checked.ruled, "ended by the manager"),
+        ] {
+            facts.extend((count > 0).then(|| format!("{count} {what}")));
+        }
+        let mut sentence = facts.join(", ");
+        for remark in self.remarks() {
+            sentence.push_str("; ");
+            sentence.push_str(&remark);
+        }
+        sentence
+    }
+
+    fn remarks(&self) -> Vec<String> {
+        let mut remarks = Vec::new();
+        if self.checked.reproducible {
+            remarks.push("reproducible from a seed, not for prizes".to_owned());
+        }
+        if self.open_referees {
+            remarks.push("open to any referee".to_owned());
+        }
+        match self.attempts_above_1.len() as u64 {
+            0 => {}
+            repeated => remarks.push(format!("{} begun more than once", matches(repeated))),
+        }
+        if self.accepted_losses > 0 {
+            let losses = self.accepted_losses;
+            remarks.push(format!("lost journal lines accepted {losses} times"));
+        }
+        if !self.checked.disputed.is_empty() {
+            remarks.push("players' records differ".to_owned());
+        }
+        if !self.not_compared.is_empty() {
+            let missing: Vec<String> = self.not_compared.iter().map(missing).collect();
+            remarks.push(format!("missing: {}", missing.join(", ")));
+        }
+        remarks
+    }
+}
+
+fn matches(count: u64) -> String {
+    let ending = if count == 1 { "" } else { "es" };
+    format!("{count} match{ending}")
+}
+
+/// What would have to be here.
+fn missing(left_out: &NotCompared) -> String {
+    let referee = left_out.what.strip_prefix("results of ");
+    let referee = referee.map(|referee| referee.trim_matches('`'));
+    match (referee, left_out.why.as_str()) {
+        (Some(referee), NO_JOURNAL) => format!("journal of {referee}"),
+        (Some(referee), SHORT_JOURNAL) => format!("end of the journal of {referee}"),
+        _ => format!("{} {} ({})", left_out.count, left_out.what, left_out.why),
+    }
+}

@@ -1,0 +1,280 @@
+//! Messages and members that the documents do not have, in both spellings of `league.v2`: orders, the
+//! hand-over of moves, proofs, and the question whether a referee has called.
+
+use std::sync::Arc;
+
+use league_protocol::finding::Reading;
+use league_protocol::message::*;
+use league_protocol::secret::{Commitment, DrawMode, Proof, ProofKey, Seed};
+use league_protocol::sender::{CallStyle, Dialect};
+use league_protocol::time::Timestamp;
+use league_protocol::token::{AuthToken, TokenHash};
+use serde_json::{Value, json};
+
+use super::kit::{read, said, whole};
+use super::samples::*;
+
+/// Both spellings of `league.v2`.
+const BOTH: [Dialect; 2] = [Dialect::V2, Dialect::V2Api];
+
+fn signed(number: u32, choice: Value) -> SignedMove {
+    SignedMove {
+        player_id: player(number),
+        choice,
+        nonce: Some(format!("n-{number}")),
+        proof: Some(Proof([0x11; 32])),
+    }
+}
+
+fn signed_moves() -> Vec<SignedMove> {
+    let unsigned = SignedMove {
+        nonce: None,
+        proof: None,
+        ..signed(2, json!("odd"))
+    };
+    vec![signed(1, json!("even")), unsigned]
+}
+
+fn start_match() -> Message {
+    let seat = |number| StartMatchPlayer {
+        player_id: player(number),
+        endpoint: "http://127.0.0.1:8101/mcp".into(),
+        dialect: Dialect::V2Api,
+        speech: Some(CallStyle::Simple),
+        token_hash: TokenHash::of("tok"),
+        match_token: AuthToken::new("tok-r1m1"),
+        record: WinLossDraw::default(),
+    };
+    Message::StartMatch(Arc::new(StartMatch {
+        league_id: league(),
+        round_id: 1,
+        match_id: r1m1(),
+        attempt: 2,
+        game_type: game("even_odd"),
+        settings: json!({"lowest": 1, "highest": 10}),
+        mode: Mode::Auto,
+        step_token: Some(TokenHash::of("step")),
+        strict: false,
+        score: Score::default(),
+        commitment: Commitment([0xab; 32]),
+        draw_mode: Some(DrawMode::Reproducible),
+        order_token: AuthToken::new("tok-order-abc"),
+        handed_over: Some(HandedOver {
+            attempt: 1,
+            moves: signed_moves(),
+            seeds: vec![Seed([0xcd; 32])],
+        }),
+        players: [seat(1), seat(2)],
+    }))
+}
+
+fn signed_result(key: Option<ProofKey>) -> Arc<MatchResult> {
+    let mut told = result();
+    told.evidence = Evidence {
+        players: vec![PlayerEvidence {
+            player_id: player(1),
+            join: Some(Proof([0x22; 32])),
+            key,
+        }],
+        moves: signed_moves(),
+    };
+    // The manager opens seed and keys together.
+    if key.is_none() {
+        told.draw.as_mut().expect("there is a draw").seed = None;
+    }
+    Arc::new(told)
+}
+
+fn signed_report() -> Message {
+    Message::from(MatchResultReport {
+        league_id: league(),
+        round_id: 1,
+        match_id: r1m1(),
+        attempt: 2,
+        order_token: Some(AuthToken::new("tok-order-abc")),
+        game_type: game("even_odd"),
+        result: signed_result(None),
+    })
+}
+
+fn of_a_match() -> Vec<Message> {
+    let open_game = MoveCall {
+        moves: Arc::new([SignedMove {
+            nonce: None,
+            proof: None,
+            ..signed(2, json!(4))
+        }]),
+        ..move_call("tic_tac_toe")
+    };
+    vec![
+        start_match(),
+        Message::from(GameJoinAck {
+            match_id: r1m1(),
+            player_id: Some(player(1)),
+            arrival: Timestamp::parse("2025-01-15T10:30:05Z").ok(),
+            accept: true,
+            proof: Some(Proof([0x22; 32])),
+        }),
+        Message::MoveCall(Box::new(open_game)),
+        Message::MoveResponse(Arc::new(MoveResponse {
+            player_id: Some(player(1)),
+            proof: Some(Proof([0x11; 32])),
+            ..move_response("even_odd", json!("odd"))
+        })),
+        Message::from(DrawRequest {
+            league_id: league(),
+            round_id: 1,
+            match_id: r1m1(),
+            attempt: 2,
+            order_token: Some(AuthToken::new("tok-order-abc")),
+            moves: signed_moves(),
+        }),
+        Message::from(DrawResponse {
+            match_id: r1m1(),
+            attempt: 2,
+            seed: Seed([0xcd; 32]),
+        }),
+        signed_report(),
+        Message::from(MatchResultAck {
+            match_id: r1m1(),
+            seed: Seed([0xcd; 32]),
+            players: vec![PlayerEvidence {
+                player_id: player(1),
+                join: None,
+                key: Some(ProofKey([0x33; 32])),
+            }],
+        }),
+        Message::from(GameOver {
+            league_id: league(),
+            round_id: 1,
+            match_id: r1m1(),
+            game_type: game("even_odd"),
+            receiver: player(1),
+            result: signed_result(Some(ProofKey([0x33; 32]))),
+        }),
+    ]
+}
+
+fn of_the_manager() -> Vec<Message> {
+    let Message::PlayerRegisterRequest(mut player_asks) = register_request() else {
+        panic!("a player registers");
+    };
+    let mut referee_asks = player_asks.clone();
+    player_asks.meta.proofs = true;
+    referee_asks.meta.max_concurrent_matches = Some(2);
+    referee_asks.wanted_id = Some("REF01".into());
+    referee_asks.referee_key = Some(AuthToken::new("tok-referees-abc"));
+    vec![
+        Message::PlayerRegisterRequest(player_asks),
+        Message::RefereeRegisterRequest(referee_asks),
+        announcement(),
+        Message::from(CallQuery {
+            league_id: league(),
+            match_id: r1m1(),
+            attempt: 2,
+        }),
+        Message::from(CallQueryResponse {
+            match_id: r1m1(),
+            attempt: 2,
+            called: false,
+        }),
+    ]
+}
+
+/// Every one of them in the main document's spelling, whole, by type.
+pub(crate) fn written() -> impl Iterator<Item = (Dialect, String, Value)> {
+    let all = of_a_match().into_iter().chain(of_the_manager());
+    all.map(|message| {
+        let json = whole(Dialect::V2, &message, &Knowledge::of("even_odd").hints());
+        let json: Value =
+            serde_json::from_str(&json.expect("there are words")).expect("it is JSON");
+        let name = json["message_type"].as_str().expect("it has a type");
+        (Dialect::V2, name.to_owned(), json)
+    })
+}
+
+#[test]
+fn addition_is_strictly_valid_and_reads_back_unchanged() {
+    for dialect in BOTH {
+        for message in of_a_match().into_iter().chain(of_the_manager()) {
+            let knowledge = Knowledge::of("even_odd");
+            let json = whole(dialect, &message, &knowledge.hints()).expect("there are words");
+            let heard = read(dialect, &json, Reading::Strict, &knowledge.hints());
+            assert_eq!(heard.table(), [""; 0], "{json}");
+            assert_eq!(heard.message, Some(message), "{json}");
+        }
+    }
+}
+
+#[test]
+fn hand_over_is_spelled_like_this() {
+    let shown = of_a_match()
+        .into_iter()
+        .chain(of_the_manager())
+        .filter(|message| {
+            matches!(
+                message,
+                Message::StartMatch(_)
+                    | Message::DrawRequest(_)
+                    | Message::DrawResponse(_)
+                    | Message::MatchResultAck(_)
+                    | Message::CallQuery(_)
+                    | Message::CallQueryResponse(_)
+            )
+        })
+        .map(|message| said(Dialect::V2, &message, &Knowledge::of("even_odd").hints()).unwrap())
+        .collect::<Vec<_>>()
+        .join("\n");
+    insta::assert_snapshot!(shown, @r#"
+    START_MATCH {"league_id":"league_2025_even_odd","round_id":1,"match_id":"R1M1","attempt":2,"game_type":"even_odd","game_settings":{"highest":10,"lowest":1},"mode":"auto","step_token_hash":"3e64cc41cf8e07b43936d7bc4eaf8bdb8e2abcec1f44c7b915ac0a0c27ebc41a","strict":false,"scoring":{"win_points":3,"draw_points":1,"loss_points":0,"technical_loss_points":0},"draw_commitment":"abababababababababababababababababababababababababababababababab","draw_mode":"reproducible","order_token":"tok-order-abc","handed_over":{"attempt":1,"moves":[{"player_id":"P01","choice":"even","nonce":"n-1","proof":"1111111111111111111111111111111111111111111111111111111111111111"},{"player_id":"P02","choice":"odd"}],"draw_seeds":["cdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcd"]},"players":[{"player_id":"P01","contact_endpoint":"http://127.0.0.1:8101/mcp","dialect":"v2-api","speech":"simple","token_hash":"1a7674eb4ee78df7e1ac439a93c3fa8e3c945784d4dec9fd8e3011738b2f1d62","match_token":"tok-r1m1","record":{"wins":0,"losses":0,"draws":0}},{"player_id":"P02","contact_endpoint":"http://127.0.0.1:8101/mcp","dialect":"v2-api","speech":"simple","token_hash":"1a7674eb4ee78df7e1ac439a93c3fa8e3c945784d4dec9fd8e3011738b2f1d62","match_token":"tok-r1m1","record":{"wins":0,"losses":0,"draws":0}}]}
+    DRAW_REQUEST {"league_id":"league_2025_even_odd","round_id":1,"match_id":"R1M1","attempt":2,"order_token":"tok-order-abc","moves":[{"player_id":"P01","choice":"even","nonce":"n-1","proof":"1111111111111111111111111111111111111111111111111111111111111111"},{"player_id":"P02","choice":"odd"}]}
+    DRAW_RESPONSE {"match_id":"R1M1","attempt":2,"draw_seed":"cdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcd"}
+    MATCH_RESULT_ACK {"status":"ok","match_id":"R1M1","draw_seed":"cdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcd","players":[{"player_id":"P01","proof_key":"3333333333333333333333333333333333333333333333333333333333333333"}]}
+    CALL_QUERY {"league_id":"league_2025_even_odd","match_id":"R1M1","attempt":2}
+    CALL_QUERY_RESPONSE {"match_id":"R1M1","attempt":2,"called":false}
+    "#);
+}
+
+#[test]
+fn message_of_version_0_1_has_none_of_the_additions() {
+    let knowledge = Knowledge::of("even_odd");
+    let Message::MatchResultReport(report) = report(result()) else {
+        panic!("it is a report");
+    };
+    let plain = [
+        register_request(),
+        join_ack(true),
+        Message::MoveResponse(Arc::new(move_response("even_odd", json!("odd")))),
+        Message::MoveCall(Box::new(move_call("tic_tac_toe"))),
+        Message::MatchResultReport(report),
+    ];
+    for message in plain {
+        for dialect in BOTH {
+            let json = whole(dialect, &message, &knowledge.hints()).expect("there are words");
+            for added in ["proof", "order_token", "evidence", "\"moves\""] {
+                assert!(!json.contains(added), "{added} in {json}");
+            }
+        }
+    }
+}
+
+#[test]
+fn additions_have_no_words_in_v1() {
+    let knowledge = Knowledge::of("even_odd");
+    for message in of_a_match() {
+        let own = matches!(
+            message,
+            Message::StartMatch(_)
+                | Message::DrawRequest(_)
+                | Message::DrawResponse(_)
+                | Message::MatchResultAck(_)
+        );
+        let said = said(Dialect::V1, &message, &knowledge.hints());
+        assert_eq!(said.is_none(), own, "{said:?}");
+        let said = said.unwrap_or_default();
+        assert!(
+            !said.contains("proof") && !said.contains("tok-order"),
+            "{said}"
+        );
+    }
+}

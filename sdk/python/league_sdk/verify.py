@@ -1,0 +1,250 @@
+"""Verifies leagues by docs/verify.md: python3 verify.py SHARED; exit code 0: verified, 1: failed, 4: not complete."""
+import hashlib, hmac, json, re, sys, zlib
+from collections import Counter
+from pathlib import Path
+
+def expect(holds, what):
+    if not holds: raise ValueError(what)
+
+# ---- 1. Words: compact JSON, and SHA-256 and HMAC over it; lines of a journal.
+text = lambda value: json.dumps(value, separators=(",", ":"), sort_keys=True, ensure_ascii=False).encode()
+sha256 = lambda value: hashlib.sha256(text(value)).hexdigest()
+mac = lambda key, value: hmac.digest(key, text(value), "sha256")
+listed = lambda moves: moves if isinstance(moves, list) else [moves]  # a game of one move has no list
+
+def entries(path):  # facts with their lines; an unfinished batch at the end counts as not written
+    batch, to_follow, previous = [], 0, "0" * 64
+    for number, line in enumerate(path.read_bytes().split(b"\n")[:-1], 1):
+        try:
+            form = re.fullmatch(rb'\{"crc32":"([0-9a-f]{8})",(.*)', line, re.DOTALL)
+            expect(form and int(form[1], 16) == zlib.crc32(form[2]), "the checksum does not fit the line")
+            entry = {"more": 0, **json.loads(line)}
+            due = [number, previous, to_follow - 1 if to_follow else entry["more"]]
+            expect([entry["sequence"], entry["previous"], entry["more"]] == due, "it does not follow the line before")
+        except (ValueError, LookupError, TypeError) as problem:
+            raise ValueError(str(problem), number) from None
+        previous, to_follow = hashlib.sha256(line).hexdigest(), entry["more"]
+        batch.append((number, entry["fact"]))
+        if not to_follow:
+            yield from batch
+            batch.clear()
+
+# ---- 2. Games: which seat wins (None for a draw), and the details of the result.
+def even_odd(moves, settings, word):
+    expect(all(made in (["even"], ["odd"]) for made in moves), "the choices do not make a game")
+    faces = range(settings.get("lowest", 1), settings.get("highest", 10) + 1)
+    fair = (word(place) for place in range(128) if word(place) < 2**64 // len(faces) * len(faces))
+    number = faces[next(fair, -1) % len(faces)]
+    parity = ("even", "odd")[number % 2]
+    won = None if moves[0] == moves[1] else moves.index([parity])
+    return won, {"drawn_number": number, "number_parity": parity}
+
+def tic_tac_toe(moves, _settings, _word):
+    board, left = [None] * 9, [list(made) for made in moves]
+    lines = ((0, 1, 2), (3, 4, 5), (6, 7, 8), (0, 3, 6), (1, 4, 7), (2, 5, 8), (0, 4, 8), (2, 4, 6))
+    for place in range(10):
+        won = [board[a] for a, b, c in lines if board[a] and board[a] == board[b] == board[c]]
+        if won or place == 9:
+            expect(not any(left), "there are moves after the end")
+            return ("XO".index(won[0]) if won else None), {"board": board}
+        cell = left[place % 2].pop(0)
+        expect(type(cell) is int and 0 <= cell < 9 and not board[cell], "a move is not legal")
+        board[cell] = "XO"[place % 2]
+
+GAMES, KINDS = {"even_odd": even_odd, "tic_tac_toe": tic_tac_toe}, ("told", "one_proof", "proven", "referee_record")
+
+def words(league, match, draw):  # words of 64 bits for the first roll of a match; a league of 0.1 has one seed for all
+    seed = bytes.fromhex(draw["seed"])
+    seed = mac(seed, ["attempt_seed", draw["attempt"]]) if draw.get("mode") else seed
+    block = lambda number: mac(seed, [league, match, draw["attempt"], *draw["nonces"], number])
+    return lambda place: int.from_bytes(block(place // 4)[place % 4 * 8:][:8], "big")
+
+# ---- 3. The league, from its opening to its last line.
+class League:
+    def __init__(self, opening):
+        self.id, self.rules = opening["league_id"], opening["rules"]
+        self.game, self.mode = self.rules["game_type"], self.rules.get("draws")
+        self.hidden = self.game == "even_odd"  # moves are signed without those of others, and handed over for the draw
+        expect(opening["role"] == "league_manager" and self.game in GAMES, "it is no manager's, or of an unknown game")
+        expect(self.mode in (None, ("chance", "reproducible")[opening["reproducible"]]), "the mode is another")
+        self.players, self.referees, self.signs, self.phase, self.round = [], [], {}, "registering", 0
+        self.open, self.results, self.forfeits, self.out, self.losses = {}, {}, {}, [], 0
+        self.why, self.blamed, self.repeated, self.unknown = {}, {}, [], Counter()
+
+    def take(self, kind, event):  # takes in an event, if it is a possible successor of those before it
+        before, rounds = self.phase, len(self.players) - 1 + len(self.players) % 2
+        fits = {"player_registered": before == "registering",
+                "league_started": before == "registering" and len(self.players) > 1 and self.referees,
+                "round_opened": before == "closed" and event.get("round") == self.round + 1 <= rounds,
+                "round_closed": before == "open" and event.get("round") == self.round and not self.open,
+                "league_completed": before == "closed" and self.round == rounds,
+                "player_shut_down": self.forfeits.get(event.get("player_id"), 0) >= self.rules["max_fail"]}
+        word = event.get("admitted", "open")
+        spoken = (None, "referee_invited") in self.blamed if word == "organiser" else before == "registering"
+        fits["referee_registered"] = not self.mode or spoken and (word != "open" or self.rules["open_referees"])
+        expect(fits.get(kind, True), f"{kind} cannot follow the lines before it")
+        after = dict(league_started="closed", round_opened="open", round_closed="closed", league_completed="over")
+        self.phase = after.get(kind, before)
+        self.out += [event["player_id"]] if kind == "player_shut_down" else []
+        match = self.open.get(event.get("match_id"))
+        if kind in ("player_registered", "referee_registered", "agent_returned"):
+            name = event.get("player_id") or event.get("referee_id") or next(iter(event["agent"].values()))
+            expect((name in self.signs) == (kind == "agent_returned"), f"{name} is in the league already, or is not")
+            {"player_registered": self.players, "referee_registered": self.referees}.get(kind, []).append(name)
+            self.signs[name] = event["meta"].get("proofs", False)
+            self.players.sort(key=lambda player: (len(player), player.upper()))
+        elif kind == "round_opened":
+            self.open_round(event["commitments"], event["referees"] or [None] * len(event["commitments"]))
+        elif kind == "matches_moved":
+            for moved in event["moves"]:
+                self.place(self.open[moved["match_id"]], moved["to"], moved["attempt"])
+        elif kind == "moves_received":
+            same = [event["referee"], event["attempt"], None] == [match["referee"], match["attempt"], match["moves"]]
+            expect(same and event["last"], "the moves come from another referee or attempt, or again")
+            match["moves"] = event["moves"]
+        elif kind == "result_recorded":
+            self.weigh(event, event["result"], self.open.pop(event["match_id"]))
+        elif kind == "loss_accepted":
+            undrawn, self.losses = [name for name in self.open if self.open[name]["moves"] is None], self.losses + 1
+            expect([event["epoch"], *dict(event["commitments"])] == [self.losses, *undrawn], "another loss is due")
+            for name, promise in event["commitments"]:
+                self.open[name].update(promise=promise, attempt=self.open[name]["attempt"] + 1, why="loss accepted")
+        elif kind in ("report_refused", "loss_doubted", "declined_after_call", "referee_invited"):
+            key, self.why[event.get("match_id")] = str(event.get("problem", kind)), kind.replace("_", " ")
+            told = self.blamed.setdefault((event.get("match_id"), key), [])
+            expect(kind != "loss_doubted" or not told, "a loss is doubted once in a match")
+            told.append(event.get("referee"))
+        elif kind not in ("report_conflicted", *fits):
+            self.unknown[kind] += 1
+
+    def open_round(self, promises, referees):  # pairs the players by the circle method
+        count, turned, self.round = len(self.players), self.round, self.round + 1
+        even, circle, matters = 1 - count % 2, count - 1 + count % 2, self.rules["sides_matter"]
+        expect(len(promises) == len(referees) == count // 2, "a match has one commitment and one referee")
+        for index, (promise, referee) in enumerate(zip(promises, referees)):
+            name, distance = f"R{self.round}M{index + 1}", index + 1 - even
+            pair = [(turned - distance) % circle + even if distance else 0, (turned + distance) % circle + even]
+            swap = (distance + 1 if distance else turned) % 2 if matters else (pair[0] > pair[1]) != (turned > 0)
+            seats = [self.players[seat] for seat in (pair[::-1] if swap else pair)]
+            signing = [player for player in seats if self.signs[player]]
+            match = dict(name=name, promise=promise, seats=seats, signing=signing, attempt=0, moves=None, why="referee failed")
+            self.place(self.open.setdefault(name, match), referee, self.losses + 1)
+
+    def losers(self, match):  # out of the league, or with wrong proofs: at two referees, or four times
+        wrong = lambda one: self.blamed.get((match["name"], str({"proof": one})), [])
+        return [one for one in match["seats"] if one in self.out or len(set(wrong(one))) > 1 or len(wrong(one)) > 3]
+
+    def place(self, match, referee, attempt):  # to a referee, unless the manager rules on it
+        fixed = match["moves"] is not None
+        fits = not match["attempt"] or attempt - match["attempt"] in (0, not fixed)
+        expect(fits and referee in (None, *([] if fixed else self.referees)), "another referee or attempt is due")
+        match["referee"] = None if fixed or self.losers(match) else referee
+        match["attempt"] = attempt if match["referee"] else match["attempt"]
+
+    def weigh(self, event, result, match):  # checks a result, and keeps it with its end and who signed
+        name, seats, failed, draw = event["match_id"], match["seats"], result.get("failed", {}), result["draw"]
+        lost = event.get("restored", False)  # its promise may be among the lost lines
+        told = [event["referee"], event["attempt"], draw["commitment"]]
+        expect(self.losses if lost else told == [match["referee"], match["attempt"], match["promise"]], "it is of another")
+        promise = sha256(["league.draw", self.id, name, *([self.mode] if self.mode else []), draw["seed"]])
+        told = [draw.get("mode"), draw["attempt"], draw["commitment"]]
+        expect(told == [self.mode, event["attempt"], promise], "the seed does not keep the promise")
+        signers = len(self.signers(result, match, lost))
+        if result["status"] == "TECHNICAL_LOSS":
+            ruled = match["moves"] is None and (event["referee"] or sorted(failed) == sorted(self.losers(match)))
+            expect(ruled and failed and set(failed) <= set(seats) and not result["details"], "no such loss can be")
+            won = next((seat for seat, player in enumerate(seats) if player not in failed), None)
+        else:
+            moves = [listed(result["choices"].get(player, [])) for player in seats]
+            won, details = GAMES[self.game](moves, self.rules["game_settings"] or {}, words(self.id, name, draw))
+            same = result["status"] == ("DRAW" if won is None else "WIN") and details == result["details"]
+            expect(same and not failed, f"moves and draw lead to another end, with {details}")
+        end = lambda seat: "draw" if won is None else ("loss", "win")[won == seat]
+        ends = ["technical_loss" if player in failed else end(seat) for seat, player in enumerate(seats)]
+        due = [seats, None if won is None else seats[won], [self.rules["score"][end] for end in ends]]
+        expect([result["players"], result.get("winner"), result["points"]] == due, f"this end gives {due}")
+        self.forfeits |= {player: (player in failed) * (self.forfeits.get(player, 0) + 1) for player in seats}
+        row = {"match_id": name, "attempts": match["attempt"], "why": self.why.get(name, match["why"])}
+        self.repeated += [row] if match["attempt"] > 1 else []
+        self.results[name] = {**event, "rows": list(zip(seats, ends, result["points"])), "signers": signers}
+
+    def signers(self, result, match, lost):  # players whose keys prove all their moves
+        evidence, seen = {"players": [], "moves": [], **result.get("evidence", {})}, []
+        keys = {one["player_id"]: one.get("key") for one in evidence["players"]}
+        prove = lambda player, *signed: keys.get(player) and mac(bytes.fromhex(keys[player]), list(signed)).hex()
+        for one in evidence["players"]:
+            expect(one.get("join") in (None, prove(one["player_id"], 0, sha256([]), True, "")), "no player joined so")
+        for move in evidence["moves"]:
+            player, choice, nonce = move["player_id"], move["choice"], move.get("nonce", "")
+            proof = prove(player, 1 + sum(one == player for one, _ in seen), sha256([] if self.hidden else seen), choice, nonce)
+            due = (proof,) if player in match["signing"] else (None, proof)
+            expect(player in match["seats"] and move.get("proof") in due, f"{player} did not sign {choice!r} so")
+            seen.append([player, choice])
+        choices = {player: [choice for one, choice in seen if one == player] for player, _ in seen}
+        same = choices == {player: listed(choice) for player, choice in result["choices"].items()}
+        expect(same or not self.mode, "the evidence has other moves")
+        if not self.mode or result["status"] == "TECHNICAL_LOSS":
+            return []
+        nonces = {move["player_id"]: move.get("nonce", "") for move in evidence["moves"]}
+        handed = [[nonces[player] for player in match["seats"]], evidence["moves"] if lost else match["moves"]]
+        expect(not self.hidden or handed == [result["draw"]["nonces"], evidence["moves"]], "other moves are handed over")
+        return set(match["seats"]) - {move["player_id"] for move in evidence["moves"] if "proof" not in move}
+
+    def standings(self):  # by points, wins, draws minus losses, points among equals, id
+        count = {player: Counter(wins=0, draws=0, losses=0, technical_losses=0, points=0) for player in self.players}
+        among, names = Counter(), {"win": "wins", "draw": "draws"}
+        for player, end, points in (row for one in self.results.values() for row in one["rows"]):
+            count[player].update({names.get(end, "losses"): 1, "technical_losses": "_" in end, "points": points})
+        rank = lambda one: (-count[one]["points"], -count[one]["wins"], count[one]["losses"] - count[one]["draws"])
+        for (a, _, to_a), (b, _, to_b) in (one["rows"] for one in self.results.values()):
+            among.update({a: to_a, b: to_b} if rank(a) == rank(b) else {})
+        order = sorted(count, key=lambda one: (rank(one), -among[one], len(one), one))
+        return [{"rank": place, "player_id": one, **count[one]} for place, one in enumerate(order, 1)]
+
+# ---- 4. The records of referees, and the verdict.
+def compare(folder, league, verdict):  # counts what matches rest on: keys of players, records of referees, reports
+    recorded, missing = {}, Counter()
+    for path in folder.glob("referees/*/journal.jsonl"):
+        events = [fact["event"] for _, fact in entries(path) if "event" in fact]
+        name = next((event["referee_id"] for event in events if "referee_id" in event), path.parent.name)
+        recorded |= {(event["match_id"], name, event["result"]["draw"]["attempt"]): event["result"]
+                     for event in events if event["event"] == "decided"}
+    told = lambda one: {**one, "draw": {**one["draw"], "seed": None}, "evidence": one.get("evidence", {}).get("moves")}
+    for name, one in league.results.items():
+        kind, found = KINDS[one["signers"]], recorded.get((name, one["referee"], one["attempt"]))
+        expect(not found or told(found) == told(one["result"]), f"{one['referee']} recorded another result of {name}")
+        if one["referee"] or one["result"]["status"] != "TECHNICAL_LOSS":  # else the manager ruled against players
+            verdict["matches"]["referee_record" if found and kind == "told" else kind] += 1
+            missing.update([one["referee"]] if one["referee"] and not found else [])
+    rows = [(number, f"results of `{name}`", "its journal is not here") for name, number in missing.items()]
+    rows += [(number, f"events `{kind}`", "they are not known here") for kind, number in league.unknown.items()]
+    verdict["not_compared"] = [dict(zip(("count", "what", "why"), row)) for row in rows]
+
+def verify(folder):
+    line, league, table = 0, None, folder / "standings.json"
+    verdict = {"league_id": folder.name, "verdict": "failed", "wrong": None, "mode": None, "open_referees": False,
+               "matches": dict.fromkeys(KINDS, 0), "attempts_above_1": [], "accepted_losses": 0, "not_compared": []}
+    try:
+        document = json.loads(table.read_text("utf8", "replace")) if table.exists() else {}
+        for line, fact in entries(folder / "journal.jsonl"):
+            league = league or League(fact["opened"])
+            expect(league.id == folder.name and ("opened" in fact) == (line == 1), "it begins once, as its league's")
+            for kind, event in fact.get("event", {}).items():
+                league.take(kind, event)
+            if line == document.get("version"):
+                rows = [shown | due for shown, due in zip(document["standings"], league.standings(), strict=True)]
+                expect(rows == document["standings"], "standings.json has another table")
+        expect(league and document.get("version", 0) <= line, "standings.json knows of later lines")
+        compare(folder, league, verdict)
+        verdict.update(mode=league.mode, accepted_losses=league.losses, attempts_above_1=league.repeated)
+        verdict["open_referees"] = league.rules.get("open_referees", True)
+        verdict["verdict"] = "consistent, not complete" if verdict["not_compared"] or league.losses else "verified"
+    except (LookupError, ValueError, TypeError, AttributeError, RecursionError) as problem:
+        verdict["wrong"] = dict(zip(("what", "line"), (*map(str, problem.args[:1]), *problem.args[1:2], line)))
+    return verdict
+
+if __name__ == "__main__":
+    verdicts = [verify(path.parent) for path in sorted(Path(sys.argv[-1]).glob("data/leagues/*/journal.jsonl"))]
+    print(*map(json.dumps, verdicts), sep="\n")
+    found = {verdict["verdict"] for verdict in verdicts} or {"failed"}
+    sys.exit(1 if "failed" in found else 0 if found == {"verified"} else 4)

@@ -1,0 +1,146 @@
+"""The verifier, over leagues that were made honestly and forged in every way that is listed."""
+
+import json
+import re
+import tempfile
+import unittest
+from pathlib import Path
+
+import forgeries
+import league_maker
+from league_sdk import verify
+
+DOCUMENT = Path(__file__).parents[3] / "docs/verify.md"
+
+
+class Verifier(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.root = Path(folder.name) / "league"
+        self.forged = Path(folder.name) / "forged"
+
+    def judged(self, **made):
+        league_maker.make(self.root, **made)
+        verdict = verify.verify(self.root / league_maker.FOLDER)
+        self.assertIsNone(verdict["wrong"], verdict)
+        return verdict
+
+    def test_league_that_both_players_signed_needs_its_referees_to_be_complete(self):
+        for referees, word in ((False, "consistent, not complete"), (True, "verified")):
+            verdict = self.judged(referees=referees)
+            self.assertEqual(verdict["verdict"], word)
+            self.assertEqual(verdict["matches"], {"proven": 6, "one_proof": 0, "referee_record": 0, "told": 0})
+            self.assertEqual((verdict["mode"], verdict["open_referees"]), ("chance", False))
+
+    def test_mode_is_told_and_a_league_of_0_1_has_none(self):
+        self.assertEqual(self.judged(mode="reproducible")["mode"], "reproducible")
+        old = self.judged(mode=None, signs=())
+        self.assertEqual((old["verdict"], old["mode"], old["open_referees"]), ("verified", None, True))
+        self.assertEqual(old["matches"]["referee_record"], 6)
+
+    def test_matches_are_counted_by_the_best_record_of_them(self):
+        verdict = self.judged(signs=("P01", "P02"))
+        self.assertEqual(verdict["matches"], {"proven": 1, "one_proof": 4, "referee_record": 1, "told": 0})
+        self.assertEqual(verdict["verdict"], "verified")
+
+    def test_word_of_a_referee_without_its_record_is_not_complete(self):
+        verdict = self.judged(signs=("P01", "P02"), referees=False)
+        self.assertEqual(verdict["matches"], {"proven": 1, "one_proof": 4, "referee_record": 0, "told": 1})
+        self.assertEqual(verdict["verdict"], "consistent, not complete")
+        self.assertEqual(sum(row["count"] for row in verdict["not_compared"]), 6)
+
+    def test_second_attempts_are_listed(self):
+        verdict = self.judged(again=("R1M1", "R3M2"))
+        named = [(row["match_id"], row["attempts"]) for row in verdict["attempts_above_1"]]
+        self.assertEqual(named, [("R1M1", 2), ("R3M2", 2)])
+
+    def test_unfinished_batch_at_the_end_counts_as_not_written(self):
+        folder = league_maker.make(self.root)
+        journal = folder / "journal.jsonl"
+        journal.write_bytes(journal.read_bytes() + b'{"crc32":"00000000","seq')
+        self.assertEqual(verify.verify(self.root / league_maker.FOLDER)["verdict"], "verified")
+
+    def test_every_forgery_of_a_signed_league_is_found(self):
+        self.judged()
+        self.assert_all_are_found(28)
+
+    def test_every_forgery_of_a_league_of_0_1_is_found(self):
+        self.judged(mode=None, signs=())
+        self.assert_all_are_found(21)
+
+    def assert_all_are_found(self, number):
+        found = list(forgeries.forged(self.root, self.forged))
+        self.assertGreaterEqual(len(found), number)
+        for name, folder in found:
+            with self.subTest(name):
+                verdict = verify.verify(folder / league_maker.FOLDER)
+                self.assertEqual(verdict["verdict"], "failed", verdict)
+
+    def test_agent_that_comes_back_must_be_known(self):
+        journal = league_maker.make(self.root) / "journal.jsonl"
+        facts = league_maker.facts_of(journal)
+        for name, word in (("P01", "verified"), ("P09", "failed")):
+            back = {"event": {"agent_returned": {"agent": {"player": name}, "meta": {"proofs": True}, "dialect": "v2"}}}
+            journal.write_bytes(league_maker.chained(facts[:-1] + [back] + facts[-1:]))
+            self.assertEqual(verify.verify(self.root / league_maker.FOLDER)["verdict"], word)
+
+    def test_wrong_proofs_told_by_two_referees_cost_a_player_the_match(self):
+        journal = league_maker.make(self.root, referees=False) / "journal.jsonl"
+        for blamed, word in ((("REF01", "REF01"), "failed"), (("REF01", "REF02"), "consistent, not complete")):
+            facts = list(league_maker.events("chance", league_maker.PLAYERS))
+            place = next(place for place, fact in enumerate(facts) if "moves_received" in fact.get("event", {}))
+            refused = [{"event": {"report_refused": {"match_id": "R1M1", "referee": one, "problem": {"proof": "P01"}}}}
+                       for one in blamed]
+            gone = {"event": {"matches_moved": {"moves": [{"match_id": "R1M1", "to": None, "attempt": 1}]}}}
+            ruling = facts[place + 1]["event"]["result_recorded"]
+            ruling["referee"] = None
+            ruling["result"].update(status="TECHNICAL_LOSS", winner="P02", points=[0, 3], failed={"P01": "E004"},
+                                    choices={}, details={}, evidence={"players": [], "moves": []})
+            facts[place:place + 1] = [*refused, gone]
+            journal.write_bytes(league_maker.chained(facts))
+            verdict = verify.verify(self.root / league_maker.FOLDER)
+            self.assertEqual(verdict["verdict"], word, verdict["wrong"])
+
+    def test_strange_journal_is_a_failure_and_no_error(self):
+        journal = league_maker.make(self.root) / "journal.jsonl"
+        facts = league_maker.facts_of(journal)
+        for fact in ({}, {"event": []}, {"event": {"result_recorded": 7}}, {"event": {"round_opened": {"round": 2}}},
+                     {"event": {"player_registered": None}}, {"opened": {}}, 5, None, []):
+            journal.write_bytes(league_maker.chained(facts[:9] + [fact]))
+            verdict = verify.verify(self.root / league_maker.FOLDER)
+            json.dumps(verdict)
+            if fact != {}:
+                self.assertEqual(verdict["verdict"], "failed", fact)
+
+
+class Document(unittest.TestCase):
+    def test_figures_of_the_worked_example_are_right(self):
+        block = re.search(r"```figures\n(.*?)```", DOCUMENT.read_text(), re.DOTALL)
+        told = dict(re.split(r"\s{2,}", line.strip(), maxsplit=1) for line in block[1].splitlines() if line.strip())
+        league, match, empty = league_maker.LEAGUE, "R1M1", league_maker.sha256([])
+        seed = league_maker.match_seed(match)
+        attempt_seed = league_maker.mac(seed, ["attempt_seed", 1])
+        keys = {name: league_maker.mac(name.encode(), ["proof_key", league, match, 1])
+                for name in ("tok-return-one", "tok-return-two")}
+        one, two = keys.values()
+        nonces = ["4f0d2a6be1937c58", "0b9e5d7713c2a864"]
+        block = league_maker.mac(attempt_seed, [league, match, 1, *nonces, 0])
+        word = int.from_bytes(block[:8], "big")
+        self.assertLess(word, 2**64 // 10 * 10)
+        made = {
+            "match seed": seed.hex(),
+            "commitment": league_maker.sha256(["league.draw", league, match, "chance", seed.hex()]),
+            "key of P01": one.hex(), "key of P02": two.hex(), "hash of []": empty,
+            "join of P01": league_maker.mac(one, [0, empty, True, ""]).hex(),
+            "join of P02": league_maker.mac(two, [0, empty, True, ""]).hex(),
+            "proof of P01": league_maker.mac(one, [1, empty, "even", nonces[0]]).hex(),
+            "proof of P02": league_maker.mac(two, [1, empty, "odd", nonces[1]]).hex(),
+            "attempt seed": attempt_seed.hex(), "block 0": block.hex(), "word 1": str(word),
+            "number": str(1 + word % 10),
+        }
+        self.assertEqual(told, made)
+
+
+if __name__ == "__main__":
+    unittest.main()
