@@ -110,7 +110,7 @@ impl LeagueWatch {
                 at,
                 ..
             } => return self.open(*round, referees, *at),
-            Event::MatchesMoved { moves, at, .. } => return self.move_matches(moves, *at),
+            Event::MatchesMoved { moves, at, .. } => return self.move_matches(facts, moves, *at),
             Event::MovesReceived {
                 match_id,
                 referee,
@@ -146,7 +146,12 @@ impl LeagueWatch {
         Ok(())
     }
 
-    fn move_matches(&mut self, moves: &[Reassignment], at: Timestamp) -> CheckResult {
+    fn move_matches(
+        &mut self,
+        facts: &GroundTruth,
+        moves: &[Reassignment],
+        at: Timestamp,
+    ) -> CheckResult {
         for moved in moves {
             let number = number(&moved.match_id, self.a_round);
             let Some(hand) = number.and_then(|number| self.hands.get_mut(number)) else {
@@ -172,7 +177,9 @@ impl LeagueWatch {
                 return breach(Invariant::TheDrawKeepsItsPromise, what);
             }
             let asked = self.questioned.remove(&moved.match_id).is_some();
-            if asked && !self.denied.insert(moved.match_id.clone()) {
+            // Among faults a match may move for another cause while its player is asked.
+            let denied = asked && facts.liar.is_some();
+            if denied && !self.denied.insert(moved.match_id.clone()) {
                 let what = format!("`{}` moves by a second denial", moved.match_id);
                 return breach(Invariant::LiesChangeNothing, what);
             }
