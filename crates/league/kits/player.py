@@ -49,14 +49,16 @@ GAMES = ["even_odd", "tic_tac_toe"]  # the games of this player
 LARGEST, MOST = 256 * 1024, 1000  # bytes of a body; remembered matches
 me = dict.fromkeys(("player_id", "league_id", "auth_token", "manager_token", "return_token"))  # given by the manager
 announced, attempts = {}, {}  # by match: its referee's token, and the number of the attempt; 0: nothing is signed
+saving = threading.Lock()
 called, choices, history = {}, {}, deque(maxlen=MOST)  # by match: False until its referee calls; our choices, by turn
 
 
 def remember():
     """Saves the tokens, so that the player can be stopped and started again."""
-    with open(os.open(memory + ".new", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
-        json.dump([me, announced, attempts], file)
-    os.replace(memory + ".new", memory)  # atomic, even if the player is stopped
+    with saving:  # each call has a thread of its own
+        with open(os.open(memory + ".new", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
+            json.dump([me.copy(), announced.copy(), attempts.copy()], file)
+        os.replace(memory + ".new", memory)  # atomic, even if the player is stopped
 
 
 say = lambda words: print(words, flush=True)
@@ -153,7 +155,7 @@ def answer(kind, call):
         say(f"the league is over; its champion is {champion.get('display_name') or champion.get('player_id')}")
     for known in (announced, attempts, called, choices):
         while len(known) > MOST:
-            known.pop(next(iter(known)))
+            known.pop(next(iter(known.copy())), None)
     return {"status": "ok"}
 
 
