@@ -8,7 +8,7 @@
 mod feed;
 mod gzip;
 mod hub;
-mod live_view;
+pub(crate) mod live_view;
 mod observations;
 mod replay_cache;
 mod report_source;

@@ -188,6 +188,7 @@ impl LiveView {
                 *follower = Follower::new(follower.path().to_owned());
                 (journal.view, journal.problem) = (None, None);
                 journal.touched.clear();
+                journal.finished.clear();
                 return Err(other.into());
             }
         }
@@ -249,11 +250,10 @@ impl LiveView {
     /// awaited.
     fn take_touched(&mut self) -> Vec<String> {
         let mut touched = self.journal.take_touched();
-        for id in touched.iter().filter_map(|id| MatchId::new(id).ok()) {
-            if id.as_str().starts_with('R') && self.awaited.len() < MAX_AWAITED {
-                self.awaited.insert(id, 0);
-            }
-        }
+        let room = MAX_AWAITED.saturating_sub(self.awaited.len());
+        let finished = std::mem::take(&mut self.journal.finished);
+        let newest = finished.into_iter().rev().take(room);
+        self.awaited.extend(newest.map(|id| (id, 0)));
         touched.extend(std::mem::take(&mut self.stirred));
         touched
     }
@@ -267,6 +267,8 @@ struct JournalReader {
     view: Option<LeagueView>,
     /// The ids that have changed.
     touched: Vec<String>,
+    /// Matches that have a result since the last refresh.
+    finished: Vec<MatchId>,
     /// The number of the last entry, and when it was written.
     last: Option<(u64, Timestamp)>,
     problem: Option<ReadError>,
@@ -279,6 +281,7 @@ impl JournalReader {
             league_id,
             view: None,
             touched: Vec::new(),
+            finished: Vec::new(),
             last: None,
             problem: None,
         }
@@ -307,6 +310,7 @@ impl JournalReader {
                 match_id, result, ..
             } => {
                 self.touch(match_id);
+                self.finished.push(match_id.clone());
                 result.players.iter().for_each(|player| self.touch(player));
             }
             Event::MatchesMoved { moves, .. } => {

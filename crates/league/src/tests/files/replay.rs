@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
+use crate::site::live_view::{LiveView, PageChange};
 use crate::storage::document_writer::DocumentFiles;
 use crate::storage::files::leagues_below;
 use crate::storage::publishers::RefereePublisher;
@@ -161,4 +163,26 @@ fn rebuild_refuses_a_missing_or_broken_journal() {
         matches!(refused, Err(ReplayError::Journal(_))),
         "{refused:?}"
     );
+}
+
+#[test]
+fn page_of_a_match_changes_when_its_record_comes_after_the_end() {
+    let (_folder, root) = finished();
+    let (records, aside) = (
+        root.matches_folder(&league_id()),
+        root.as_path().join("aside"),
+    );
+    fs::rename(&records, &aside).unwrap();
+    let mut live = LiveView::new(root, league_id());
+    let start = Timestamp::default() + Duration::from_secs(1);
+    let touched = |change: Option<PageChange>| change.map(|change| change.touched);
+    let first = touched(live.refresh(start).unwrap());
+    assert_eq!(
+        first,
+        Some(vec!["*".to_owned()]),
+        "the league is over at once"
+    );
+    fs::rename(&aside, &records).unwrap();
+    let later = touched(live.refresh(start + Duration::from_secs(1)).unwrap());
+    assert!(later.unwrap().contains(&"R3M2".to_owned()));
 }
