@@ -17,7 +17,7 @@ use serde::Deserialize;
 
 use crate::agents::assemble::{LostLines, RestoredMachine, Shared, StartError};
 use crate::clock;
-use crate::storage::documents::{RoundsRepository, load};
+use crate::storage::documents::{RoundsDocument, load};
 use crate::storage::files::names_in;
 use crate::storage::record::Record;
 use crate::storage::root::Root;
@@ -52,15 +52,14 @@ pub(super) fn judge(shared: &Shared, league: &League, lost: &LostLines) -> Resul
             known,
         });
     }
-    let rounds = RoundsRepository::new(root, id.clone());
-    let has_begun = rounds
-        .load()
-        .is_ok_and(|document| !document.rounds.is_empty());
-    if league.phase() == Phase::Registering && has_begun {
+    let rounds = root.rounds(id);
+    let known: Result<Option<RoundsDocument>, _> = load(&rounds);
+    let had_not_begun = matches!(known, Ok(Some(document)) if document.rounds.is_empty());
+    if league.phase() == Phase::Registering && !had_not_begun {
         return Err(StartError::Unusable {
             journal,
             last,
-            made: rounds.path().display().to_string(),
+            made: rounds.display().to_string(),
         });
     }
     Ok(())
@@ -550,6 +549,37 @@ mod tests {
                 (fact["match_id"] == "R1M1").then_some(fact)
             });
             assert_eq!(restored.unwrap()["attempt"], 1);
+        }
+    }
+
+    #[test]
+    fn journal_without_a_line_does_not_begin_another_league() {
+        let place = Place::new();
+        for name in [
+            place.root.standings(&league_id()),
+            place.root.rounds(&league_id()),
+        ] {
+            fs::remove_file(name).unwrap();
+        }
+        for accept_loss in [false, true] {
+            let refused = place.start(0, accept_loss).err().unwrap();
+            assert!(matches!(refused, StartError::Lost { .. }), "{refused}");
+            assert!(refused.to_string().contains(".lock"), "{refused}");
+        }
+    }
+
+    #[test]
+    fn league_without_its_documents_may_have_begun() {
+        let place = Place::new();
+        let end = place.ends()[1];
+        for text in [None, Some("{"), Some("[]")] {
+            let rounds = place.root.rounds(&league_id());
+            let _ = fs::remove_file(&rounds);
+            if let Some(text) = text {
+                fs::write(&rounds, text).unwrap();
+            }
+            let refused = place.start(end, true).err().unwrap();
+            assert!(matches!(refused, StartError::Unusable { .. }), "{refused}");
         }
     }
 }
