@@ -9,8 +9,8 @@ use std::fmt::{self, Write as _};
 use hmac::{Hmac, KeyInit, Mac};
 use league_games::Dice;
 use league_protocol::id::{LeagueId, MatchId, PlayerId, RefereeId};
-use league_protocol::message::OpenedDraw;
-use league_protocol::secret::{Commitment, DrawMode, Proof, ProofKey, Seed};
+use league_protocol::message::{MatchResult, OpenedDraw};
+use league_protocol::secret::{Commitment, DrawMode, Proof, ProofKey, Receipt, Seed};
 use league_protocol::sender::Agent;
 use league_protocol::token::{AuthToken, hex, hex_digits};
 use serde_json::Value;
@@ -144,6 +144,38 @@ impl KeyedSecret {
         let parts = ["order_token", league, match_id.as_str(), referee];
         AuthToken::mint("order", &mac(&self.0, &parts, &[attempt]))
     }
+}
+
+impl KeyedSecret {
+    /// What proves that the manager took a result from a referee: HMAC of the tokens' secret over
+    /// `["receipt",league,match,referee,result,attempt]`. The result is the SHA-256, in hex, of its
+    /// compact JSON without what the manager opened in it.
+    pub fn receipt(
+        &self,
+        league: &LeagueId,
+        match_id: &MatchId,
+        referee: &RefereeId,
+        attempt: u32,
+        result: &MatchResult,
+    ) -> Receipt {
+        let told = serde_json::to_value(closed(result)).unwrap_or_default();
+        let told = hex(&Sha256::digest(canonical(&told)).into());
+        let (league, referee) = (league.as_str(), referee.as_str());
+        let parts = ["receipt", league, match_id.as_str(), referee, &told];
+        Receipt(mac(&self.0, &parts, &[attempt]))
+    }
+}
+
+/// A result without the seed and the keys, as a referee knows it before it is taken.
+pub(crate) fn closed(result: &MatchResult) -> MatchResult {
+    let mut closed = result.clone();
+    if let Some(draw) = &mut closed.draw {
+        draw.seed = None;
+    }
+    let players = &mut closed.evidence.players;
+    players.retain(|known| known.join.is_some());
+    players.iter_mut().for_each(|known| known.key = None);
+    closed
 }
 
 /// The promise on a match's draw: SHA-256 of `["league.draw",league,match,mode,seed in hex]`; a

@@ -123,9 +123,10 @@ struct Volatile {
     suspended: BTreeSet<AgentIndex>,
     /// Whether someone came who may take a waiting match.
     referee_came: bool,
-    /// Referees that are to be asked for results from before an accepted loss, and how often each
-    /// has put the answer off.
-    unheard: BTreeMap<u32, u32>,
+    /// Referees that are to be asked for results from before an accepted loss.
+    referees_to_ask: BTreeSet<u32>,
+    /// Until when they are asked in this round.
+    ask_until: Option<Timestamp>,
     /// Until when the orders of matches, at these attempts, wait for the acknowledgement of their
     /// announcements; the earliest first.
     held: VecDeque<(Timestamp, MatchId, u32)>,
@@ -282,7 +283,7 @@ impl League {
                 fixture.claim = None;
             }
         }
-        league.ask_referees();
+        league.ask_referees(Timestamp::default());
         league
     }
 
@@ -365,7 +366,11 @@ impl League {
             Command::AcceptLoss { known_version } => {
                 Ok(noted(vec![self.accept_loss(at, *known_version)]))
             }
-            Command::Restore { referee, report } => self.take_back_result(at, referee, report),
+            Command::Restore {
+                referee,
+                report,
+                is_local,
+            } => self.take_back_result(at, referee, report, *is_local),
             Command::Query {
                 token,
                 sender,

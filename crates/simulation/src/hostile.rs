@@ -170,6 +170,7 @@ impl Attacker {
                 match_id: order.match_id.clone(),
                 attempt: order.attempt,
                 order_token: guessed(chance),
+                receipt: None,
                 game_type: order.game_type.clone(),
                 result: Arc::new(result),
             }),

@@ -191,6 +191,7 @@ fn reporting(order: &StartMatch, result: MatchResult) -> MatchResultReport {
         match_id: order.match_id.clone(),
         attempt: order.attempt,
         order_token: Some(order.order_token.clone()),
+        receipt: None,
         game_type: order.game_type.clone(),
         result: Arc::new(result),
     }

@@ -52,6 +52,7 @@ def tic_tac_toe(moves, _settings, _word):
         board[cell] = "XO"[place % 2]
 
 GAMES, KINDS = {"even_odd": even_odd, "tic_tac_toe": tic_tac_toe}, ("told", "one_proof", "proven", "referee_record")
+EPOCH = 1_000_000  # after each accepted loss attempts are counted from the next multiple on
 
 def words(league, match, draw):  # words of 64 bits for the first roll of a match; a league of 0.1 has one seed for all
     seed = bytes.fromhex(draw["seed"])
@@ -108,7 +109,8 @@ class League:
             undrawn, self.losses = [name for name in self.open if self.open[name]["moves"] is None], self.losses + 1
             expect([event["epoch"], *dict(event["commitments"])] == [self.losses, *undrawn], "another loss is due")
             for name, promise in event["commitments"]:
-                self.open[name].update(promise=promise, attempt=self.open[name]["attempt"] + 1, why="loss accepted")
+                self.open[name].update(promise=promise, attempt=self.losses * EPOCH + 1)
+            self.why.update(dict.fromkeys(undrawn, "loss accepted"))
         elif kind in ("report_refused", "loss_doubted", "declined_after_call", "referee_invited"):
             key, self.why[event.get("match_id")] = str(event.get("problem", kind)), kind.replace("_", " ")
             told = self.blamed.setdefault((event.get("match_id"), key), [])
@@ -127,8 +129,8 @@ class League:
             swap = (distance + 1 if distance else turned) % 2 if matters else (pair[0] > pair[1]) != (turned > 0)
             seats = [self.players[seat] for seat in (pair[::-1] if swap else pair)]
             signing = [player for player in seats if self.signs[player]]
-            match = dict(name=name, promise=promise, seats=seats, signing=signing, attempt=0, moves=None, why="referee failed")
-            self.place(self.open.setdefault(name, match), referee, self.losses + 1)
+            match = dict(name=name, promise=promise, seats=seats, signing=signing, attempt=self.losses * EPOCH, moves=None)
+            self.place(self.open.setdefault(name, match), referee, match["attempt"] + 1)
 
     def losers(self, match):  # out of the league, or with wrong proofs: at two referees, or four times
         wrong = lambda one: self.blamed.get((match["name"], str({"proof": one})), [])
@@ -136,7 +138,7 @@ class League:
 
     def place(self, match, referee, attempt):  # to a referee, unless the manager rules on it
         fixed = match["moves"] is not None
-        fits = not match["attempt"] or attempt - match["attempt"] in (0, not fixed)
+        fits = attempt - match["attempt"] in (0, not fixed)
         expect(fits and referee in (None, *([] if fixed else self.referees)), "another referee or attempt is due")
         match["referee"] = None if fixed or self.losers(match) else referee
         match["attempt"] = attempt if match["referee"] else match["attempt"]
@@ -164,8 +166,9 @@ class League:
         due = [seats, None if won is None else seats[won], [self.rules["score"][end] for end in ends]]
         expect([result["players"], result.get("winner"), result["points"]] == due, f"this end gives {due}")
         self.forfeits |= {player: (player in failed) * (self.forfeits.get(player, 0) + 1) for player in seats}
-        row = {"match_id": name, "attempts": match["attempt"], "why": self.why.get(name, match["why"])}
-        self.repeated += [row] if match["attempt"] > 1 else []
+        why = "loss accepted" if event["attempt"] == self.losses * EPOCH + 1 else "referee failed"
+        row = {"match_id": name, "attempts": event["attempt"], "why": self.why.get(name, why)}
+        self.repeated += [row] if event["attempt"] > 1 else []
         self.results[name] = {**event, "rows": list(zip(seats, ends, result["points"])), "signers": signers}
 
     def signers(self, result, match, lost):  # players whose keys prove all their moves

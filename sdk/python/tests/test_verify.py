@@ -55,6 +55,18 @@ class Verifier(unittest.TestCase):
         named = [(row["match_id"], row["attempts"]) for row in verdict["attempts_above_1"]]
         self.assertEqual(named, [("R1M1", 2), ("R3M2", 2)])
 
+    def test_attempts_after_a_loss_begin_above_all_lost_ones(self):
+        journal = league_maker.make(self.root, referees=False) / "journal.jsonl"
+        for first, word in ((1_000_001, "consistent, not complete"), (2, "failed"), (1, "failed")):
+            facts = league_maker.events("chance", league_maker.PLAYERS, lost=first)
+            journal.write_bytes(league_maker.chained(facts))
+            verdict = verify.verify(self.root / league_maker.FOLDER)
+            self.assertEqual(verdict["verdict"], word, verdict["wrong"])
+            if word != "failed":
+                self.assertEqual(verdict["accepted_losses"], 1)
+                self.assertEqual(len(verdict["attempts_above_1"]), 5)
+                self.assertEqual({row["why"] for row in verdict["attempts_above_1"]}, {"loss accepted"})
+
     def test_unfinished_batch_at_the_end_counts_as_not_written(self):
         folder = league_maker.make(self.root)
         journal = folder / "journal.jsonl"

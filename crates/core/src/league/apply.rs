@@ -70,8 +70,11 @@ impl League {
             Event::RoundClosed { .. } => self.close(),
             Event::LeagueCompleted { .. } => self.phase = Phase::Completed,
             Event::LossAccepted {
-                epoch, commitments, ..
-            } => self.apply_loss(*epoch, commitments),
+                epoch,
+                commitments,
+                at,
+                ..
+            } => self.apply_loss(*epoch, commitments, *at),
             Event::RefereeHeard { .. }
             | Event::MatchAccepted { .. }
             | Event::AgentFailed { .. }
@@ -187,10 +190,9 @@ impl League {
                 self.volatile.next_probes = *at + self.rules.probe_every;
                 // Waiting matches are tried again with every probe.
                 self.volatile.referee_came = true;
+                self.limit_questions(*at);
             }
-            Event::RefereeHeard {
-                referee, is_done, ..
-            } => self.apply_heard(referee, *is_done),
+            Event::RefereeHeard { referee, .. } => self.apply_heard(referee),
             Event::ProbeUnsent { agent } => {
                 if let Some(who) = self.find_agent(agent)
                     && let Some(member) = self.member_mut(who)
@@ -308,7 +310,7 @@ impl League {
             let referee = numbers.get(index as usize).copied().flatten();
             self.place(index, referee, self.first_attempt(), at);
         }
-        self.ask_referees();
+        self.ask_referees(at);
         if self.volatile.next_probes == Timestamp::default() {
             self.volatile.next_probes = at + self.rules.probe_every;
         }
@@ -330,7 +332,7 @@ impl League {
         Some(LeagueFixture {
             commitment: promised.unwrap_or_else(promise),
             tokens: players.map(|player| {
-                let attempt = player.signs.then_some(1);
+                let attempt = player.signs.then_some(self.first_attempt());
                 tokens.match_token(league, &match_id, &player.id, attempt)
             }),
             signs: players.map(|player| player.signs),
@@ -343,7 +345,7 @@ impl League {
             pairing,
             referee: None,
             former: Vec::new(),
-            attempt: 0,
+            attempt: self.attempt_before_first(),
             stage: FixtureStage::Waiting,
             since: at,
             seed,
@@ -418,7 +420,7 @@ impl League {
 
     fn close(&mut self) {
         let table = self.table();
-        self.volatile.unheard.clear();
+        self.volatile.referees_to_ask.clear();
         if let Some(round) = &mut self.round {
             round.closed = true;
             self.closed = Some(ClosedRound {
@@ -451,7 +453,7 @@ impl League {
             self.volatile.suspended.remove(&who);
             if let AgentIndex::Referee(number) = who {
                 self.volatile.referee_came = true;
-                self.ask_referee(number);
+                self.ask_referee(number, at);
             }
         }
     }
@@ -545,7 +547,7 @@ impl League {
         let number = self.referees.len();
         self.index(&referee.member, AgentIndex::Referee(number));
         self.referees.add(referee_id, referee);
-        self.ask_referee(number);
+        self.ask_referee(number, *at);
         self.volatile.referee_came = true;
     }
 
@@ -633,7 +635,7 @@ impl League {
         }
         if let AgentIndex::Referee(number) = who {
             self.volatile.referee_came = true;
-            self.ask_referee(number);
+            self.ask_referee(number, at);
             if let Some(referee) = self.referees.get_mut(number) {
                 referee.capacity = capacity(meta);
             }

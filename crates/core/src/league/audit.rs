@@ -414,7 +414,7 @@ impl Auditor<'_> {
             })
     }
 
-    /// Losses are counted, and each match without a result or a hand-over gets a new promise.
+    /// Losses are counted, and each match whose result is not fixed gets a new promise.
     fn check_loss(
         &self,
         found: u32,
@@ -424,12 +424,12 @@ impl Auditor<'_> {
         if found != expected {
             return Err(Inconsistency::Loss { expected, found });
         }
-        let expected = self.league.undrawn_fixtures().count();
+        let expected = self.league.unfixed_fixtures().count();
         if commitments.len() != expected {
             let found = commitments.len();
             return Err(Inconsistency::Length { expected, found });
         }
-        let mut pairs = self.league.undrawn_fixtures().zip(commitments);
+        let mut pairs = self.league.unfixed_fixtures().zip(commitments);
         match pairs.find(|(fixture, (match_id, _))| fixture.match_id != *match_id) {
             Some((_, (match_id, _))) => Err(Inconsistency::NoSuchMatch(match_id.clone())),
             None => Ok(()),

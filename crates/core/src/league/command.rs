@@ -60,10 +60,13 @@ pub enum Command {
         /// The last line that other files know of.
         known_version: u64,
     },
-    /// A referee's journal on this machine has a result that was acknowledged before a loss.
+    /// A referee's journal below the manager's root has a result that was acknowledged before a
+    /// loss.
     Restore {
         referee: RefereeId,
         report: Arc<MatchResultReport>,
+        /// Whether the journal was written on this machine; a copy of another one needs a receipt.
+        is_local: bool,
     },
     Query {
         /// The hash of the token that came with it.

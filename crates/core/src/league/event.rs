@@ -178,12 +178,10 @@ pub enum Event {
         commitments: Vec<(MatchId, Commitment)>,
         at: Timestamp,
     },
-    /// A referee was asked for results from before an accepted loss.
+    /// A referee has no more results from before an accepted loss, or had its time to report them.
     #[serde(skip)]
     RefereeHeard {
         referee: RefereeId,
-        /// Whether nothing more is to come, or the referee was given up.
-        is_done: bool,
         at: Timestamp,
     },
     /// A referee took a match.

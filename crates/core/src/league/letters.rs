@@ -35,7 +35,7 @@ impl<'a> LetterWriter<'a> {
                 self.announce_round();
                 self.order_all(|_| true);
             }
-            Event::RefereeHeard { is_done: true, .. } => self.order_all(|_| true),
+            Event::RefereeHeard { .. } => self.order_all(|_| true),
             Event::MatchesMoved { moves, next, .. } => self.order_moved(moves, next.as_ref()),
             Event::ResultRecorded {
                 match_id,
@@ -78,7 +78,6 @@ impl<'a> LetterWriter<'a> {
             | Event::DeclinedAfterCall { .. }
             | Event::CallConfirmed { .. }
             | Event::LossAccepted { .. }
-            | Event::RefereeHeard { .. }
             | Event::ReportConflicted { .. }
             | Event::ReportRefused { .. }
             | Event::PlayerShutDown { .. }
@@ -248,7 +247,11 @@ impl<'a> LetterWriter<'a> {
         // In a large league the list would be too long: then they report all that they have.
         let open = self.league.open_fixtures().filter(|_| !self.is_large());
         let open: Arc<[_]> = open.filter_map(|fixture| self.announced(fixture)).collect();
-        for referee in self.league.unheard().filter(|referee| which(referee)) {
+        for referee in self
+            .league
+            .referees_to_ask()
+            .filter(|referee| which(referee))
+        {
             let message = Message::from(RoundAnnouncement {
                 league_id: self.league.rules.league_id.clone(),
                 round_id: round.number,
@@ -517,7 +520,7 @@ impl<'a> LetterWriter<'a> {
     /// Tells the players of a match the ruling of the manager, if a referee had begun the match and
     /// cannot tell them.
     fn tell_ruling(&mut self, fixture: Option<&LeagueFixture>) {
-        let ruled = |fixture: &&LeagueFixture| fixture.referee.is_none() && fixture.attempt > 0;
+        let ruled = |fixture: &&LeagueFixture| fixture.referee.is_none() && fixture.was_given();
         let Some(fixture) = fixture.filter(ruled) else {
             return;
         };

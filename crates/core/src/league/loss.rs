@@ -1,16 +1,18 @@
 //! Going on with a journal that lost its last lines, by the organiser's word.
 //!
-//! Lost lines may have opened seeds, so each match without a result gets a new one, which depends on
-//! how many losses were accepted: the epoch. A result that was acknowledged before the loss comes
-//! back unchanged: its referee reports it again, and its draw opens the seed of an earlier epoch. No
-//! match is ordered before every referee was asked for what it has.
+//! Lost lines may have opened seeds and keys, so each match whose result is not fixed begins again,
+//! with a seed and with attempts that depend on how many losses were accepted: the epoch. A result
+//! that was acknowledged before the loss comes back unchanged: its referee reports it again, with
+//! the receipt that came with the acknowledgement. No match is ordered before every referee was asked
+//! for what it has, or had its time to answer.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use league_games::Turn;
 use league_protocol::id::{MatchId, RefereeId};
-use league_protocol::message::{MatchResult, MatchResultReport, MatchStatus, Message, OpenedDraw};
-use league_protocol::secret::{Commitment, Seed};
+use league_protocol::message::{MatchResult, MatchResultReport, Message, OpenedDraw};
+use league_protocol::secret::{Commitment, Receipt, Seed};
 use league_protocol::sender::Agent;
 use league_protocol::time::Timestamp;
 
@@ -23,11 +25,12 @@ use super::verify::ReportProblem;
 use super::{Decision, League};
 use crate::draw;
 use crate::letter::CallOutcome;
+use crate::timeouts::ATTEMPTS_PER_EPOCH;
 
 /// How many accepted losses are told apart.
 const MAX_LOSSES: u32 = 1_000;
-/// How often a referee may put the question off before it counts as answered.
-const MAX_PUT_OFF: u32 = 100;
+/// How long referees may take to report again what they have of a round.
+const QUESTION_LIMIT: Duration = Duration::from_secs(120);
 
 impl League {
     /// How many losses of its journal were accepted.
@@ -39,7 +42,7 @@ impl League {
     pub(crate) fn accept_loss(&self, at: Timestamp, known_version: u64) -> Event {
         let (league, secret) = (&self.rules.league_id, self.secrets.draws.keyed());
         let epoch = self.epoch.saturating_add(1);
-        let commitments = self.undrawn_fixtures().map(|fixture| {
+        let commitments = self.unfixed_fixtures().map(|fixture| {
             let match_id = fixture.match_id.clone();
             let seed = secret.seed(league, &match_id, epoch);
             let commitment = draw::commitment(league, &match_id, self.rules.draws, &seed);
@@ -59,59 +62,92 @@ impl League {
         fixtures.filter(|fixture| fixture.result.is_none())
     }
 
-    /// Those of them that no seed was given for: the others go on from what was handed over.
-    pub(crate) fn undrawn_fixtures(&self) -> impl Iterator<Item = &LeagueFixture> {
-        self.open_fixtures()
-            .filter(|fixture| fixture.handed.is_none())
+    /// Those of them that begin again after a loss: the others have moves that decide them.
+    pub(crate) fn unfixed_fixtures(&self) -> impl Iterator<Item = &LeagueFixture> {
+        self.open_fixtures().filter(|fixture| !fixture.is_fixed())
     }
 
-    /// Each match without a result or a hand-over starts a new attempt with a new seed.
-    pub(crate) fn apply_loss(&mut self, epoch: u32, commitments: &[(MatchId, Commitment)]) {
+    /// Each match whose result is not fixed begins again, with a new seed.
+    pub(crate) fn apply_loss(
+        &mut self,
+        epoch: u32,
+        commitments: &[(MatchId, Commitment)],
+        at: Timestamp,
+    ) {
         self.epoch = epoch;
-        let secret = self.secrets.draws.keyed();
+        let (secret, attempt) = (self.secrets.draws.keyed(), self.first_attempt());
         for (match_id, commitment) in commitments {
             let seed = secret.seed(&self.rules.league_id, match_id, epoch);
             let Some(fixture) = self.fixture(match_id) else {
                 continue;
             };
-            let attempt = fixture.attempt.saturating_add(1);
             let tokens = self.match_tokens(fixture, attempt);
             if let Some(fixture) = self.fixture_mut(match_id) {
                 fixture.seed = seed;
                 fixture.commitment = *commitment;
                 fixture.attempt = attempt;
                 fixture.tokens = tokens;
+                fixture.handed = None;
+                fixture.claim = None;
                 fixture.informed = [false; 2];
             }
         }
-        self.ask_referees();
+        self.ask_referees(at);
     }
 
-    /// The first attempt of a match: it differs from those that a loss may have made forgotten.
-    pub(crate) fn first_attempt(&self) -> u32 {
-        self.epoch.saturating_add(1)
+    /// The attempt of a match that no referee was told to run yet.
+    pub(crate) fn attempt_before_first(&self) -> u32 {
+        self.epoch.saturating_mul(ATTEMPTS_PER_EPOCH)
+    }
+
+    /// The first attempt of a match: above all that a loss may have made forgotten.
+    pub fn first_attempt(&self) -> u32 {
+        self.attempt_before_first().saturating_add(1)
     }
 
     /// After an accepted loss, every referee is asked at the start of a round.
-    pub(crate) fn ask_referees(&mut self) {
-        self.volatile.unheard.clear();
+    pub(crate) fn ask_referees(&mut self, at: Timestamp) {
+        self.volatile.referees_to_ask.clear();
+        self.volatile.ask_until = None;
         for number in 0..self.referees.len() {
-            self.ask_referee(number);
+            self.ask_referee(number, at);
         }
     }
 
-    /// A referee that registers during such a round is asked as well.
-    pub(crate) fn ask_referee(&mut self, number: u32) {
+    /// A referee that registers or recovers during such a round is asked as well, unless the time
+    /// for questions is over: no referee holds the round up for longer.
+    pub(crate) fn ask_referee(&mut self, number: u32, at: Timestamp) {
         let is_open = self.round.as_ref().is_some_and(|round| !round.closed);
         let is_out = self.is_suspended(AgentIndex::Referee(number));
-        if self.epoch > 0 && is_open && !is_out {
-            self.volatile.unheard.insert(number, 0);
+        let is_over = self.volatile.ask_until.is_some_and(|until| until <= at);
+        if self.epoch > 0 && is_open && !is_out && !is_over {
+            self.volatile.referees_to_ask.insert(number);
         }
+    }
+
+    /// Begins the time for questions with the first probes after they were sent, so that a restart
+    /// asks again.
+    pub(crate) fn limit_questions(&mut self, at: Timestamp) {
+        if !self.may_order() {
+            let until = at + QUESTION_LIMIT;
+            self.volatile.ask_until.get_or_insert(until);
+        }
+    }
+
+    /// Ends the questions of the round that had their time.
+    pub(crate) fn end_questions(&self, at: Timestamp) -> Vec<Event> {
+        let is_over = self.volatile.ask_until.is_some_and(|until| until <= at);
+        let asked = self.referees_to_ask().filter(|_| is_over);
+        let heard = asked.map(|referee| Event::RefereeHeard {
+            referee: referee.id.clone(),
+            at,
+        });
+        heard.collect()
     }
 
     /// Whether a match may be ordered: every referee was asked for results that the loss took.
     pub(crate) fn may_order(&self) -> bool {
-        self.volatile.unheard.is_empty()
+        self.volatile.referees_to_ask.is_empty()
     }
 
     /// What follows from a referee's answer to the question, or from its silence.
@@ -128,70 +164,57 @@ impl League {
         let mut events = self.hear_of_notice(at, &Agent::Referee(id.clone()), outcome.is_ok());
         let present = self.round.as_ref().map(LeagueRound::number);
         let number = self.referees.find(id).filter(|_| present == Some(round));
-        let asked = number.and_then(|number| {
-            let put_off = self.volatile.unheard.get(&number)?;
-            Some((*put_off, self.referees.get(number)?))
-        });
-        let Some((put_off, referee)) = asked else {
+        let asked = number.filter(|number| self.volatile.referees_to_ask.contains(number));
+        let Some(referee) = asked.and_then(|number| self.referees.get(number)) else {
             return events;
         };
         let health = &referee.member.health;
         let is_done = match outcome.as_ref().map(|answer| &answer.message) {
-            Ok(Message::LeagueError(error)) if error.code.retryable() => put_off >= MAX_PUT_OFF,
+            Ok(Message::LeagueError(error)) => !error.code.retryable(),
             Ok(_) => true,
             Err(_) => health.suspended_since.is_some() || health.is_last_straw(&self.rules.breaker),
         };
-        if is_done || outcome.is_ok() {
+        if is_done {
             let referee = id.clone();
-            events.insert(
-                0,
-                Event::RefereeHeard {
-                    referee,
-                    is_done,
-                    at,
-                },
-            );
+            events.insert(0, Event::RefereeHeard { referee, at });
         }
         events
     }
 
-    pub(crate) fn apply_heard(&mut self, referee: &RefereeId, is_done: bool) {
-        let Some(number) = self.referees.find(referee) else {
-            return;
-        };
-        let unheard = &mut self.volatile.unheard;
-        if is_done {
-            unheard.remove(&number);
-        } else if let Some(put_off) = unheard.get_mut(&number) {
-            *put_off = put_off.saturating_add(1);
+    pub(crate) fn apply_heard(&mut self, referee: &RefereeId) {
+        if let Some(number) = self.referees.find(referee) {
+            self.volatile.referees_to_ask.remove(&number);
         }
     }
 
-    /// Whether a report tells a result from before an accepted loss.
-    ///
-    /// A draw follows from a seed that the manager gave for the moves, so a played result was fixed
-    /// then. A technical loss needs the seed, which only its acknowledgement opened.
-    pub(crate) fn is_from_before_loss(
-        &self,
-        fixture: &LeagueFixture,
-        report: &MatchResultReport,
-    ) -> bool {
-        let result = &report.result;
-        let opened = result
-            .draw
-            .as_ref()
-            .filter(|opened| opened.seed.is_some() || result.status != MatchStatus::TechnicalLoss);
-        fixture.result.is_none()
-            && opened.is_some_and(|opened| self.earlier_seed(fixture, opened).is_some())
+    /// Whether a result of a match may have been lost.
+    pub(crate) fn may_restore(&self, fixture: &LeagueFixture) -> bool {
+        self.epoch > 0 && fixture.result.is_none()
     }
 
-    /// The seed of an earlier epoch that keeps the promise of a draw.
-    fn earlier_seed(&self, fixture: &LeagueFixture, opened: &OpenedDraw) -> Option<Seed> {
+    /// What proves that the manager took a result from a referee.
+    pub(crate) fn receipt(
+        &self,
+        referee: &RefereeId,
+        report: &MatchResultReport,
+        result: &MatchResult,
+    ) -> Receipt {
+        let (league, secret) = (&self.rules.league_id, self.secrets.tokens.keyed());
+        secret.receipt(league, &report.match_id, referee, report.attempt, result)
+    }
+
+    /// Whether a report proves that the manager took exactly this result from this referee.
+    pub(crate) fn is_receipted(&self, referee: &RefereeId, report: &MatchResultReport) -> bool {
+        let receipt = || self.receipt(referee, report, &report.result);
+        report.receipt.is_some_and(|shown| shown == receipt())
+    }
+
+    /// The seed of this or an earlier epoch that keeps the promise of a draw.
+    fn promised_seed(&self, fixture: &LeagueFixture, opened: &OpenedDraw) -> Option<Seed> {
         let (league, secret) = (&self.rules.league_id, self.secrets.draws.keyed());
-        let mut earlier = (0..self.epoch.min(MAX_LOSSES))
-            .map(|epoch| secret.seed(league, &fixture.match_id, epoch))
-            .filter(|seed| *seed != fixture.seed);
-        earlier.find(|seed| {
+        let mut seeds = (0..=self.epoch.min(MAX_LOSSES))
+            .map(|epoch| secret.seed(league, &fixture.match_id, epoch));
+        seeds.find(|seed| {
             let promise = draw::commitment(league, &fixture.match_id, self.rules.draws, seed);
             promise == opened.commitment && opened.seed.is_none_or(|shown| shown == *seed)
         })
@@ -245,10 +268,7 @@ impl League {
     ) -> Result<(LeagueFixture, MatchResult, MatchEnding), ReportProblem> {
         self.check_place(fixture, &report.league_id, report.round_id)?;
         let opened = report.result.draw.as_ref();
-        // A match that was handed over kept its seed.
-        let own = opened.filter(|opened| opened.commitment == fixture.commitment);
-        let seed = own.map(|_| fixture.seed);
-        let seed = seed.or_else(|| self.earlier_seed(fixture, opened?));
+        let seed = opened.and_then(|opened| self.promised_seed(fixture, opened));
         let seed = seed.ok_or(ReportProblem::Draw)?;
         let before = self.as_it_was(fixture, report.attempt, &report.result, &seed)?;
         let whole = self.opened(&before, &report.result);
@@ -256,22 +276,26 @@ impl League {
         Ok((before, whole, ending))
     }
 
-    /// A referee's journal tells of an acknowledged result.
+    /// Takes back a result that a referee's journal below the manager's root has: of a referee of
+    /// this machine, or with the receipt.
     pub(crate) fn take_back_result(
         &self,
         at: Timestamp,
         referee: &RefereeId,
         report: &MatchResultReport,
+        is_local: bool,
     ) -> Result<Decision, Refusal> {
         let fixture = self.reported(&report.match_id)?;
-        if fixture.result.is_some() {
+        if !self.may_restore(fixture) {
             return Ok(Decision::reply(Reply::Noted));
+        }
+        if !is_local && !self.is_receipted(referee, report) {
+            return Err(Refusal::NotYours(report.match_id.clone()));
         }
         self.restore(at, referee, fixture, report)
     }
 
-    /// Takes a result back that the manager had before the loss: of any attempt, from the referee
-    /// that ran it, if it follows from the rules.
+    /// Takes a result back that the manager had before the loss, if it follows from the rules.
     pub(crate) fn restore(
         &self,
         at: Timestamp,
@@ -284,7 +308,7 @@ impl League {
             match_id: fixture.match_id.clone(),
             problem,
         })?;
-        let reply = self.acknowledged(&before, report, &result);
+        let reply = self.acknowledged(&before, referee, report, &result);
         let holder = self.referee_of(fixture).filter(|_| fixture.is_started());
         let mut events = vec![Event::ResultRecorded {
             match_id: fixture.match_id.clone(),
@@ -320,8 +344,8 @@ impl League {
     }
 
     /// The referees that are still to be asked.
-    pub(crate) fn unheard(&self) -> impl Iterator<Item = &RefereeEntry> {
-        let numbers = self.volatile.unheard.keys();
+    pub(crate) fn referees_to_ask(&self) -> impl Iterator<Item = &RefereeEntry> {
+        let numbers = self.volatile.referees_to_ask.iter();
         numbers.filter_map(|&number| self.referees.get(number))
     }
 }

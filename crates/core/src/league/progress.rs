@@ -20,7 +20,7 @@ use super::rules::Assignment;
 use super::{League, Phase};
 use crate::draw;
 use crate::letter::{CallFailure, CallOutcome};
-use crate::timeouts::FORCED_ATTEMPT;
+use crate::timeouts::is_forced;
 
 /// Probes in a row that a referee may leave unanswered.
 const MAX_UNANSWERED: u32 = 3;
@@ -173,6 +173,7 @@ impl League {
         agents.extend(rested);
         agents.truncate(MAX_PROBES);
         events.push(Event::ProbesSent { agents, at });
+        events.extend(self.end_questions(at));
         events.extend(self.overdue(at, round));
         events
     }
@@ -404,7 +405,7 @@ fn is_turned_down(fixture: &LeagueFixture, outcome: &CallOutcome) -> bool {
         Message::StartMatchAck(ack) => !ack.accepted && ack.match_id == fixture.match_id,
         _ => false,
     });
-    turned_down && fixture.attempt < FORCED_ATTEMPT
+    turned_down && !is_forced(fixture.attempt)
 }
 
 /// A moment that is always past.

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use league_protocol::fault::Code;
-use league_protocol::id::{MatchId, PlayerId};
+use league_protocol::id::{MatchId, PlayerId, RefereeId};
 use league_protocol::message::{
     Evidence, MatchResult, MatchResultAck, MatchResultReport, MatchStatus, OpenedDraw,
 };
@@ -32,19 +32,18 @@ impl League {
     ) -> Result<Decision, Refusal> {
         let (number, referee) = self.calling_referee(caller)?;
         let fixture = self.reported(&report.match_id)?;
-        if self.is_from_before_loss(fixture, report) {
+        let seated = self.in_their_seats(fixture, report);
+        let report = seated.as_ref().unwrap_or(report);
+        if self.may_restore(fixture) && self.is_receipted(&referee.id, report) {
             return self.restore(at, &referee.id, fixture, report);
         }
         check_right(fixture, number, report.attempt)?;
-        let seated = self.in_their_seats(fixture, report);
-        let report = seated.as_ref().unwrap_or(report);
         // A referee that restarted has lost its order token, and a result is not a secret.
         if let Some(standing) = fixture.result.as_ref().filter(|standing| {
             self.is_of_match(fixture, report) && is_same(standing, &report.result)
         }) {
-            return Ok(Decision::reply(
-                self.acknowledged(fixture, report, standing),
-            ));
+            let reply = self.acknowledged(fixture, &referee.id, report, standing);
+            return Ok(Decision::reply(reply));
         }
         if report.order_token.is_some() || self.rules.draws.is_some() {
             self.check_order_token(fixture, referee, report.order_token.as_ref())?;
@@ -66,7 +65,7 @@ impl League {
         }
         let whole = self.opened(fixture, &report.result);
         match self.verify(fixture, report, &whole) {
-            Ok(ending) => Ok(self.take_result(at, fixture, number, report, whole, ending)),
+            Ok(ending) => Ok(self.take_result(at, fixture, (number, report), whole, ending)),
             Err(problem) => {
                 let event = self.refusal_event(at, fixture, referee, &digest, &problem);
                 let refusal = Refusal::BadReport { match_id, problem };
@@ -80,8 +79,7 @@ impl League {
         &self,
         at: Timestamp,
         fixture: &LeagueFixture,
-        number: u32,
-        report: &MatchResultReport,
+        (number, report): (u32, &MatchResultReport),
         result: MatchResult,
         ending: MatchEnding,
     ) -> Decision {
@@ -89,8 +87,14 @@ impl League {
             return decision;
         }
         let result = Arc::new(result);
-        let reply = self.acknowledged(fixture, report, &result);
-        Decision::accept(self.recorded(at, fixture, &result, ending), reply)
+        let events = self.recorded(at, fixture, &result, ending);
+        match self.referees.get(number) {
+            Some(referee) => Decision::accept(
+                events,
+                self.acknowledged(fixture, &referee.id, report, &result),
+            ),
+            None => Decision::accept(events, Reply::Acknowledged),
+        }
     }
 
     /// The report with its players at their seats, if it names them the other way round: the
@@ -138,6 +142,7 @@ impl League {
     pub(crate) fn acknowledged(
         &self,
         fixture: &LeagueFixture,
+        referee: &RefereeId,
         report: &MatchResultReport,
         result: &MatchResult,
     ) -> Reply {
@@ -150,6 +155,7 @@ impl League {
             match_id: fixture.match_id.clone(),
             seed: opened.unwrap_or(fixture.seed),
             players: result.evidence.players.clone(),
+            receipt: Some(self.receipt(referee, report, result)),
         }))
     }
 

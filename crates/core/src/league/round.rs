@@ -10,6 +10,7 @@ use league_protocol::time::Timestamp;
 use league_protocol::token::AuthToken;
 
 use super::schedule::Pairing;
+use crate::timeouts::ATTEMPTS_PER_EPOCH;
 
 /// How far a match is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -99,7 +100,8 @@ impl LeagueFixture {
         self.pairing
     }
 
-    /// The number of referees ordered to run this match so far.
+    /// The number of referees ordered to run this match so far, above those that an accepted loss
+    /// may have made forgotten.
     pub fn attempt(&self) -> u32 {
         self.attempt
     }
@@ -130,7 +132,12 @@ impl LeagueFixture {
 
     /// The attempt that players are told of; before the first referee it is the first.
     pub(crate) fn announced_attempt(&self) -> u32 {
-        self.attempt.max(1)
+        self.attempt.saturating_add(u32::from(!self.was_given()))
+    }
+
+    /// Whether a referee was told to run it, since the last accepted loss.
+    pub(crate) fn was_given(&self) -> bool {
+        self.attempt % ATTEMPTS_PER_EPOCH > 0
     }
 
     /// Whether the moves that are handed over decide it.

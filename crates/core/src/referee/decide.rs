@@ -18,7 +18,7 @@ use super::match_draw::DrawState;
 use super::match_state::{Match, ReportState, SetupError, TablePosition};
 use super::match_step::{USUAL_FACTS, longest};
 use crate::letter::CallOutcome;
-use crate::timeouts::FORCED_ATTEMPT;
+use crate::timeouts::is_forced;
 
 impl Referee {
     pub(crate) fn weigh(&self, at: Timestamp, command: &Command) -> Result<Decision, Refusal> {
@@ -234,6 +234,7 @@ impl Referee {
                 let opened = OpenedSecrets {
                     seed: ack.seed,
                     players: ack.players.clone(),
+                    receipt: ack.receipt,
                 };
                 settled(ReportAnswer::Acknowledged, Some(Arc::new(opened)))
             }
@@ -476,7 +477,7 @@ impl Referee {
                 Ok(self.resume(at, game, order, fixture))
             }
             // Another referee may call that player; here it would lose for nothing.
-            _ => match barred.filter(|_| order.attempt < FORCED_ATTEMPT) {
+            _ => match barred.filter(|_| !is_forced(order.attempt)) {
                 Some(barred) => Err(OrderRefusal::Barred(barred.to_owned())),
                 None => self.take(at, order, fixture),
             },

@@ -10,7 +10,7 @@ use league_protocol::id::{GameType, LeagueId, MatchId, PlayerId, RefereeId};
 use league_protocol::message::{
     HandedOver, MatchResult, Mode, PlayerEvidence, Score, StartMatch, WinLossDraw,
 };
-use league_protocol::secret::{Commitment, DrawMode, Proof, Seed};
+use league_protocol::secret::{Commitment, DrawMode, Proof, Receipt, Seed};
 use league_protocol::sender::{CallStyle, Dialect};
 use league_protocol::time::Timestamp;
 use league_protocol::token::{AuthToken, TokenHash};
@@ -337,6 +337,9 @@ pub struct OpenedSecrets {
     pub seed: Seed,
     /// The keys of the players' proofs, and what proves that they joined.
     pub players: Vec<PlayerEvidence>,
+    /// What proves to the manager that it took the result; version 0.1 gave none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub receipt: Option<Receipt>,
 }
 
 impl OpenedSecrets {

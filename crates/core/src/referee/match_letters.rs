@@ -77,7 +77,6 @@ impl Match {
     /// The report under the number of its present try.
     pub(crate) fn report_again(&self, rules: &RefereeRules) -> Option<Letter<CorrelationId>> {
         let ending = self.ending.as_ref()?;
-        // The opened seed proves that the manager had the result, if it has lost it.
         let shown = ending.shown.as_ref().map(|shown| &shown.result);
         let result = shown.unwrap_or(&ending.result);
         Some(self.report_letter(rules, result, ending.report.tried()))
@@ -345,6 +344,7 @@ impl Match {
                     .secrets
                     .as_ref()
                     .map(|secrets| secrets.order_token.clone()),
+                receipt: self.receipt(),
                 game_type: fixture.game_type.clone(),
                 result: result.clone(),
             }),

@@ -8,7 +8,7 @@ use league_games::{BadSettings, Rules, Seat, Table, Turn};
 use league_protocol::fault::Code;
 use league_protocol::id::GameType;
 use league_protocol::message::{MatchResult, MatchState};
-use league_protocol::secret::{Proof, Seed};
+use league_protocol::secret::{Proof, Receipt, Seed};
 use league_protocol::sender::{Agent, CallStyle};
 use league_protocol::time::Timestamp;
 use serde_json::Value;
@@ -161,10 +161,22 @@ impl Match {
         self.secrets.is_some() && self.ending.is_none() && !self.given_up
     }
 
-    /// Whether the manager has taken its result.
+    /// Whether the manager has taken its result; not if it refused it when it was told again,
+    /// because then it has to be played again.
     pub(crate) fn is_acknowledged(&self) -> bool {
-        let ending = self.ending.as_ref();
-        ending.is_some_and(|ending| ending.shown.is_some())
+        self.ending.as_ref().is_some_and(|ending| {
+            let is_refused = matches!(
+                ending.report,
+                ReportState::Settled(ReportAnswer::Refused(_))
+            );
+            ending.shown.is_some() && !is_refused
+        })
+    }
+
+    /// What proves to the manager that it took the result.
+    pub(crate) fn receipt(&self) -> Option<Receipt> {
+        let shown = self.ending.as_ref()?.shown.as_ref()?;
+        shown.opened.as_ref()?.receipt
     }
 
     /// Whether its result is on its way to the manager.

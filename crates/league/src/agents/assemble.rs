@@ -28,7 +28,7 @@ use crate::storage::document_writer::DocumentWriter;
 use crate::storage::record::{Opening, Record};
 use crate::storage::root::Root;
 use crate::storage::secrets::{self, SecretError};
-use crate::storage::store::{Cut, Durability, Journal, Opened, Store, StoreError};
+use crate::storage::store::{Cut, Durability, Journal, Opened, Store, StoreError, lock_of};
 use crate::wire::dispatcher::{AgentService, Dispatcher};
 use crate::wire::observed::{Deviations, Observations};
 use crate::wire::outbound::Outbound;
@@ -115,8 +115,8 @@ pub(crate) enum StartError {
     /// The journal was written by another kind of agent, or lacks its first record.
     #[error("`{path}` is not the journal of a {role}")]
     Foreign { path: String, role: &'static str },
-    /// The journal is missing, but a document made from it exists.
-    #[error("the journal `{journal}` is not there, but `{made}` is, which was made from it")]
+    /// The journal is missing or empty, but a file knows of its lines.
+    #[error("the journal `{journal}` is not there or empty, but `{made}` knows of its lines")]
     Lost { journal: String, made: String },
     /// The journal ends before lines that other files know of.
     #[error(
@@ -128,10 +128,10 @@ pub(crate) enum StartError {
         last: u64,
         known: u64,
     },
-    /// The journal ends before the start of a league that has begun.
+    /// The journal ends before the start of a league that may have begun.
     #[error(
-        "the journal `{journal}` ends at line {last}, before the league began, and `{made}` has its \
-         rounds: without its players the league cannot go on"
+        "the journal `{journal}` ends at line {last}, before the league began, and `{made}` does not \
+         show that the lost lines did so too: without its players the league cannot go on"
     )]
     Unusable {
         journal: String,
@@ -231,6 +231,13 @@ pub(crate) fn restore<M: Machine<Event: DeserializeOwned>>(
     }
     let (is_new, machine) = match machine {
         Some(machine) => (false, machine),
+        // A new league would replace the secrets of the old one.
+        None if known.is_some() && opened.known() > 0 => {
+            return Err(StartError::Lost {
+                journal: path.display().to_string(),
+                made: lock_of(path).display().to_string(),
+            });
+        }
         None => (true, make(JournalStart::New(&mut opening))?),
     };
     let lost = match known.filter(|_| !is_new) {

@@ -19,7 +19,7 @@ pub(crate) use follow::{Follower, read_backwards};
 pub(crate) use journal::{Cut, Durability, End, Journal, Opened};
 #[cfg(test)]
 pub(crate) use line::MAX_LINE;
-pub(crate) use lock::{holder, was_locked};
+pub(crate) use lock::{holder, lock_of, was_locked};
 #[cfg(test)]
 pub(crate) use scan::MAX_BATCH;
 

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::id::{LeagueId, MatchId, PlayerId};
-use crate::secret::{Proof, ProofKey, Seed};
+use crate::secret::{Proof, ProofKey, Receipt, Seed};
 use crate::shape::{Quiet, Round, drafts, objects};
 use crate::token::AuthToken;
 
@@ -100,6 +100,8 @@ pub struct MatchResultAck {
     pub seed: Seed,
     /// The keys of the players' proofs.
     pub players: Vec<PlayerEvidence>,
+    /// What the referee shows with this result if the manager should lose it.
+    pub receipt: Option<Receipt>,
 }
 
 /// The manager asks a player whether a referee has called it.
@@ -186,6 +188,8 @@ objects! {
         "draw_seed" [seed as SeedText] Needed;
         /// The keys of the players' proofs.
         "players" [players as Players] Optional;
+        /// What the referee shows with this result if the manager should lose it.
+        "receipt" [receipt ? as Quiet] Optional;
     }
     /// The manager asks a player whether a referee has called it.
     pub(crate) CALL_QUERY: CallQuery = "ruling 53" {
@@ -219,7 +223,7 @@ drafts! {
     Evidence { players, moves }
     DrawRequest { league_id, round_id, match_id, attempt, order_token, moves }
     DrawResponse { match_id, attempt, seed = |_| Seed([0; 32]) }
-    MatchResultAck { match_id, seed = |_| Seed([0; 32]), players }
+    MatchResultAck { match_id, seed = |_| Seed([0; 32]), players, receipt }
     CallQuery { league_id, match_id, attempt }
     CallQueryResponse { match_id, attempt, called }
 }

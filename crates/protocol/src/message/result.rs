@@ -14,7 +14,7 @@ use crate::fault::Code;
 use crate::finding::{Path, Reading};
 use crate::id::{GameType, LeagueId, MatchId, PlayerId};
 use crate::lenient::extra_fields;
-use crate::secret::{Commitment, DrawMode, Seed};
+use crate::secret::{Commitment, DrawMode, Receipt, Seed};
 use crate::sender::Dialect;
 use crate::shape::{
     Closed, Codec, Cx, Dict, Field, Quiet, Round, Slot, Spelling, Value as _, Vocabulary as _,
@@ -149,6 +149,8 @@ pub struct MatchResultReport {
     pub attempt: u32,
     /// The token of the order, which only the referee of this attempt knows.
     pub order_token: Option<AuthToken>,
+    /// What the manager gave for this result, if it took it before.
+    pub receipt: Option<Receipt>,
     /// What was played.
     pub game_type: GameType,
     /// How it ended.
@@ -223,6 +225,8 @@ objects! {
         "attempt" [attempt ?] Optional;
         /// The token of the order (ruling 53).
         "order_token" [order_token ?] Optional;
+        /// What the manager gave for this result, if it took it before (ruling 27).
+        "receipt" [receipt ? as Quiet] Optional;
         /// How it ended.
         "result" [inside REPORT_RESULT] Needed;
     }
@@ -344,7 +348,7 @@ parts! {
 
 drafts! {
     Ending {
-        league_id, round_id, match_id, game_type, attempt, order_token, receiver,
+        league_id, round_id, match_id, game_type, attempt, order_token, receipt, receiver,
         result = |_| Arc::clone(&NO_RESULT), parts = |_| ResultParts::default()
     }
     OpenedDraw {
@@ -381,6 +385,7 @@ pub(crate) struct Ending {
     game_type: GameType,
     attempt: Option<u32>,
     order_token: Option<AuthToken>,
+    receipt: Option<Receipt>,
     receiver: PlayerId,
     /// How it ended, to be written.
     result: Arc<MatchResult>,
@@ -423,6 +428,7 @@ impl From<&GameOver> for Ending {
             game_type: over.game_type.clone(),
             attempt: None,
             order_token: None,
+            receipt: None,
             receiver: over.receiver.clone(),
             result: Arc::clone(&over.result),
             parts: ResultParts::default(),
@@ -439,6 +445,7 @@ impl From<&MatchResultReport> for Ending {
             game_type: report.game_type.clone(),
             attempt: Some(report.attempt),
             order_token: report.order_token.clone(),
+            receipt: report.receipt,
             receiver: PlayerId::unknown(),
             result: Arc::clone(&report.result),
             parts: ResultParts::default(),

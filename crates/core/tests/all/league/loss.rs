@@ -5,19 +5,38 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use league_core::draw;
-use league_core::league::{Command, CorrelationId, Event, Inconsistency, League, Phase, Refusal};
+use league_core::league::{
+    Command, CorrelationId, Event, Inconsistency, League, Phase, Refusal, Reply,
+};
 use league_core::machine::Machine;
 use league_protocol::fault::Code;
 use league_protocol::id::{MatchId, RefereeId};
-use league_protocol::message::{LeagueError, MatchResult, MatchResultReport, Message};
+use league_protocol::message::{LeagueError, MatchResult, MatchResultReport, Message, StartMatch};
 use league_protocol::sender::Agent;
 
 use league_testkit::league::{LeagueWorld, SECRET, rules};
-use league_testkit::report::{honest, played};
+use league_testkit::report::{forfeited, honest, played, signed};
 use serde_json::json;
 
 /// Results that referees hold, each acknowledged once.
 type Held = BTreeMap<MatchId, (RefereeId, MatchResultReport)>;
+
+/// Reports a result that must count; returns the report as its referee keeps it.
+fn acknowledge(
+    world: &mut LeagueWorld,
+    referee: &RefereeId,
+    mut report: MatchResultReport,
+) -> MatchResultReport {
+    let (_, reply) = world.report(referee, report.clone()).unwrap();
+    let Reply::Opened(ack) = reply else {
+        panic!("{reply:?}");
+    };
+    let result = Arc::make_mut(&mut report.result);
+    result.draw.as_mut().unwrap().seed = Some(ack.seed);
+    result.evidence.players = ack.players;
+    report.receipt = ack.receipt;
+    report
+}
 
 /// Plays a league to its end; returns what was acknowledged.
 fn acknowledged(world: &mut LeagueWorld) -> Held {
@@ -25,8 +44,7 @@ fn acknowledged(world: &mut LeagueWorld) -> Held {
     while world.league.phase() != Phase::Completed {
         for (referee, order) in world.orders() {
             world.answer_order(&referee, &order, true);
-            let report = honest(&order);
-            world.report(&referee, report.clone()).unwrap();
+            let report = acknowledge(world, &referee, honest(&order));
             held.insert(order.match_id.clone(), (referee, report));
         }
         world.settle();
@@ -175,7 +193,7 @@ fn match_that_was_under_way_gets_a_new_seed_attempt_and_promise() {
         answer(&mut world, (&referee, round), Ok(Message::Acknowledged));
     }
     let (again, order) = world.order("R1M1");
-    assert_eq!((again, order.attempt), (referee.clone(), 2));
+    assert_eq!((again, order.attempt), (referee.clone(), 1_000_001));
     assert_ne!(order.commitment, before.commitment);
     let Some(Event::LossAccepted { commitments, .. }) = world.journal().last() else {
         panic!("the loss is not noted");
@@ -187,16 +205,15 @@ fn match_that_was_under_way_gets_a_new_seed_attempt_and_promise() {
 }
 
 #[test]
-fn result_from_before_the_loss_counts_from_any_referee_and_attempt() {
+fn result_from_before_the_loss_counts_at_the_attempt_that_the_loss_took() {
     let mut whole = LeagueWorld::begun(4, 2, 2);
     let lines = whole.journal().count();
     let (first, order) = whole.order("R1M1");
     whole.fail_order(&first, &order);
     let (second, order) = whole.order("R1M1");
     assert_ne!(first, second);
-    let report = honest(&order);
     whole.answer_order(&second, &order, true);
-    whole.report(&second, report.clone()).unwrap();
+    let report = acknowledge(&mut whole, &second, honest(&order));
     let mut world = cut(&whole, lines);
     assert_eq!(world.referee_of("R1M1"), Some(first.to_string()));
     accept_loss(&mut world);
@@ -225,20 +242,31 @@ fn forged_result_from_before_the_loss_is_refused() {
     let mut whole = LeagueWorld::begun(4, 1, 2);
     let lines = whole.journal().count();
     let (referee, order) = whole.order("R1M1");
-    let report = honest(&order);
+    let report = acknowledge(&mut whole, &referee, honest(&order));
     let mut world = cut(&whole, lines);
     accept_loss(&mut world);
-    let mut forged = report.clone();
-    let result = Arc::make_mut(&mut forged.result);
-    result.points.reverse();
-    let (_, refusal) = world.report_refused(&referee, forged);
-    assert!(matches!(refusal, Refusal::BadReport { .. }), "{refusal}");
-    let mut other = report;
-    let draw = Arc::make_mut(&mut other.result).draw.as_mut().unwrap();
-    draw.attempt = 7;
-    let (_, refusal) = world.report_refused(&referee, other);
-    assert!(matches!(refusal, Refusal::BadReport { .. }), "{refusal}");
-    assert!(world.fixture("R1M1").result().is_none());
+    let changes: [fn(&mut MatchResultReport); 6] = [
+        |report| Arc::make_mut(&mut report.result).points.reverse(),
+        |report| Arc::make_mut(&mut report.result).players.reverse(),
+        |report| Arc::make_mut(&mut report.result).reason.push('!'),
+        |report| {
+            let result = Arc::make_mut(&mut report.result);
+            result.draw.as_mut().unwrap().attempt = 7;
+        },
+        |report| report.attempt += 1,
+        |report| report.receipt = None,
+    ];
+    for (number, change) in changes.iter().enumerate() {
+        let mut forged = report.clone();
+        change(&mut forged);
+        let (events, refusal) = world.report_refused(&referee, forged);
+        assert!(
+            matches!(refusal, Refusal::OldAttempt { .. }),
+            "{number}: {refusal}"
+        );
+        assert!(events.is_empty(), "{number}: {events:?}");
+    }
+    assert!(is_open(&world, &report.match_id));
 }
 
 #[test]
@@ -332,4 +360,172 @@ fn league_without_a_loss_asks_no_referee() {
     assert_eq!(world.league.epoch(), 0);
     let replayed: League = world.replayed();
     assert_eq!(replayed.epoch(), 0);
+}
+
+/// A league whose manager lost all but the first lines, and the report of `R1M1` that it had
+/// acknowledged.
+fn lost_result() -> (LeagueWorld, RefereeId, StartMatch, MatchResultReport) {
+    let mut whole = LeagueWorld::begun_signing(4, 2, 2);
+    let lines = whole.journal().count();
+    let (referee, order) = whole.order("R1M1");
+    whole.answer_order(&referee, &order, true);
+    let report = signed(honest(&order), &order, &[0, 1]);
+    let shown = acknowledge(&mut whole, &referee, report);
+    let mut world = cut(&whole, lines);
+    accept_loss(&mut world);
+    (world, referee, order, shown)
+}
+
+#[test]
+fn acknowledged_result_is_restored_from_its_referee_alone() {
+    let (mut world, referee, _, shown) = lost_result();
+    let rogue = RefereeId::numbered(2);
+    assert_ne!(referee, rogue);
+    world.report_refused(&rogue, shown.clone());
+    assert!(is_open(&world, &shown.match_id), "it is another referee's");
+    world.report(&referee, shown.clone()).unwrap();
+    assert!(!is_open(&world, &shown.match_id));
+    world.audited().unwrap();
+}
+
+#[test]
+fn result_without_the_receipt_for_it_is_not_restored() {
+    let (mut world, referee, order, shown) = lost_result();
+    let opened = |mut report: MatchResultReport| {
+        let result = Arc::make_mut(&mut report.result);
+        let (draw, seed) = (result.draw.as_mut().unwrap(), &shown.result.draw);
+        draw.seed = seed.as_ref().unwrap().seed;
+        result.evidence.players = shown.result.evidence.players.clone();
+        report.receipt = shown.receipt;
+        report
+    };
+    let choices = [["even", "odd"], ["odd", "even"], ["even", "even"]];
+    let others =
+        choices.map(|pair| signed(played(&order, pair.map(|one| json!(one))), &order, &[]));
+    let absent = forfeited(&order, &[(1, Code::Timeout)]);
+    for other in others.into_iter().chain([absent]) {
+        if other.result.choices == shown.result.choices {
+            continue;
+        }
+        for by in [&referee, &RefereeId::numbered(2)] {
+            for told in [other.clone(), opened(other.clone())] {
+                world.report_refused(by, told);
+                assert!(is_open(&world, &other.match_id), "{by}: {:?}", other.result);
+            }
+        }
+    }
+    world.report(&referee, shown.clone()).unwrap();
+    let restored = results(&world);
+    assert_eq!(restored[&shown.match_id], shown.result);
+    world.audited().unwrap();
+}
+
+#[test]
+fn attempts_after_a_loss_are_above_all_that_may_be_lost() {
+    let mut whole = LeagueWorld::begun_signing(4, 2, 2);
+    let lines = whole.journal().count();
+    for expected in 1..=4 {
+        let (referee, order) = whole.order("R1M1");
+        assert_eq!(order.attempt, expected);
+        whole.fail_order(&referee, &order);
+    }
+    let mut world = cut(&whole, lines);
+    accept_loss(&mut world);
+    assert!(world.fixture("R1M1").attempt() > 4);
+    world.audited().unwrap();
+}
+
+#[test]
+fn round_without_referees_begins_above_all_lost_attempts() {
+    let mut world = LeagueWorld::begun_signing(4, 1, 2);
+    let lines = world.journal().count();
+    world = cut(&world, lines);
+    accept_loss(&mut world);
+    for (referee, round) in asked(&mut world) {
+        answer(&mut world, (&referee, round), Ok(Message::Acknowledged));
+    }
+    let first = world.fixture("R1M1").attempt();
+    let orders = world.orders();
+    let referee = RefereeId::numbered(1);
+    let probe = CorrelationId::Notice(Agent::Referee(referee.clone()));
+    for (_, order) in &orders {
+        world.answer_order(&referee, order, true);
+    }
+    let [last, rest @ ..] = &orders[..] else {
+        panic!("no orders");
+    };
+    for order in rest {
+        world
+            .report(&referee, signed(honest(&order.1), &order.1, &[0, 1]))
+            .unwrap();
+    }
+    let report = signed(honest(&last.1), &last.1, &[0, 1]);
+    world.hand_over(&referee, &report);
+    for _ in 0..world.league.rules().breaker.threshold {
+        world.hear(probe.clone(), Err(Code::Connection));
+    }
+    world.settle();
+    assert_eq!(world.league.round().unwrap().number(), 2);
+    assert_eq!(world.referee_of("R2M1"), None, "no referee is there");
+    world.hear(
+        CorrelationId::Probe(Agent::Referee(referee)),
+        Ok(Message::Acknowledged),
+    );
+    world.settle();
+    assert!(world.referee_of("R2M1").is_some());
+    assert!(world.fixture("R2M1").attempt() >= first);
+    world.audited().unwrap();
+}
+
+#[test]
+fn referee_that_puts_the_question_off_holds_a_round_up_for_a_bounded_time() {
+    for outcome in [busy(), Err(Code::Timeout)] {
+        let mut world = LeagueWorld::begun(4, 2, 1);
+        let lines = world.journal().count();
+        world = cut(&world, lines);
+        accept_loss(&mut world);
+        let since = world.now;
+        while world.orders().is_empty() {
+            for (referee, round) in asked(&mut world) {
+                let outcome = if referee == RefereeId::numbered(2) {
+                    outcome.clone()
+                } else {
+                    Ok(Message::Acknowledged)
+                };
+                answer(&mut world, (&referee, round), outcome);
+            }
+            let probes = std::mem::take(&mut world.letters);
+            for probe in probes.into_iter().filter_map(|letter| letter.correlation) {
+                if matches!(probe, CorrelationId::Probe(_)) {
+                    world.hear(probe, Ok(Message::Acknowledged));
+                }
+            }
+            world.pass(5);
+            let waited = world.now.since(since);
+            assert!(waited.as_secs() <= 150, "one referee stalls the round");
+        }
+    }
+}
+
+#[test]
+fn journal_of_another_machine_needs_receipts() {
+    let (world, referee, order, shown) = lost_result();
+    let restore = |report: &MatchResultReport, is_local| {
+        let command = Command::Restore {
+            referee: referee.clone(),
+            report: Arc::new(report.clone()),
+            is_local,
+        };
+        world.league.decide(world.now, &command).answer
+    };
+    let unproven = MatchResultReport {
+        receipt: None,
+        ..shown.clone()
+    };
+    assert!(restore(&shown, false).is_ok());
+    assert!(restore(&unproven, true).is_ok());
+    assert!(restore(&unproven, false).is_err());
+    let decided = signed(honest(&order), &order, &[0, 1]);
+    assert!(restore(&decided, true).is_ok(), "it was on its way");
+    assert!(restore(&decided, false).is_err());
 }

@@ -1,12 +1,13 @@
 //! The final letters of a match.
 
-use league_core::letter::Credential;
+use league_core::letter::{Credential, Letter};
 use league_core::machine::Machine;
 use league_core::referee::{
-    Command, Event, MatchView, Refusal, Reply, ReportAnswer, RoundQuestion,
+    Command, CorrelationId, Event, MatchView, Refusal, Reply, ReportAnswer, RoundQuestion,
 };
 use league_protocol::fault::Code;
-use league_protocol::message::{LeagueError, MatchState, Message};
+use league_protocol::message::{LeagueError, MatchState, Message, StartMatch};
+use league_protocol::secret::Receipt;
 
 use league_testkit::referee::*;
 
@@ -167,6 +168,36 @@ fn closed() -> RefereeWorld {
     house
 }
 
+fn receipt_of(letter: &Letter<CorrelationId>) -> Option<Receipt> {
+    let Message::MatchResultReport(report) = &letter.message else {
+        panic!("{letter:?}");
+    };
+    report.receipt
+}
+
+#[test]
+fn first_report_of_a_result_has_no_receipt() {
+    let mut house = decided();
+    let report = house.take().pop().unwrap();
+    assert_eq!(receipt_of(&report), None);
+}
+
+#[test]
+fn acknowledged_result_that_the_manager_refuses_later_is_played_again() {
+    let mut house = closed();
+    assert_eq!(house.tell(question()), put_off());
+    let report = house.take().pop().unwrap();
+    let error = Message::from(LeagueError::new(Code::OutOfTurn, "another attempt counts"));
+    house.hear(&report, answer(&report, error)).unwrap();
+    assert_eq!(house.tell(question()), Ok(Reply::Noted));
+    house.order(StartMatch {
+        attempt: 1_000_001,
+        ..order("R1M1")
+    });
+    assert_eq!(house.take().len(), 2, "both players are invited");
+    assert_eq!(house.referee.held(), 1);
+}
+
 #[test]
 fn acknowledged_result_is_reported_again_when_the_manager_asks() {
     let mut house = closed();
@@ -178,6 +209,7 @@ fn acknowledged_result_is_reported_again_when_the_manager_asks() {
         assert_eq!(house.tell(question()), put_off(), "it is on its way");
         let report = house.take();
         assert_eq!(report.len(), 1);
+        assert_eq!(receipt_of(&report[0]), Some(RECEIPT));
         house.hear(&report[0], acknowledged()).unwrap();
         assert_eq!(house.reports.last(), house.shown("R1M1").as_ref());
         assert_eq!(house.tell(question()), Ok(Reply::Noted));

@@ -1,6 +1,7 @@
 //! A manager whose journal lost lines: whether it starts, and which results its referees' journals
 //! on this machine give back.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -8,7 +9,7 @@ use std::sync::Arc;
 
 use league_core::league::{Command, Event, League, Phase};
 use league_core::machine::{Machine, Persistence};
-use league_core::referee::{self, MatchOrder, ReportAnswer};
+use league_core::referee::{self, MatchOrder, OpenedSecrets, ReportAnswer};
 use league_protocol::id::{LeagueId, MatchId, RefereeId};
 use league_protocol::message::{MatchResult, MatchResultReport};
 use league_protocol::time::Timestamp;
@@ -16,11 +17,11 @@ use serde::Deserialize;
 
 use crate::agents::assemble::{LostLines, RestoredMachine, Shared, StartError};
 use crate::clock;
-use crate::storage::documents::{RoundsRepository, load};
+use crate::storage::documents::{RoundsDocument, load};
 use crate::storage::files::names_in;
 use crate::storage::record::Record;
 use crate::storage::root::Root;
-use crate::storage::store::{Entry, Journal, Store};
+use crate::storage::store::{Entry, Journal, Store, was_locked};
 
 /// The field of a document that names the last line of the journal which it reflects.
 #[derive(Deserialize)]
@@ -51,15 +52,14 @@ pub(super) fn judge(shared: &Shared, league: &League, lost: &LostLines) -> Resul
             known,
         });
     }
-    let rounds = RoundsRepository::new(root, id.clone());
-    let has_begun = rounds
-        .load()
-        .is_ok_and(|document| !document.rounds.is_empty());
-    if league.phase() == Phase::Registering && has_begun {
+    let rounds = root.rounds(id);
+    let known: Result<Option<RoundsDocument>, _> = load(&rounds);
+    let had_not_begun = matches!(known, Ok(Some(document)) if document.rounds.is_empty());
+    if league.phase() == Phase::Registering && !had_not_begun {
         return Err(StartError::Unusable {
             journal,
             last,
-            made: rounds.path().display().to_string(),
+            made: rounds.display().to_string(),
         });
     }
     Ok(())
@@ -132,9 +132,9 @@ impl<See: FnMut(u64, Timestamp, &Record<Event>, &League)> Recovery<'_, See> {
         let fixtures = rounds.flat_map(|round| round.fixtures());
         let open = fixtures.filter(|fixture| fixture.result().is_none());
         let held: Vec<Command> = open
-            .filter_map(|fixture| held.results.get(fixture.match_id()))
-            .map(|held| held.command.clone())
+            .flat_map(|fixture| held.of(fixture.match_id()))
             .collect();
+        // The first that counts is taken; those after it change nothing.
         held.iter().for_each(|command| self.run(command));
         let league = &self.restored.machine;
         let is_due = league.round().is_none_or(|round| round.open() == 0);
@@ -147,22 +147,23 @@ impl<See: FnMut(u64, Timestamp, &Record<Event>, &League)> Recovery<'_, See> {
     }
 }
 
-/// Results in the journals of referees that the manager has no more, each as the command that takes
-/// it back.
-///
-/// An acknowledged result counts before one that was only decided. The latter was on its way: it
-/// counts unless another referee took its match up later.
+/// Results in the journals of referees that the manager has no more.
 #[derive(Default)]
 struct HeldResults {
-    results: BTreeMap<MatchId, HeldResult>,
-    /// The latest attempt at each match.
+    results: BTreeMap<MatchId, Vec<HeldResult>>,
+    /// The latest attempt at each match, by the journals of this machine.
     attempts: BTreeMap<MatchId, u32>,
 }
 
+/// A result in a referee's journal.
 struct HeldResult {
+    /// Whether the manager had taken it.
     is_acknowledged: bool,
-    attempt: u32,
-    command: Command,
+    referee: RefereeId,
+    report: MatchResultReport,
+    /// Whether the journal was written on this machine. A copy that a referee handed in counts only
+    /// as far as the manager's own receipts go.
+    is_local: bool,
 }
 
 impl HeldResults {
@@ -173,36 +174,65 @@ impl HeldResults {
         for slot in names.iter().filter_map(|name| RefereeId::new(name).ok()) {
             held.read(&root.referee_journal(id, &slot), slot, league);
         }
-        let Self { results, attempts } = &mut held;
-        results.retain(|match_id, held| {
-            held.is_acknowledged || attempts.get(match_id) == Some(&held.attempt)
-        });
         held
     }
 
+    /// The commands that take a match's result back, the best first.
+    ///
+    /// An acknowledged result counts before one that was only decided. The latter was on its way: it
+    /// counts unless another referee took its match up later.
+    fn of(&self, match_id: &MatchId) -> Vec<Command> {
+        let latest = self.attempts.get(match_id);
+        let known = self.results.get(match_id).into_iter().flatten();
+        let mut held: Vec<&HeldResult> = known
+            .filter(|held| held.is_acknowledged || latest == Some(&held.report.attempt))
+            .collect();
+        let rank = |held: &&HeldResult| (held.is_acknowledged, held.report.attempt);
+        held.sort_by_key(|held| Reverse(rank(held)));
+        let command = |held: &HeldResult| Command::Restore {
+            referee: held.referee.clone(),
+            report: Arc::new(held.report.clone()),
+            is_local: held.is_local,
+        };
+        held.into_iter().map(command).collect()
+    }
+
     fn read(&mut self, journal: &Path, mut referee: RefereeId, league: &League) {
+        let is_local = was_locked(journal);
         let mut open: BTreeMap<MatchId, Arc<MatchOrder>> = BTreeMap::new();
+        let mut ended: BTreeMap<(MatchId, u32), HeldResult> = BTreeMap::new();
         let read = Journal::read(journal, |entry: Entry<Record<referee::Event>>| {
             match entry.fact {
                 Record::Event(referee::Event::Enrolled { referee_id, .. }) => referee = referee_id,
                 Record::Event(referee::Event::MatchOpened { fixture, .. }) => {
-                    let latest = self.attempts.entry(fixture.match_id.clone()).or_default();
-                    *latest = fixture.attempt.max(*latest);
+                    if is_local {
+                        let latest = self.attempts.entry(fixture.match_id.clone()).or_default();
+                        *latest = fixture.attempt.max(*latest);
+                    }
                     open.insert(fixture.match_id.clone(), fixture);
                 }
                 Record::Event(referee::Event::Decided {
                     match_id, result, ..
                 }) => {
-                    let fixture = open.get(&match_id);
-                    if let Some(report) = fixture.map(|fixture| report_of(fixture, result)) {
-                        self.add(&referee, report, league);
+                    if let Some(fixture) = open.get(&match_id) {
+                        let held = HeldResult {
+                            is_acknowledged: false,
+                            referee: referee.clone(),
+                            report: report_of(fixture, result),
+                            is_local,
+                        };
+                        ended.insert((match_id, fixture.attempt), held);
                     }
                 }
                 Record::Event(referee::Event::Closed {
-                    match_id, report, ..
+                    match_id,
+                    report,
+                    opened,
+                    ..
                 }) => {
-                    let attempt = open.remove(&match_id).map(|fixture| fixture.attempt);
-                    self.settle(&match_id, attempt, report);
+                    if let Some(fixture) = open.remove(&match_id) {
+                        settle(&mut ended, (match_id, fixture.attempt), report, opened);
+                    }
                 }
                 _ => {}
             }
@@ -213,37 +243,35 @@ impl HeldResults {
         {
             tracing::warn!(event_type = "JOURNAL_NOT_READ", "{error}");
         }
-    }
-
-    fn add(&mut self, referee: &RefereeId, report: MatchResultReport, league: &League) {
-        let (match_id, attempt) = (report.match_id.clone(), report.attempt);
-        let known = self.results.get(&match_id);
-        let is_better = known.is_none_or(|known| !known.is_acknowledged && known.attempt < attempt);
-        if is_better && is_missing(league, &report) {
-            let (referee, report) = (referee.clone(), Arc::new(report));
-            let held = HeldResult {
-                is_acknowledged: false,
-                attempt,
-                command: Command::Restore { referee, report },
-            };
-            self.results.insert(match_id, held);
-        }
-    }
-
-    fn settle(&mut self, match_id: &MatchId, attempt: Option<u32>, answer: ReportAnswer) {
-        let Some(held) = self.results.get_mut(match_id) else {
-            return;
-        };
-        if attempt != Some(held.attempt) || held.is_acknowledged {
-            return;
-        }
-        match answer {
-            ReportAnswer::Acknowledged => held.is_acknowledged = true,
-            ReportAnswer::Refused(_) => {
-                self.results.remove(match_id);
+        for ((match_id, _), held) in ended {
+            if is_missing(league, &held.report) {
+                self.results.entry(match_id).or_default().push(held);
             }
-            ReportAnswer::Unanswered => {}
         }
+    }
+}
+
+/// Notes what the manager said to a result.
+fn settle(
+    ended: &mut BTreeMap<(MatchId, u32), HeldResult>,
+    place: (MatchId, u32),
+    answer: ReportAnswer,
+    opened: Option<Arc<OpenedSecrets>>,
+) {
+    match answer {
+        ReportAnswer::Acknowledged => {
+            if let Some(held) = ended.get_mut(&place) {
+                held.is_acknowledged = true;
+                if let Some(opened) = opened {
+                    held.report.receipt = opened.receipt;
+                    held.report.result = Arc::new(opened.open(&held.report.result));
+                }
+            }
+        }
+        ReportAnswer::Refused(_) => {
+            ended.remove(&place);
+        }
+        ReportAnswer::Unanswered => {}
     }
 }
 
@@ -263,6 +291,7 @@ fn report_of(fixture: &MatchOrder, result: Arc<MatchResult>) -> MatchResultRepor
         match_id: fixture.match_id.clone(),
         attempt: fixture.attempt,
         order_token: None,
+        receipt: None,
         game_type: fixture.game_type.clone(),
         result,
     }
@@ -283,7 +312,7 @@ mod tests {
     use crate::http::descriptors::Descriptors;
     use crate::http::tls::Tls;
     use crate::storage::record::Opening;
-    use crate::storage::store::Durability;
+    use crate::storage::store::{Durability, lock_of};
     use crate::tests::journals::{Journals, league_id, opening, write_documents, write_journal};
 
     /// A finished league with the documents of its manager and the journals of its referees.
@@ -306,18 +335,47 @@ mod tests {
             let journal = root.league_journal(&league_id());
             write_journal(&journal, [(began, &first)].into_iter().chain(rest));
             write_documents(&root, played.rules(), played.manager());
-            for number in 1..=2 {
-                let first = opening("referee", None);
-                let rest = played.referee(number).map(|(_, at, record)| (*at, record));
-                let journal = root.referee_journal(&league_id(), &RefereeId::numbered(number));
-                write_journal(&journal, [(began, &first)].into_iter().chain(rest));
-            }
-            Self {
+            let place = Self {
                 whole: fs::read(&journal).unwrap(),
                 _folder: folder,
                 root,
                 played,
+            };
+            for number in 1..=2 {
+                place.write_referee(number, place.records(number));
             }
+            place
+        }
+
+        /// What a referee wrote.
+        fn records(&self, number: u32) -> Vec<Record<referee::Event>> {
+            let written = self.played.referee(number);
+            written.map(|(_, _, record)| record.clone()).collect()
+        }
+
+        fn referee_journal(&self, number: u32) -> std::path::PathBuf {
+            let slot = RefereeId::numbered(number);
+            self.root.referee_journal(&league_id(), &slot)
+        }
+
+        /// Puts a journal into the folder of this number.
+        fn write_referee(&self, number: u32, records: Vec<Record<referee::Event>>) {
+            let journal = self.referee_journal(number);
+            let _ = fs::remove_dir_all(journal.parent().unwrap());
+            let records = [opening("referee", None)].into_iter().chain(records);
+            let records: Vec<_> = records.collect();
+            let at = Timestamp::default();
+            write_journal(&journal, records.iter().map(|record| (at, record)));
+        }
+
+        /// The league after the start, without all lines after the first round was opened.
+        fn after_loss(&self) -> League {
+            let opened = self.played.manager().find_map(|(line, _, record)| {
+                let is_opened = matches!(record, Record::Event(Event::RoundOpened { .. }));
+                is_opened.then_some(*line)
+            });
+            let end = self.ends()[opened.unwrap() as usize - 1];
+            self.start(end, true).unwrap()
         }
 
         fn journal(&self) -> std::path::PathBuf {
@@ -415,6 +473,113 @@ mod tests {
                     assert!(matches!(refused, StartError::Unusable { .. }), "{refused}");
                 }
             }
+        }
+    }
+
+    #[test]
+    fn handed_in_copy_of_a_journal_gives_back_only_results_with_receipts() {
+        let place = Place::new();
+        for number in 1..=2 {
+            let journal = place.referee_journal(number);
+            fs::remove_file(lock_of(&journal)).unwrap();
+        }
+        assert_eq!(place.after_loss().phase(), Phase::Completed);
+        for number in 1..=2 {
+            let mut records = place.records(number);
+            for record in &mut records {
+                if let Record::Event(referee::Event::Closed {
+                    opened: Some(opened),
+                    ..
+                }) = record
+                {
+                    Arc::make_mut(opened).receipt = None;
+                }
+            }
+            place.write_referee(number, records);
+        }
+        assert_eq!(
+            place.after_loss().phase(),
+            Phase::Completed,
+            "they are of this machine"
+        );
+        for number in 1..=2 {
+            let journal = place.referee_journal(number);
+            fs::remove_file(lock_of(&journal)).unwrap();
+        }
+        let league = place.after_loss();
+        assert_eq!(
+            (league.phase(), league.matches_played()),
+            (Phase::Running, 0)
+        );
+    }
+
+    #[test]
+    fn acknowledged_result_counts_before_a_later_one_in_whichever_folder() {
+        let place = Place::new();
+        let whole = place.played.replay(|_, _| {});
+        let is_of_first = |record: &Record<referee::Event>| {
+            let Record::Event(event) = record else {
+                return false;
+            };
+            event.match_id().is_some_and(|id| id.as_str() == "R1M1")
+        };
+        let (of_first, other) = match place.records(1).iter().any(is_of_first) {
+            true => (1, 2),
+            false => (2, 1),
+        };
+        let again = place.records(of_first).into_iter().filter(is_of_first);
+        let again = again.filter_map(|record| match record {
+            Record::Event(referee::Event::MatchOpened { mut fixture, at }) => {
+                Arc::make_mut(&mut fixture).attempt = 2;
+                Some(Record::Event(referee::Event::MatchOpened { fixture, at }))
+            }
+            decided @ Record::Event(referee::Event::Decided { .. }) => Some(decided),
+            _ => None,
+        });
+        let later: Vec<_> = place.records(other).into_iter().chain(again).collect();
+        for [first, second] in [[1, 2], [2, 1]] {
+            place.write_referee(first, place.records(of_first));
+            place.write_referee(second, later.clone());
+            let league = place.after_loss();
+            assert_eq!(league.standings(), whole.standings());
+            let text = fs::read_to_string(place.journal()).unwrap();
+            let restored = text.lines().find_map(|line| {
+                let line: serde_json::Value = serde_json::from_str(line).unwrap();
+                let fact = line["fact"]["event"]["result_recorded"].clone();
+                (fact["match_id"] == "R1M1").then_some(fact)
+            });
+            assert_eq!(restored.unwrap()["attempt"], 1);
+        }
+    }
+
+    #[test]
+    fn journal_without_a_line_does_not_begin_another_league() {
+        let place = Place::new();
+        for name in [
+            place.root.standings(&league_id()),
+            place.root.rounds(&league_id()),
+        ] {
+            fs::remove_file(name).unwrap();
+        }
+        for accept_loss in [false, true] {
+            let refused = place.start(0, accept_loss).err().unwrap();
+            assert!(matches!(refused, StartError::Lost { .. }), "{refused}");
+            assert!(refused.to_string().contains(".lock"), "{refused}");
+        }
+    }
+
+    #[test]
+    fn league_without_its_documents_may_have_begun() {
+        let place = Place::new();
+        let end = place.ends()[1];
+        for text in [None, Some("{"), Some("[]")] {
+            let rounds = place.root.rounds(&league_id());
+            let _ = fs::remove_file(&rounds);
+            if let Some(text) = text {
+                fs::write(&rounds, text).unwrap();
+            }
+            let refused = place.start(end, true).err().unwrap();
+            assert!(matches!(refused, StartError::Unusable { .. }), "{refused}");
         }
     }
 }

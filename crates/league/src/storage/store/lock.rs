@@ -5,7 +5,7 @@
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, SeekFrom, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
@@ -35,7 +35,7 @@ pub(super) struct Lock {
 impl Lock {
     /// Locks the journal at `path`; an error names the holder.
     pub(super) fn take(path: &Path) -> Result<Self, StoreError> {
-        let lock = parent(path).join(NAME);
+        let lock = lock_of(path);
         let failed = |error| StoreError::io("lock", &lock, error);
         let mut file = OpenOptions::new()
             .read(true)
@@ -76,7 +76,7 @@ impl Lock {
 
 /// Whether a process holds the lock of the journal at `path`, and its id, if known.
 pub(crate) fn holder(path: &Path) -> Option<Option<u32>> {
-    let mut file = File::open(parent(path).join(NAME)).ok()?;
+    let mut file = File::open(lock_of(path)).ok()?;
     match file.try_lock_shared() {
         Err(TryLockError::WouldBlock) => Some(read(&mut file).0),
         // The lock is free, or its state is unknown; a writer will find out.
@@ -86,7 +86,12 @@ pub(crate) fn holder(path: &Path) -> Option<Option<u32>> {
 
 /// Whether a process has ever written the journal at `path`: a copy of a journal has no lock.
 pub(crate) fn was_locked(path: &Path) -> bool {
-    parent(path).join(NAME).exists()
+    lock_of(path).exists()
+}
+
+/// The lock file of the journal at `path`.
+pub(crate) fn lock_of(path: &Path) -> PathBuf {
+    parent(path).join(NAME)
 }
 
 fn try_for_a_moment(file: &File) -> io::Result<bool> {

@@ -205,8 +205,8 @@ impl<'a> ManagerReplay<'a> {
         grounds.add(league, match_id, referee.as_ref(), result, confirmed);
         let why = self.repeated_for.remove(match_id);
         if *attempt > 1 {
-            // Each accepted loss counts as an attempt at all matches after it.
-            let is_first = *attempt == league.epoch().saturating_add(1);
+            // After an accepted loss all matches may have been begun before.
+            let is_first = *attempt == league.first_attempt();
             checked.repeated.push(RepeatedMatch {
                 match_id: match_id.clone(),
                 attempts: *attempt,

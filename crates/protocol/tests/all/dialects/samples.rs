@@ -249,6 +249,7 @@ pub(crate) fn report(result: MatchResult) -> Message {
         match_id: r1m1(),
         attempt: 2,
         order_token: None,
+        receipt: None,
         game_type: game("even_odd"),
         result: Arc::new(result),
     })
