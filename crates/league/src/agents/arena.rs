@@ -92,11 +92,17 @@ impl Arena {
         let (tell, news) = unbounded_channel();
         let (failing, failures) = unbounded_channel();
         let endpoint = plan.endpoint(&ports.manager);
-        let home = OwnAddresses::new(ports.manager.local_addr().ok(), &endpoint);
-        let home = home.with_agents(ports.agents().map(|agent| plan.endpoint(agent)));
-        let (manager, service) =
-            manager::start(shared, plan.rules.clone(), &plan.guests, &home, Some(tell))
-                .map_err(started(MANAGER))?;
+        let own_addresses = OwnAddresses::new(ports.manager.local_addr().ok(), &endpoint);
+        let own_addresses =
+            own_addresses.with_agents(ports.agents().map(|agent| plan.endpoint(agent)));
+        let (manager, service) = manager::start(
+            shared,
+            plan.rules.clone(),
+            &plan.guests,
+            &own_addresses,
+            Some(tell),
+        )
+        .map_err(started(MANAGER))?;
         let mut arena = Self {
             manager: watched(manager, "league_manager", &failing),
             endpoint,
