@@ -134,24 +134,28 @@ impl ManagerArgs {
         let game = rules.game_type.clone();
         let guests = guests(&rules, system, &setup.agents, &self.invite)?;
         let advertised = setup.endpoint(&listener);
-        let home = OwnAddresses::new(listener.local_addr().ok(), &advertised);
-        let home = home.with_agents(setup.agents.endpoints());
-        let (running, service) = manager::start(&shared, rules, &guests, &home, Some(tell))
-            .map_err(|error| not_started(LABEL, &error, "`--league-id`"))?;
-        let joining = (!is_over).then_some(system);
-        let key = shared.referee_key(league).ok();
-        self.greet(&mut out, league, joining.zip(key), &advertised)?;
+        let own_addresses = OwnAddresses::new(listener.local_addr().ok(), &advertised);
+        let own_addresses = own_addresses.with_agents(setup.agents.endpoints());
+        let (running, service) =
+            manager::start(&shared, rules, &guests, &own_addresses, Some(tell))
+                .map_err(|error| not_started(LABEL, &error, "`--league-id`"))?;
+        // A resumed league keeps the rules that it began with.
+        let rules = running.actor.query(|league| league.rules().clone()).await;
+        let joining = JoinInfo {
+            system,
+            key: shared.referee_key(league).ok(),
+            open_referees: rules.as_ref().is_ok_and(|rules| rules.open_referees),
+        };
+        let joining = Some(joining).filter(|_| !is_over);
+        self.greet(&mut out, league, joining, &advertised)?;
         if !is_over && self.common.talks() {
             tell_address(out, &setup, (configured, listener.port()), &advertised)?;
         }
         let (root, viewers) = (shared.root.clone(), shared.limits.viewers());
         let site = Site::new(root, league.clone(), viewers, false);
-        // A resumed league keeps the rules that it began with.
-        let awaited = running.actor.query(|league| league.rules().start_when);
-        let awaited = awaited.await;
         let screen = ManagerScreen {
             is_over,
-            ..ManagerScreen::new(&self.common, awaited.ok().flatten())
+            ..ManagerScreen::new(&self.common, rules.ok().and_then(|rules| rules.start_when))
         };
         let (print, lines) = unbounded_channel();
         // The league is over for people when its last lines are printed.
@@ -223,15 +227,15 @@ impl ManagerArgs {
         &self,
         out: &mut impl Write,
         league: &LeagueId,
-        joining_by: Option<(&SystemConfig, AuthToken)>,
+        joining_by: Option<JoinInfo<'_>>,
         endpoint: &str,
     ) -> io::Result<()> {
         if self.common.output == Output::Json {
             let mut greeting = json!({
                 "event": "manager", "league_id": league, "endpoint": endpoint, "page": page(endpoint),
             });
-            if let Some((system, key)) = joining_by {
-                greeting["referee_key"] = key.reveal().into();
+            if let Some(JoinInfo { system, key, .. }) = joining_by {
+                greeting["referee_key"] = key.as_ref().map(AuthToken::reveal).into();
                 if is_open(system) {
                     greeting["join"] = joining(system, endpoint).into();
                     greeting["allowed_endpoints"] = json!(system.security.allowed_endpoints);
@@ -242,18 +246,15 @@ impl ManagerArgs {
         if self.common.talks() {
             writeln!(out, "league `{league}` at {endpoint}")?;
             writeln!(out, "its page at {}", page(endpoint))?;
-            if let Some((system, key)) = joining_by {
-                for line in invitation(system, endpoint) {
+            if let Some(joining) = joining_by {
+                for line in invitation(joining.system, endpoint) {
                     writeln!(out, "{line}")?;
                 }
-                if system.security.open_referees {
+                if joining.open_referees {
                     writeln!(out, "referees: open to all, so anyone can decide matches")?;
-                } else {
-                    writeln!(
-                        out,
-                        "referees elsewhere join with `--referee-key {}`",
-                        key.reveal()
-                    )?;
+                } else if let Some(key) = &joining.key {
+                    let key = key.reveal();
+                    writeln!(out, "referees elsewhere join with `--referee-key {key}`")?;
                 }
             }
             out.flush()?;
@@ -300,10 +301,23 @@ impl ManagerArgs {
                 manual.then(|| ("--manual".to_owned(), "without `--manual`".to_owned()))
             })
             .or_else(|| {
+                let open = self.open_referees && !rules.open_referees;
+                let (flag, began) = ("--open-referees", "without `--open-referees`");
+                open.then(|| (flag.to_owned(), began.to_owned()))
+            })
+            .or_else(|| {
                 let seed = self.seed.filter(|_| !stored.reproducible)?;
                 Some((format!("--seed {seed}"), "without `--seed`".to_owned()))
             })
     }
+}
+
+/// What the manager prints for agents that want to join.
+struct JoinInfo<'s> {
+    system: &'s SystemConfig,
+    key: Option<AuthToken>,
+    /// Whether referees are admitted without the key.
+    open_referees: bool,
 }
 
 /// Tells where the manager is if agents do not find it by themselves.
