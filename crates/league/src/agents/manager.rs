@@ -1,16 +1,15 @@
 //! The league manager: starting it, observing its events, serving calls.
 
-mod door;
 mod event_log;
 mod hand_in;
 mod loss;
 mod registration;
+mod registration_limit;
 
 use std::sync::Arc;
 
-use door::Door;
 pub(crate) use hand_in::collect_journals;
-use league_core::league::{Command, Event, League, LeagueRules, Refusal, Reply};
+use league_core::league::{Command, Event, League, LeagueRules, Refusal, Reply, Vouch};
 use league_protocol::finding::harmless;
 use league_protocol::id::{LeagueId, MatchId};
 use league_protocol::message::{
@@ -21,6 +20,7 @@ use league_protocol::time::Timestamp;
 use league_protocol::token::{AuthToken, TokenHash};
 use registration::AdmissionSpelling;
 pub(crate) use registration::InvitedPlayer;
+use registration_limit::RegistrationLimit;
 use serde_json::{Map, Value, json};
 use tokio::sync::mpsc::UnboundedSender;
 use tokio::time::Instant;
@@ -31,7 +31,7 @@ use crate::agents::assemble::{
     restore, spawn,
 };
 use crate::agents::identity::{AgentInfo, Membership, Unregistered};
-use crate::agents::{RunningAgent, missing, not_for_me, unattended};
+use crate::agents::{RunningAgent, actor_unavailable, missing, not_for_me};
 use crate::chance::Chance;
 use crate::http::client::Client;
 use crate::http::endpoint::{AllowList, OwnAddresses};
@@ -55,7 +55,7 @@ use league_protocol::wire::Received;
 pub(crate) type News = (Timestamp, Event);
 
 /// Starts the manager of a league, or resumes it where its journal ended. Agents must not register
-/// with the manager's own addresses, `home`.
+/// with the manager's own addresses, `own_addresses`.
 ///
 /// # Errors
 ///
@@ -64,7 +64,7 @@ pub(crate) fn start(
     shared: &Shared,
     rules: LeagueRules,
     invited: &[InvitedPlayer],
-    home: &OwnAddresses,
+    own_addresses: &OwnAddresses,
     news: Option<UnboundedSender<News>>,
 ) -> Result<(RunningAgent<League>, Arc<dyn Service>), StartError> {
     let league_id = rules.league_id.clone();
@@ -82,14 +82,17 @@ pub(crate) fn start(
     let (restored, keys) = restore_league(shared, &rules, &mut observer)?;
     let referee_key = shared.referee_key(&league_id)?.hash();
     let rules = restored.machine.rules();
-    let (allowed, chance) = (shared.outbox.allowed.within(home), shared.chance.clone());
+    let (allowed, chance) = (
+        shared.outbox.allowed.within(own_addresses),
+        shared.chance.clone(),
+    );
     let registrations = invited
         .iter()
         .filter(|_| !rules.strict)
         .map(|player| player.registration(&rules.game_type, &allowed, &chance))
         .collect();
     let spelling = AdmissionSpelling::new(rules.strict);
-    let door = Door::new(rules, shared.join_code.as_ref());
+    let registration_limit = RegistrationLimit::new(rules, shared.join_code.as_ref());
     let parts = AgentParts {
         first: registrations,
         troubles: PeerTroubles::of(restored.machine.is_over()),
@@ -110,7 +113,7 @@ pub(crate) fn start(
         referee_key,
         listed_referees: shared.listed_referees.clone(),
         spelling,
-        door,
+        registration_limit,
     }))
 }
 
@@ -262,7 +265,7 @@ pub(crate) struct ManagerService {
     /// The addresses of referees that the configuration lists.
     listed_referees: Vec<String>,
     spelling: AdmissionSpelling,
-    door: Door,
+    registration_limit: RegistrationLimit,
 }
 
 static MANIFEST: Manifest = Manifest {
@@ -293,7 +296,11 @@ impl AgentService for ManagerService {
         let token = received.token.as_ref().map(AuthToken::hash);
         let command = match received.message {
             Message::RefereeRegisterRequest(request) => {
-                if let Err(error) = self.door.admit(None, origin, Instant::now()) {
+                let has_key = self.vouch(&request) == Vouch::Key;
+                let admitted = self
+                    .registration_limit
+                    .admit(has_key, origin, Instant::now());
+                if let Err(error) = admitted {
                     return ServiceReply::error(error);
                 }
                 let meta = request.meta.clone();
@@ -306,10 +313,11 @@ impl AgentService for ManagerService {
                 let address = self.spelling.address_of(&request, received.dialect);
                 let meta = request.meta.clone();
                 let code = request.join_code.as_ref();
-                if let Err(error) = self.door.admit(code, origin, Instant::now()) {
+                let limit = &self.registration_limit;
+                if let Err(error) = limit.admit(limit.is_code(code), origin, Instant::now()) {
                     return ServiceReply::error(error);
                 }
-                if !self.door.is_open_to(code) {
+                if !limit.is_open_to(code) {
                     let reason = "Join code missing or wrong: ask the organiser for it, and send it \
                                   as `join_code` (`league player --join-code CODE`)";
                     let rejected = RegisterResponse::Rejected {
@@ -422,7 +430,7 @@ impl ManagerService {
         match self.actor.ask(command).await {
             Ok(Ok(reply)) => speak(&reply),
             Ok(Err(refusal)) => refuse(&refusal),
-            Err(error) => unattended(error),
+            Err(error) => actor_unavailable(error),
         }
     }
 
@@ -449,7 +457,7 @@ impl ManagerService {
                 "step_token": access.token.reveal(),
             })),
             Ok(Err(refusal)) => refuse(&refusal),
-            Err(error) => unattended(error),
+            Err(error) => actor_unavailable(error),
         }
     }
 
@@ -460,7 +468,7 @@ impl ManagerService {
                 let message = Message::LeagueQueryResponse(Box::new(response));
                 ServiceReply::Message(Box::new(message))
             }
-            Err(error) => unattended(error),
+            Err(error) => actor_unavailable(error),
         }
     }
 
@@ -559,4 +567,81 @@ fn log_rejection(league: &LeagueId, kind: &str, meta: &AgentMeta, answer: &Servi
         component = "league_manager", league_id = %league, event_type = "REGISTRATION_REFUSED",
         "{kind} `{name}` at `{endpoint}` was not admitted: {reason}"
     );
+}
+
+#[cfg(test)]
+mod tests {
+    use bytes::Bytes;
+    use hyper::header::{CONTENT_TYPE, HeaderMap, HeaderValue};
+    use league_mcp::{RequestHead, ResponseBody};
+    use league_protocol::fault::Code;
+    use league_protocol::id::GameType;
+
+    use super::*;
+    use crate::config::SystemConfig;
+    use crate::http::descriptors::Descriptors;
+    use crate::http::tls::Tls;
+    use crate::storage::root::Root;
+
+    /// Registers a referee from another machine; gives the answer.
+    async fn register(service: &dyn Service, key: Option<&AuthToken>) -> String {
+        let origin = Origin::Network {
+            from: "198.51.100.7".parse().unwrap(),
+            at: "192.0.2.1".parse().unwrap(),
+        };
+        let json = (CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        let head = RequestHead {
+            headers: HeaderMap::from_iter([json]),
+            origin,
+        };
+        let mut params = json!({
+            "protocol": "league.v2", "message_type": "REFEREE_REGISTER_REQUEST",
+            "sender": "referee:alpha", "timestamp": "2025-01-15T10:00:00Z",
+            "conversation_id": "conv-1",
+            "referee_meta": {
+                "display_name": "Alpha", "version": "1.0.0", "game_types": ["even_odd"],
+                "contact_endpoint": "http://198.51.100.7:8001/mcp", "max_concurrent_matches": 2,
+            },
+        });
+        if let Some(key) = key {
+            params["referee_key"] = key.reveal().into();
+        }
+        let call =
+            json!({"jsonrpc": "2.0", "id": 1, "method": "register_referee", "params": params});
+        let answer = service.receive(head, Bytes::from(call.to_string())).await;
+        match answer.body {
+            ResponseBody::Whole(body) => String::from_utf8(body.to_vec()).unwrap(),
+            ResponseBody::Events(_) => panic!("a stream"),
+        }
+    }
+
+    #[tokio::test]
+    async fn referee_that_shows_the_key_is_not_counted() {
+        let folder = tempfile::tempdir().unwrap();
+        let shared = Shared::new(
+            Root::new(folder.path()),
+            &SystemConfig::default(),
+            &Tls::default(),
+            Chance::new(None).unwrap(),
+            Descriptors::of(1, 1).unwrap(),
+        );
+        let league = LeagueId::new("one").unwrap();
+        let rules = LeagueRules {
+            start_when: Some((1, 1)),
+            ..LeagueRules::new(league.clone(), GameType::new("even_odd").unwrap())
+        };
+        let own = OwnAddresses::default();
+        let (_running, service) = start(&shared, rules, &[], &own, None).unwrap();
+        let key = shared.referee_key(&league).unwrap();
+        let is_limited = |answer: &str| answer.contains(Code::RateLimited.as_str());
+        for _ in 0..20 {
+            let answer = register(&*service, Some(&key)).await;
+            assert!(!is_limited(&answer), "{answer}");
+        }
+        // The burst is twice the capacity.
+        for number in 1..=20 {
+            let answer = register(&*service, None).await;
+            assert_eq!(is_limited(&answer), number > 4, "{number}: {answer}");
+        }
+    }
 }

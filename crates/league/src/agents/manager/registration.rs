@@ -17,7 +17,6 @@ use tokio::sync::Semaphore;
 use super::{MAX_LOGGED_CHARS, ManagerService, log_rejection};
 use crate::chance::Chance;
 use crate::config::AgentsConfig;
-use crate::http::client::CallError;
 use crate::http::endpoint::{AllowList, Endpoint, Scheme};
 use crate::http::local;
 use crate::wire::dispatcher::ServiceReply;
@@ -144,7 +143,7 @@ impl ManagerService {
 
     /// What speaks for a referee: the key is compared by its hash, so that the time of the
     /// comparison tells nothing.
-    fn vouch(&self, request: &RegisterRequest) -> Vouch {
+    pub(super) fn vouch(&self, request: &RegisterRequest) -> Vouch {
         let key = request.referee_key.as_ref().map(AuthToken::hash);
         if key == Some(self.referee_key) {
             return Vouch::Key;
@@ -186,14 +185,14 @@ impl ManagerService {
             );
             tokio::spawn(async move {
                 if let Err(problem) = client.probe(&endpoint, PROBE_TIMEOUT).await {
-                    let advice = match problem {
-                        CallError::Tls(_) => "",
-                        _ => "; check its port and the firewall of its machine",
+                    let certificate = match endpoint.scheme {
+                        Scheme::Http => "",
+                        Scheme::Https => ", its certificate",
                     };
                     tracing::warn!(
                         component = "league_manager", league_id = %league, event_type = "OUT_OF_REACH",
                         "{kind} `{name}` was admitted, but cannot be called at {endpoint}: \
-                         {problem}{advice}"
+                         {problem}; check its port{certificate} and the firewall of its machine"
                     );
                 }
                 drop(turn);
