@@ -163,7 +163,7 @@ impl RunArgs {
         let ended = follow(&mut arena, &mut signals, &mut screen, &again).await;
         if matches!(ended, Ok(RunEnd::Completed)) {
             tokio::select! {
-                () = wind_up(&mut arena, &shared, &plan.rules.league_id) => {}
+                () = finish_league(&mut arena, &shared, &plan.rules.league_id) => {}
                 () = signals.interrupted() => {}
             }
             let table = arena.manager.actor.query(League::standings).await;
@@ -236,7 +236,7 @@ fn check_players_free(root: &Root, plan: &Plan) -> Result<(), CommandError> {
 }
 
 /// Sends the last letters, and fetches the journals of referees elsewhere.
-async fn wind_up(arena: &mut Arena, shared: &Shared, league: &LeagueId) {
+async fn finish_league(arena: &mut Arena, shared: &Shared, league: &LeagueId) {
     arena.drain().await;
     collect_journals(shared, &arena.manager.actor, league).await;
 }

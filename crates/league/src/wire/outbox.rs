@@ -179,7 +179,7 @@ impl<M: Machine> LetterSender<M> {
         let endpoint = self.context.allowed.check(&letter.to.endpoint);
         let endpoint = endpoint.map_err(|error| {
             let own = &self.outbound.identity;
-            self.outbound.troubles.barred(own, letter, &error)
+            self.outbound.troubles.address_refused(own, letter, &error)
         })?;
         let (mut failed, mut postponed) = (0, 0);
         loop {
@@ -426,7 +426,7 @@ enum Attempt {
 fn failure(error: &CallError) -> CallFailure {
     let code = match error {
         CallError::Timeout(_) => Code::Timeout,
-        CallError::Connection(_) | CallError::Tls(_) => Code::Connection,
+        CallError::Connection(_) => Code::Connection,
         CallError::Local(_) => return CallFailure::local(error.to_string()),
         CallError::TooLarge => Code::InvalidMessage,
     };
