@@ -22,7 +22,7 @@ use registration::AdmissionSpelling;
 pub(crate) use registration::InvitedPlayer;
 use registration_limit::RegistrationLimit;
 use serde_json::{Map, Value, json};
-use tokio::sync::mpsc::UnboundedSender;
+use tokio::sync::watch;
 use tokio::time::Instant;
 
 use crate::agents::actor::{Handle, Observer};
@@ -39,8 +39,9 @@ use crate::http::server::Service;
 use crate::storage::document_writer::DocumentWriter;
 use crate::storage::publishers::LeaguePublisher;
 use crate::storage::record::{Opening, Record};
+use crate::storage::root::Root;
 use crate::storage::secrets::{LeagueKeys, SecretError};
-use crate::storage::store::Durability;
+use crate::storage::store::{Durability, Entry, Follower, StoreError};
 use crate::wire::dispatcher::{AgentService, Manifest, ServiceReply};
 use crate::wire::observed;
 use crate::wire::prompts;
@@ -51,8 +52,43 @@ use league_mcp::Origin;
 use league_protocol::tools::{MANAGER_TOOLS, ToolArguments};
 use league_protocol::wire::Received;
 
-/// An event of the league, for watchers in this process.
-pub(crate) type News = (Timestamp, Event);
+/// The events of a league, for a watcher in this process. The watcher reads them from the journal at
+/// its own pace: one that is slow, such as a screen whose output is not read, delays no agent and
+/// keeps nothing in memory.
+pub(crate) struct LeagueNews {
+    journal: Follower,
+    grown: watch::Receiver<()>,
+}
+
+impl LeagueNews {
+    /// The news of a league, and what its manager tells that there are more.
+    pub(crate) fn of(root: &Root, league: &LeagueId) -> (watch::Sender<()>, Self) {
+        let (tell, grown) = watch::channel(());
+        let journal = Follower::new(root.league_journal(league));
+        (tell, Self { journal, grown })
+    }
+
+    /// Visits the events since the last call.
+    ///
+    /// # Errors
+    ///
+    /// The journal cannot be read.
+    pub(crate) fn read(
+        &mut self,
+        mut visit: impl FnMut(Timestamp, &Event),
+    ) -> Result<(), StoreError> {
+        self.journal.read_on(|entry: Entry<Record<Event>>| {
+            if let Record::Event(event) = &entry.fact {
+                visit(entry.at, event);
+            }
+        })
+    }
+
+    /// Waits for more events; returns whether the manager still runs.
+    pub(crate) async fn wait(&mut self) -> bool {
+        self.grown.changed().await.is_ok()
+    }
+}
 
 /// Starts the manager of a league, or resumes it where its journal ended. Agents must not register
 /// with the manager's own addresses, `own_addresses`.
@@ -65,7 +101,7 @@ pub(crate) fn start(
     rules: LeagueRules,
     invited: &[InvitedPlayer],
     own_addresses: &OwnAddresses,
-    news: Option<UnboundedSender<News>>,
+    news: Option<watch::Sender<()>>,
 ) -> Result<(RunningAgent<League>, Arc<dyn Service>), StartError> {
     let league_id = rules.league_id.clone();
     let rules = LeagueRules {
@@ -77,7 +113,7 @@ pub(crate) fn start(
         publisher: LeaguePublisher::new(league_id.clone()),
         document_writer: shared.document_writer.clone(),
         news,
-        untold: Vec::new(),
+        unlogged: Vec::new(),
     };
     let (restored, keys) = restore_league(shared, &rules, &mut observer)?;
     let referee_key = shared.referee_key(&league_id)?.hash();
@@ -153,24 +189,24 @@ fn restore_league(
     loss::go_on(root, &mut restored, |sequence, at, record, league| {
         observer.observe(sequence, at, record, league);
     })?;
-    observer.tell();
+    observer.log();
     Ok((restored, keys))
 }
 
-/// Writes the documents and the log of the league, and sends its events to watchers.
+/// Writes the documents and the log of the league, and wakes its watchers.
 struct ManagerObserver {
     league_id: LeagueId,
     publisher: LeaguePublisher,
     document_writer: DocumentWriter,
-    news: Option<UnboundedSender<News>>,
-    untold: Vec<News>,
+    news: Option<watch::Sender<()>>,
+    /// New events, which are not logged yet.
+    unlogged: Vec<Event>,
 }
 
 impl ManagerObserver {
-    /// Logs that a league is resumed, and sends the events of its journal to watchers.
+    /// Logs that a league is resumed, instead of the events of its journal.
     fn resume(&mut self) {
-        let resumed = self.untold.len();
-        self.pass_on();
+        let resumed = self.unlogged.drain(..).len();
         if resumed > 0 {
             tracing::info!(
                 component = "league_manager", league_id = %self.league_id,
@@ -179,25 +215,10 @@ impl ManagerObserver {
         }
     }
 
-    /// Logs new events, and sends them to watchers.
-    fn tell(&mut self) {
-        for (_, event) in &self.untold {
-            event_log::log(&self.league_id, event);
+    fn log(&mut self) {
+        for event in self.unlogged.drain(..) {
+            event_log::log(&self.league_id, &event);
         }
-        self.pass_on();
-    }
-
-    fn pass_on(&mut self) {
-        for told in self.untold.drain(..) {
-            if let Some(news) = &self.news {
-                // The watcher may be gone.
-                let _ = news.send(told);
-            }
-        }
-    }
-
-    fn keep_news(&mut self, at: Timestamp, event: &Event) {
-        self.untold.push((at, event.clone()));
     }
 }
 
@@ -205,13 +226,7 @@ impl Observer<League> for ManagerObserver {
     fn observe(&mut self, sequence: u64, at: Timestamp, record: &Record<Event>, league: &League) {
         self.publisher.take_in(sequence, at, record, league);
         if let Record::Event(event) = record {
-            self.keep_news(at, event);
-        }
-    }
-
-    fn observe_in_memory(&mut self, at: Timestamp, event: &Event) {
-        if matches!(event, Event::MatchAccepted { .. }) {
-            self.keep_news(at, event);
+            self.unlogged.push(event.clone());
         }
     }
 
@@ -234,7 +249,10 @@ impl Observer<League> for ManagerObserver {
     }
 
     fn flush(&mut self, at: Timestamp, league: &League) {
-        self.tell();
+        self.log();
+        if let Some(news) = &self.news {
+            news.send_replace(());
+        }
         self.document_writer.publish(self.publisher.due(at, league));
     }
 
@@ -581,7 +599,6 @@ mod tests {
     use crate::config::SystemConfig;
     use crate::http::descriptors::Descriptors;
     use crate::http::tls::Tls;
-    use crate::storage::root::Root;
 
     /// Registers a referee from another machine; gives the answer.
     async fn register(service: &dyn Service, key: Option<&AuthToken>) -> String {

@@ -255,20 +255,28 @@ async fn follow<W: Write>(
     again: &str,
 ) -> Result<RunEnd, CommandError> {
     loop {
+        let (mut printed, mut is_over) = (Ok(()), false);
+        let read = arena.news.read(|at, event| {
+            if printed.is_ok() {
+                printed = screen.event(at, event);
+            }
+            is_over |= matches!(event, Event::LeagueCompleted { .. });
+        });
+        read.map_err(|error| stopped(chain(&error), again))?;
+        printed?;
+        if is_over {
+            return Ok(RunEnd::Completed);
+        }
         tokio::select! {
             biased;
             () = signals.interrupted() => return Ok(RunEnd::Interrupted),
             Some(failure) = arena.failures.recv() => return Err(stopped(failure, again)),
             cause = arena.shortage.persists() => return Err(cut_off(&cause, again)),
-            news = arena.news.recv() => match news {
-                Some((at, event)) => {
-                    screen.event(at, &event)?;
-                    if matches!(event, Event::LeagueCompleted { .. }) {
-                        return Ok(RunEnd::Completed);
-                    }
+            is_running = arena.news.wait() => {
+                if !is_running {
+                    return Err(stopped("the manager ended".to_owned(), again));
                 }
-                None => return Err(stopped("the manager ended".to_owned(), again)),
-            },
+            }
         }
     }
 }
