@@ -309,7 +309,7 @@ impl Bot {
 fn unreached(error: &CallError) -> LeagueError {
     let code = match error {
         CallError::Timeout(_) => Code::Timeout,
-        CallError::Connection(_) | CallError::Local(_) => Code::Connection,
+        CallError::Connection(_) | CallError::Local(_) | CallError::Tls(_) => Code::Connection,
         CallError::TooLarge => Code::InvalidMessage,
     };
     LeagueError::new(code, format!("the bot: {error}"))

@@ -80,6 +80,9 @@ pub(crate) enum CallError {
     /// The call could not leave this machine.
     #[error("this machine cannot call for now: {0}")]
     Local(String),
+    /// The server was reached, but TLS with it failed: its port and firewall are in order.
+    #[error("no connection: {0}")]
+    Tls(String),
     #[error("the answer is larger than {MAX_ANSWER} bytes")]
     TooLarge,
 }
@@ -236,7 +239,7 @@ impl Client {
             Scheme::Http => Ok(Transport::Plain(stream)),
             Scheme::Https => {
                 let secured = self.trust.secure(stream, endpoint.host()).await;
-                secured.map_err(CallError::Connection)
+                secured.map_err(CallError::Tls)
             }
         }
     }
@@ -427,7 +430,7 @@ fn is_tls_wanted(endpoint: &Endpoint, status: u16, body: &[u8]) -> bool {
 
 fn speaks_tls(endpoint: &Endpoint) -> CallError {
     let authority = &endpoint.authority;
-    CallError::Connection(format!(
+    CallError::Tls(format!(
         "`{authority}` speaks TLS, not plain HTTP; its address begins with `https://`"
     ))
 }

@@ -420,7 +420,7 @@ enum Attempt {
 fn failure(error: &CallError) -> CallFailure {
     let code = match error {
         CallError::Timeout(_) => Code::Timeout,
-        CallError::Connection(_) => Code::Connection,
+        CallError::Connection(_) | CallError::Tls(_) => Code::Connection,
         CallError::Local(_) => return CallFailure::local(error.to_string()),
         CallError::TooLarge => Code::InvalidMessage,
     };

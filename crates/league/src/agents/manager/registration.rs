@@ -17,6 +17,7 @@ use tokio::sync::Semaphore;
 use super::{MAX_LOGGED_CHARS, ManagerService, log_rejection};
 use crate::chance::Chance;
 use crate::config::AgentsConfig;
+use crate::http::client::CallError;
 use crate::http::endpoint::{AllowList, Endpoint, Scheme};
 use crate::http::local;
 use crate::wire::dispatcher::ServiceReply;
@@ -185,14 +186,14 @@ impl ManagerService {
             );
             tokio::spawn(async move {
                 if let Err(problem) = client.probe(&endpoint, PROBE_TIMEOUT).await {
-                    let certificate = match endpoint.scheme {
-                        Scheme::Http => "",
-                        Scheme::Https => ", its certificate",
+                    let advice = match problem {
+                        CallError::Tls(_) => "",
+                        _ => "; check its port and the firewall of its machine",
                     };
                     tracing::warn!(
                         component = "league_manager", league_id = %league, event_type = "OUT_OF_REACH",
                         "{kind} `{name}` was admitted, but cannot be called at {endpoint}: \
-                         {problem}; check its port{certificate} and the firewall of its machine"
+                         {problem}{advice}"
                     );
                 }
                 drop(turn);
