@@ -9,7 +9,7 @@ mod registration_limit;
 use std::sync::Arc;
 
 pub(crate) use hand_in::collect_journals;
-use league_core::league::{Command, Event, League, LeagueRules, Refusal, Reply, Vouch};
+use league_core::league::{Command, Event, League, LeagueRules, Refusal, Reply};
 use league_protocol::finding::harmless;
 use league_protocol::id::{LeagueId, MatchId};
 use league_protocol::message::{
@@ -23,7 +23,6 @@ pub(crate) use registration::InvitedPlayer;
 use registration_limit::RegistrationLimit;
 use serde_json::{Map, Value, json};
 use tokio::sync::watch;
-use tokio::time::Instant;
 
 use crate::agents::actor::{Handle, Observer};
 use crate::agents::assemble::{
@@ -314,43 +313,14 @@ impl AgentService for ManagerService {
         let token = received.token.as_ref().map(AuthToken::hash);
         let command = match received.message {
             Message::RefereeRegisterRequest(request) => {
-                let has_key = self.vouch(&request) == Vouch::Key;
-                let admitted = self
-                    .registration_limit
-                    .admit(has_key, origin, Instant::now());
-                if let Err(error) = admitted {
-                    return ServiceReply::error(error);
-                }
-                let meta = request.meta.clone();
-                let applicant = self.applicant(request, received.dialect, origin);
-                let reply = self.ask(Command::RegisterReferee(applicant)).await;
-                self.log_registration("referee", &meta, &reply);
-                return reply;
+                return self
+                    .register_referee(request, received.dialect, origin)
+                    .await;
             }
             Message::PlayerRegisterRequest(request) => {
-                let address = self.spelling.address_of(&request, received.dialect);
-                let meta = request.meta.clone();
-                let code = request.join_code.as_ref();
-                let limit = &self.registration_limit;
-                if let Err(error) = limit.admit(limit.is_code(code), origin, Instant::now()) {
-                    return ServiceReply::error(error);
-                }
-                if !limit.is_open_to(code) {
-                    let reason = "Join code missing or wrong: ask the organiser for it, and send it \
-                                  as `join_code` (`league player --join-code CODE`)";
-                    let rejected = RegisterResponse::Rejected {
-                        reason: reason.to_owned(),
-                    };
-                    let message = Message::PlayerRegisterResponse(rejected);
-                    let reply = ServiceReply::Message(Box::new(message));
-                    self.log_registration("player", &meta, &reply);
-                    return reply;
-                }
-                let applicant = self.applicant(request, received.dialect, origin);
-                let reply = self.ask(Command::RegisterPlayer(applicant)).await;
-                self.log_registration("player", &meta, &reply);
-                let spelling = address.and_then(|address| self.spelling.next(address, &reply));
-                return reply.spelled(spelling);
+                return self
+                    .register_player(request, received.dialect, origin)
+                    .await;
             }
             Message::DrawRequest(request) => Command::RequestDraw {
                 token,

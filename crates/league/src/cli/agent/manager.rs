@@ -138,29 +138,25 @@ impl ManagerArgs {
         let game = rules.game_type.clone();
         let guests = guests(&rules, system, &setup.agents, &self.invite)?;
         let advertised = setup.endpoint(&listener);
-        let own_addresses = OwnAddresses::new(listener.local_addr().ok(), &advertised);
-        let own_addresses = own_addresses.with_agents(setup.agents.endpoints());
-        let (running, service) =
-            manager::start(&shared, rules, &guests, &own_addresses, Some(tell))
-                .map_err(|error| not_started(LABEL, &error, "`--league-id`"))?;
+        let own = OwnAddresses::new(listener.local_addr().ok(), &advertised);
+        let own = own.with_agents(setup.agents.endpoints());
+        let (running, service) = manager::start(&shared, rules, &guests, &own, Some(tell))
+            .map_err(|error| not_started(LABEL, &error, "`--league-id`"))?;
         // A resumed league keeps the rules that it began with.
         let rules = running.actor.query(|league| league.rules().clone()).await;
-        let joining = JoinInfo {
+        let joining = (!is_over).then(|| JoinInfo {
             system,
             key: shared.referee_key(league).ok(),
             open_referees: rules.as_ref().is_ok_and(|rules| rules.open_referees),
-        };
-        let joining = Some(joining).filter(|_| !is_over);
+        });
         self.greet(&mut out, league, joining, &advertised)?;
         if !is_over && self.common.talks() {
             tell_address(out, &setup, (configured, listener.port()), &advertised)?;
         }
-        let (root, viewers) = (shared.root.clone(), shared.limits.viewers());
-        let site = Site::new(root, league.clone(), viewers, false);
-        let screen = ManagerScreen {
-            is_over,
-            ..ManagerScreen::new(&self.common, rules.ok().and_then(|rules| rules.start_when))
-        };
+        let viewers = shared.limits.viewers();
+        let site = Site::new(shared.root.clone(), league.clone(), viewers, false);
+        let awaited = rules.ok().and_then(|rules| rules.start_when);
+        let screen = ManagerScreen::new(&self.common, is_over, awaited);
         let (print, lines) = mpsc::channel(MAX_LINES);
         // The league is over for people when its last lines are printed.
         let (over, membership) = watch::channel(Membership::Enrolled);
@@ -422,12 +418,12 @@ struct ManagerScreen {
 }
 
 impl ManagerScreen {
-    fn new(common: &CommonArgs, awaited: Option<(u32, u32)>) -> Self {
+    fn new(common: &CommonArgs, is_over: bool, awaited: Option<(u32, u32)>) -> Self {
         let json = common.output == Output::Json;
         Self {
             json,
             silent: common.quiet && !json,
-            is_over: false,
+            is_over,
             awaited,
             players: 0,
             referees: 0,
