@@ -76,7 +76,7 @@ impl<M: Machine> RunningAgent<M> {
 }
 
 /// The answer of an agent whose actor does not accept the command.
-fn unattended(error: ActorError) -> ServiceReply {
+fn actor_unavailable(error: ActorError) -> ServiceReply {
     let code = match error {
         ActorError::Busy => Code::RateLimited,
         ActorError::Closed => Code::Connection,

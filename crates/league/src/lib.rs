@@ -29,7 +29,7 @@ struct Toolkit;
 /// The server and the router without an agent, for the examples; not a public interface.
 #[doc(hidden)]
 pub mod server {
-    pub use crate::http::server::{Limits, Routes, bind, serve};
+    pub use crate::http::server::{Limits, Routes, serve};
     pub use crate::http::transport::Listener;
     pub use crate::wire::record::RejectedCall;
     pub use crate::wire::router::{Caller, Router, ToolService};

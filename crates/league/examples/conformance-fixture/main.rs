@@ -6,13 +6,14 @@
 mod scenarios;
 
 use std::io::{self, Write};
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::Ipv4Addr;
 use std::sync::Arc;
 
 use league::server::{Caller, Router, ToolService};
-use league::server::{Limits, Routes, bind, serve};
+use league::server::{Limits, Routes, serve};
 use league_protocol::rpc::{self, Call, Era, RpcError};
 use serde_json::{Map, Value};
+use tokio::net::TcpListener;
 use tokio::sync::watch;
 
 /// Knows no tool by its name.
@@ -41,7 +42,7 @@ async fn main() -> io::Result<()> {
     };
     let mut routes = Routes::default();
     routes.open("", Arc::new(service));
-    let listener = bind(SocketAddr::from((Ipv4Addr::LOCALHOST, 0))).await?;
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
     let port = listener.local_addr()?.port();
     writeln!(io::stdout(), "http://127.0.0.1:{port}/mcp")?;
     let end = watch::Sender::new(false);

@@ -21,11 +21,10 @@ mod spread;
 mod table;
 
 use std::io::{self, Write};
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::Ipv4Addr;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use league::server::bind;
 use tokio::net::TcpListener;
 
 #[derive(Parser)]
@@ -59,7 +58,7 @@ async fn serve<Serving>(with: impl FnOnce(TcpListener) -> Serving) -> io::Result
 where
     Serving: Future<Output = ()> + Send + 'static,
 {
-    let listener = bind(SocketAddr::from((Ipv4Addr::LOCALHOST, 0))).await?;
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
     let port = listener.local_addr()?.port();
     writeln!(io::stdout(), "http://127.0.0.1:{port}/mcp")?;
     tokio::spawn(with(listener));

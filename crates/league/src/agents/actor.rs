@@ -38,9 +38,6 @@ pub(crate) trait Observer<M: Machine>: Send {
     /// nothing may leave the process before [`flush`](Self::flush).
     fn observe(&mut self, sequence: u64, at: Timestamp, record: &Record<M::Event>, machine: &M);
 
-    /// Observes an event that is kept in memory only.
-    fn observe_in_memory(&mut self, _at: Timestamp, _event: &M::Event) {}
-
     /// Observes an answer before it is released; may return a command to run next.
     fn answered(&mut self, _answer: &MachineAnswer<M>) -> Option<M::Command> {
         None
@@ -253,7 +250,7 @@ impl<M: Machine> Actor<M> {
         self.machine.apply(&event);
         self.machine.letters(&event, &mut batch.letters);
         if M::keep(&event) == Persistence::Memory {
-            return self.observer.observe_in_memory(batch.at, &event);
+            return;
         }
         // The companion precedes the event, so that a reader of the event has both.
         let companion = self.observer.companion(&event);

@@ -18,7 +18,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::sync::watch;
 
 use crate::agents::assemble::{Shared, StartError};
-use crate::agents::manager::{self, InvitedPlayer, News};
+use crate::agents::manager::{self, InvitedPlayer, LeagueNews};
 use crate::agents::player::{Chooser, PlayStyle};
 use crate::agents::strategy::{self, Strategy};
 use crate::agents::{RunningAgent, player, referee};
@@ -66,7 +66,7 @@ pub(crate) struct Arena {
     pub(crate) referees: Vec<(RefereeId, RunningAgent<Referee>)>,
     pub(crate) players: Vec<(PlayerId, RunningAgent<Player>)>,
     /// The events of the league, from the beginning.
-    pub(crate) news: UnboundedReceiver<News>,
+    pub(crate) news: LeagueNews,
     /// Agents that stopped because they could not write.
     pub(crate) failures: UnboundedReceiver<String>,
     /// Whether this machine is able to call.
@@ -89,14 +89,20 @@ impl Arena {
         ports: BoundPorts,
     ) -> Result<Self, ArenaError> {
         let end = watch::Sender::new(false);
-        let (tell, news) = unbounded_channel();
+        let (tell, news) = LeagueNews::of(&shared.root, &plan.rules.league_id);
         let (failing, failures) = unbounded_channel();
         let endpoint = plan.endpoint(&ports.manager);
-        let home = OwnAddresses::new(ports.manager.local_addr().ok(), &endpoint);
-        let home = home.with_agents(ports.agents().map(|agent| plan.endpoint(agent)));
-        let (manager, service) =
-            manager::start(shared, plan.rules.clone(), &plan.guests, &home, Some(tell))
-                .map_err(started(MANAGER))?;
+        let own_addresses = OwnAddresses::new(ports.manager.local_addr().ok(), &endpoint);
+        let own_addresses =
+            own_addresses.with_agents(ports.agents().map(|agent| plan.endpoint(agent)));
+        let (manager, service) = manager::start(
+            shared,
+            plan.rules.clone(),
+            &plan.guests,
+            &own_addresses,
+            Some(tell),
+        )
+        .map_err(started(MANAGER))?;
         let mut arena = Self {
             manager: watched(manager, "league_manager", &failing),
             endpoint,

@@ -130,9 +130,9 @@ impl Bot {
         self: &Arc<Self>,
         message: &Message,
         from: &Agent,
-        patience: Duration,
+        timeout: Duration,
     ) -> Result<MoveResponse, LeagueError> {
-        match self.ask(message, from, patience).await {
+        match self.ask(message, from, timeout).await {
             Ok(Message::MoveResponse(response)) => Ok(Arc::unwrap_or_clone(response)),
             Ok(Message::LeagueError(error)) => Err(*error),
             Err(error) if error.code != Code::MissingField => Err(error),
@@ -145,9 +145,9 @@ impl Bot {
         self: &Arc<Self>,
         message: &Message,
         from: &Agent,
-        patience: Duration,
+        timeout: Duration,
     ) -> bool {
-        match self.ask(message, from, patience).await {
+        match self.ask(message, from, timeout).await {
             Ok(Message::GameJoinAck(ack)) => ack.accept,
             Ok(_) | Err(_) => true,
         }
@@ -179,11 +179,11 @@ impl Bot {
         self: &Arc<Self>,
         message: &Message,
         from: &Agent,
-        patience: Duration,
+        timeout: Duration,
     ) -> Result<Message, LeagueError> {
-        let until = Instant::now() + patience;
+        let until = Instant::now() + timeout;
         let late = |_| LeagueError::new(Code::Timeout, "the bot: it is still starting");
-        let present = tokio::time::timeout(patience, self.present());
+        let present = tokio::time::timeout(timeout, self.present());
         let present = present
             .await
             .map_err(late)?

@@ -288,6 +288,11 @@ impl Identity {
         self.membership.clone()
     }
 
+    /// Whether no admission is under way.
+    pub(crate) fn is_admitted(&self) -> bool {
+        *self.membership.borrow() != Membership::Registering
+    }
+
     /// Whether a league has admitted it; waits up to `timeout` for an admission that is still under
     /// way.
     pub(crate) async fn is_in(&self, timeout: Duration) -> bool {

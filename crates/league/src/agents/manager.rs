@@ -1,14 +1,13 @@
 //! The league manager: starting it, observing its events, serving calls.
 
-mod door;
 mod event_log;
 mod hand_in;
 mod loss;
 mod registration;
+mod registration_limit;
 
 use std::sync::Arc;
 
-use door::Door;
 pub(crate) use hand_in::collect_journals;
 use league_core::league::{Command, Event, League, LeagueRules, Refusal, Reply};
 use league_protocol::finding::harmless;
@@ -21,9 +20,9 @@ use league_protocol::time::Timestamp;
 use league_protocol::token::{AuthToken, TokenHash};
 use registration::AdmissionSpelling;
 pub(crate) use registration::InvitedPlayer;
+use registration_limit::RegistrationLimit;
 use serde_json::{Map, Value, json};
-use tokio::sync::mpsc::UnboundedSender;
-use tokio::time::Instant;
+use tokio::sync::watch;
 
 use crate::agents::actor::{Handle, Observer};
 use crate::agents::assemble::{
@@ -31,7 +30,7 @@ use crate::agents::assemble::{
     restore, spawn,
 };
 use crate::agents::identity::{AgentInfo, Membership, Unregistered};
-use crate::agents::{RunningAgent, missing, not_for_me, unattended};
+use crate::agents::{RunningAgent, actor_unavailable, missing, not_for_me};
 use crate::chance::Chance;
 use crate::http::client::Client;
 use crate::http::endpoint::{AllowList, OwnAddresses};
@@ -39,8 +38,9 @@ use crate::http::server::Service;
 use crate::storage::document_writer::DocumentWriter;
 use crate::storage::publishers::LeaguePublisher;
 use crate::storage::record::{Opening, Record};
+use crate::storage::root::Root;
 use crate::storage::secrets::{LeagueKeys, SecretError};
-use crate::storage::store::Durability;
+use crate::storage::store::{Durability, Entry, Follower, StoreError};
 use crate::wire::dispatcher::{AgentService, Manifest, ServiceReply};
 use crate::wire::observed;
 use crate::wire::prompts;
@@ -51,11 +51,46 @@ use league_mcp::Origin;
 use league_protocol::tools::{MANAGER_TOOLS, ToolArguments};
 use league_protocol::wire::Received;
 
-/// An event of the league, for watchers in this process.
-pub(crate) type News = (Timestamp, Event);
+/// The events of a league, for a watcher in this process. The watcher reads them from the journal at
+/// its own pace: one that is slow, such as a screen whose output is not read, delays no agent and
+/// keeps nothing in memory.
+pub(crate) struct LeagueNews {
+    journal: Follower,
+    grown: watch::Receiver<()>,
+}
+
+impl LeagueNews {
+    /// The news of a league, and what its manager tells that there are more.
+    pub(crate) fn of(root: &Root, league: &LeagueId) -> (watch::Sender<()>, Self) {
+        let (tell, grown) = watch::channel(());
+        let journal = Follower::new(root.league_journal(league));
+        (tell, Self { journal, grown })
+    }
+
+    /// Visits the events since the last call.
+    ///
+    /// # Errors
+    ///
+    /// The journal cannot be read.
+    pub(crate) fn read(
+        &mut self,
+        mut visit: impl FnMut(Timestamp, &Event),
+    ) -> Result<(), StoreError> {
+        self.journal.read_on(|entry: Entry<Record<Event>>| {
+            if let Record::Event(event) = &entry.fact {
+                visit(entry.at, event);
+            }
+        })
+    }
+
+    /// Waits for more events; returns whether the manager still runs.
+    pub(crate) async fn wait(&mut self) -> bool {
+        self.grown.changed().await.is_ok()
+    }
+}
 
 /// Starts the manager of a league, or resumes it where its journal ended. Agents must not register
-/// with the manager's own addresses, `home`.
+/// with the manager's own addresses, `own_addresses`.
 ///
 /// # Errors
 ///
@@ -64,8 +99,8 @@ pub(crate) fn start(
     shared: &Shared,
     rules: LeagueRules,
     invited: &[InvitedPlayer],
-    home: &OwnAddresses,
-    news: Option<UnboundedSender<News>>,
+    own_addresses: &OwnAddresses,
+    news: Option<watch::Sender<()>>,
 ) -> Result<(RunningAgent<League>, Arc<dyn Service>), StartError> {
     let league_id = rules.league_id.clone();
     let rules = LeagueRules {
@@ -77,19 +112,22 @@ pub(crate) fn start(
         publisher: LeaguePublisher::new(league_id.clone()),
         document_writer: shared.document_writer.clone(),
         news,
-        untold: Vec::new(),
+        unlogged: Vec::new(),
     };
     let (restored, keys) = restore_league(shared, &rules, &mut observer)?;
     let referee_key = shared.referee_key(&league_id)?.hash();
     let rules = restored.machine.rules();
-    let (allowed, chance) = (shared.outbox.allowed.within(home), shared.chance.clone());
+    let (allowed, chance) = (
+        shared.outbox.allowed.within(own_addresses),
+        shared.chance.clone(),
+    );
     let registrations = invited
         .iter()
         .filter(|_| !rules.strict)
         .map(|player| player.registration(&rules.game_type, &allowed, &chance))
         .collect();
     let spelling = AdmissionSpelling::new(rules.strict);
-    let door = Door::new(rules, shared.join_code.as_ref());
+    let registration_limit = RegistrationLimit::new(rules, shared.join_code.as_ref());
     let parts = AgentParts {
         first: registrations,
         troubles: PeerTroubles::of(restored.machine.is_over()),
@@ -110,7 +148,7 @@ pub(crate) fn start(
         referee_key,
         listed_referees: shared.listed_referees.clone(),
         spelling,
-        door,
+        registration_limit,
     }))
 }
 
@@ -150,24 +188,24 @@ fn restore_league(
     loss::go_on(root, &mut restored, |sequence, at, record, league| {
         observer.observe(sequence, at, record, league);
     })?;
-    observer.tell();
+    observer.log();
     Ok((restored, keys))
 }
 
-/// Writes the documents and the log of the league, and sends its events to watchers.
+/// Writes the documents and the log of the league, and wakes its watchers.
 struct ManagerObserver {
     league_id: LeagueId,
     publisher: LeaguePublisher,
     document_writer: DocumentWriter,
-    news: Option<UnboundedSender<News>>,
-    untold: Vec<News>,
+    news: Option<watch::Sender<()>>,
+    /// New events, which are not logged yet.
+    unlogged: Vec<Event>,
 }
 
 impl ManagerObserver {
-    /// Logs that a league is resumed, and sends the events of its journal to watchers.
+    /// Logs that a league is resumed, instead of the events of its journal.
     fn resume(&mut self) {
-        let resumed = self.untold.len();
-        self.pass_on();
+        let resumed = self.unlogged.drain(..).len();
         if resumed > 0 {
             tracing::info!(
                 component = "league_manager", league_id = %self.league_id,
@@ -176,25 +214,10 @@ impl ManagerObserver {
         }
     }
 
-    /// Logs new events, and sends them to watchers.
-    fn tell(&mut self) {
-        for (_, event) in &self.untold {
-            event_log::log(&self.league_id, event);
+    fn log(&mut self) {
+        for event in self.unlogged.drain(..) {
+            event_log::log(&self.league_id, &event);
         }
-        self.pass_on();
-    }
-
-    fn pass_on(&mut self) {
-        for told in self.untold.drain(..) {
-            if let Some(news) = &self.news {
-                // The watcher may be gone.
-                let _ = news.send(told);
-            }
-        }
-    }
-
-    fn keep_news(&mut self, at: Timestamp, event: &Event) {
-        self.untold.push((at, event.clone()));
     }
 }
 
@@ -202,13 +225,7 @@ impl Observer<League> for ManagerObserver {
     fn observe(&mut self, sequence: u64, at: Timestamp, record: &Record<Event>, league: &League) {
         self.publisher.take_in(sequence, at, record, league);
         if let Record::Event(event) = record {
-            self.keep_news(at, event);
-        }
-    }
-
-    fn observe_in_memory(&mut self, at: Timestamp, event: &Event) {
-        if matches!(event, Event::MatchAccepted { .. }) {
-            self.keep_news(at, event);
+            self.unlogged.push(event.clone());
         }
     }
 
@@ -231,7 +248,10 @@ impl Observer<League> for ManagerObserver {
     }
 
     fn flush(&mut self, at: Timestamp, league: &League) {
-        self.tell();
+        self.log();
+        if let Some(news) = &self.news {
+            news.send_replace(());
+        }
         self.document_writer.publish(self.publisher.due(at, league));
     }
 
@@ -262,7 +282,7 @@ pub(crate) struct ManagerService {
     /// The addresses of referees that the configuration lists.
     listed_referees: Vec<String>,
     spelling: AdmissionSpelling,
-    door: Door,
+    registration_limit: RegistrationLimit,
 }
 
 static MANIFEST: Manifest = Manifest {
@@ -293,38 +313,14 @@ impl AgentService for ManagerService {
         let token = received.token.as_ref().map(AuthToken::hash);
         let command = match received.message {
             Message::RefereeRegisterRequest(request) => {
-                if let Err(error) = self.door.admit(None, origin, Instant::now()) {
-                    return ServiceReply::error(error);
-                }
-                let meta = request.meta.clone();
-                let applicant = self.applicant(request, received.dialect, origin);
-                let reply = self.ask(Command::RegisterReferee(applicant)).await;
-                self.log_registration("referee", &meta, &reply);
-                return reply;
+                return self
+                    .register_referee(request, received.dialect, origin)
+                    .await;
             }
             Message::PlayerRegisterRequest(request) => {
-                let address = self.spelling.address_of(&request, received.dialect);
-                let meta = request.meta.clone();
-                let code = request.join_code.as_ref();
-                if let Err(error) = self.door.admit(code, origin, Instant::now()) {
-                    return ServiceReply::error(error);
-                }
-                if !self.door.is_open_to(code) {
-                    let reason = "Join code missing or wrong: ask the organiser for it, and send it \
-                                  as `join_code` (`league player --join-code CODE`)";
-                    let rejected = RegisterResponse::Rejected {
-                        reason: reason.to_owned(),
-                    };
-                    let message = Message::PlayerRegisterResponse(rejected);
-                    let reply = ServiceReply::Message(Box::new(message));
-                    self.log_registration("player", &meta, &reply);
-                    return reply;
-                }
-                let applicant = self.applicant(request, received.dialect, origin);
-                let reply = self.ask(Command::RegisterPlayer(applicant)).await;
-                self.log_registration("player", &meta, &reply);
-                let spelling = address.and_then(|address| self.spelling.next(address, &reply));
-                return reply.spelled(spelling);
+                return self
+                    .register_player(request, received.dialect, origin)
+                    .await;
             }
             Message::DrawRequest(request) => Command::RequestDraw {
                 token,
@@ -422,7 +418,7 @@ impl ManagerService {
         match self.actor.ask(command).await {
             Ok(Ok(reply)) => speak(&reply),
             Ok(Err(refusal)) => refuse(&refusal),
-            Err(error) => unattended(error),
+            Err(error) => actor_unavailable(error),
         }
     }
 
@@ -449,7 +445,7 @@ impl ManagerService {
                 "step_token": access.token.reveal(),
             })),
             Ok(Err(refusal)) => refuse(&refusal),
-            Err(error) => unattended(error),
+            Err(error) => actor_unavailable(error),
         }
     }
 
@@ -460,7 +456,7 @@ impl ManagerService {
                 let message = Message::LeagueQueryResponse(Box::new(response));
                 ServiceReply::Message(Box::new(message))
             }
-            Err(error) => unattended(error),
+            Err(error) => actor_unavailable(error),
         }
     }
 
@@ -559,4 +555,80 @@ fn log_rejection(league: &LeagueId, kind: &str, meta: &AgentMeta, answer: &Servi
         component = "league_manager", league_id = %league, event_type = "REGISTRATION_REFUSED",
         "{kind} `{name}` at `{endpoint}` was not admitted: {reason}"
     );
+}
+
+#[cfg(test)]
+mod tests {
+    use bytes::Bytes;
+    use hyper::header::{CONTENT_TYPE, HeaderMap, HeaderValue};
+    use league_mcp::{RequestHead, ResponseBody};
+    use league_protocol::fault::Code;
+    use league_protocol::id::GameType;
+
+    use super::*;
+    use crate::config::SystemConfig;
+    use crate::http::descriptors::Descriptors;
+    use crate::http::tls::Tls;
+
+    /// Registers a referee from another machine; gives the answer.
+    async fn register(service: &dyn Service, key: Option<&AuthToken>) -> String {
+        let origin = Origin::Network {
+            from: "198.51.100.7".parse().unwrap(),
+            at: "192.0.2.1".parse().unwrap(),
+        };
+        let json = (CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        let head = RequestHead {
+            headers: HeaderMap::from_iter([json]),
+            origin,
+        };
+        let mut params = json!({
+            "protocol": "league.v2", "message_type": "REFEREE_REGISTER_REQUEST",
+            "sender": "referee:alpha", "timestamp": "2025-01-15T10:00:00Z",
+            "conversation_id": "conv-1",
+            "referee_meta": {
+                "display_name": "Alpha", "version": "1.0.0", "game_types": ["even_odd"],
+                "contact_endpoint": "http://198.51.100.7:8001/mcp", "max_concurrent_matches": 2,
+            },
+        });
+        if let Some(key) = key {
+            params["referee_key"] = key.reveal().into();
+        }
+        let call =
+            json!({"jsonrpc": "2.0", "id": 1, "method": "register_referee", "params": params});
+        let answer = service.receive(head, Bytes::from(call.to_string())).await;
+        match answer.body {
+            ResponseBody::Whole(body) => String::from_utf8(body.to_vec()).unwrap(),
+            ResponseBody::Events(_) => panic!("a stream"),
+        }
+    }
+
+    #[tokio::test]
+    async fn referee_that_shows_the_key_is_not_counted() {
+        let folder = tempfile::tempdir().unwrap();
+        let shared = Shared::new(
+            Root::new(folder.path()),
+            &SystemConfig::default(),
+            &Tls::default(),
+            Chance::new(None).unwrap(),
+            Descriptors::of(1, 1).unwrap(),
+        );
+        let league = LeagueId::new("one").unwrap();
+        let rules = LeagueRules {
+            start_when: Some((1, 1)),
+            ..LeagueRules::new(league.clone(), GameType::new("even_odd").unwrap())
+        };
+        let own = OwnAddresses::default();
+        let (_running, service) = start(&shared, rules, &[], &own, None).unwrap();
+        let key = shared.referee_key(&league).unwrap();
+        let is_limited = |answer: &str| answer.contains(Code::RateLimited.as_str());
+        for _ in 0..20 {
+            let answer = register(&*service, Some(&key)).await;
+            assert!(!is_limited(&answer), "{answer}");
+        }
+        // The burst is twice the capacity.
+        for number in 1..=20 {
+            let answer = register(&*service, None).await;
+            assert_eq!(is_limited(&answer), number > 4, "{number}: {answer}");
+        }
+    }
 }

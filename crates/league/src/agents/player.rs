@@ -23,7 +23,7 @@ use crate::agents::assemble::{AgentParts, JournalSource, Shared, StartError, res
 use crate::agents::bot::Bot;
 use crate::agents::identity::{AgentInfo, Identity, Membership, Unregistered};
 use crate::agents::strategy::Strategy;
-use crate::agents::{KeptTokens, RunningAgent, not_for_me, not_in_yet, unattended};
+use crate::agents::{KeptTokens, RunningAgent, actor_unavailable, not_for_me, not_in_yet};
 use crate::chance::Chance;
 use crate::clock;
 use crate::http::server::Service;
@@ -62,7 +62,7 @@ pub(crate) fn start(
         file: token_file,
     };
     let (name, strict) = (rules.display_name.clone(), rules.strict);
-    let (dialect, patience) = (rules.manager.dialect, rules.timeouts.join / 2);
+    let (dialect, timeout) = (rules.manager.dialect, rules.timeouts.join / 2);
     let mut publisher = PlayerPublisher::among(shared.crowd);
     let (announced, announcements) = watch::channel(());
     let restored = restore(
@@ -111,7 +111,7 @@ pub(crate) fn start(
             style,
             announcements,
             early: Semaphore::new(MAX_EARLY_CALLS),
-            patience,
+            timeout,
             chance,
             identity: Arc::clone(identity),
             purpose,
@@ -132,7 +132,7 @@ pub(crate) struct PlayerService {
     /// One permit for each call that may still wait for the announcement of its match.
     pub(crate) early: Semaphore,
     /// How long a call may wait for the announcement of its match.
-    pub(crate) patience: Duration,
+    pub(crate) timeout: Duration,
     /// The source of dice and nonces.
     pub(crate) chance: Chance,
     pub(crate) identity: Arc<Identity>,
@@ -171,7 +171,7 @@ impl AgentService for PlayerService {
             return ServiceReply::Message(Box::new(Message::Acknowledged));
         }
         let admits = matches!(received.message, Message::PlayerRegisterResponse(_));
-        if !admits && !self.identity.is_in(self.patience).await {
+        if !admits && !self.identity.is_in(self.timeout).await {
             return not_in_yet();
         }
         let token = received.token.as_ref().map(AuthToken::hash);
@@ -257,7 +257,7 @@ impl PlayerService {
                 Err(spoken) => return spoken,
             },
             Ok(ruling) => ruling,
-            Err(error) => return unattended(error),
+            Err(error) => return actor_unavailable(error),
         };
         let mut reply = match ruling {
             Ok(reply) => reply,
@@ -291,7 +291,7 @@ impl PlayerService {
                 }
             }
         };
-        match tokio::time::timeout(self.patience, announced).await {
+        match tokio::time::timeout(self.timeout, announced).await {
             Ok(ruling) => ruling,
             Err(_) => self.actor.ask(command).await,
         }
@@ -307,7 +307,7 @@ impl PlayerService {
             let history = player.memory().history();
             history.cloned().collect::<Vec<_>>()
         });
-        let memory = memory.await.map_err(unattended)?;
+        let memory = memory.await.map_err(actor_unavailable)?;
         let mut purpose = format!("{}:{}:{}", self.purpose, think.match_id, think.turn);
         if think.attempt > 1 {
             // A new attempt asks anew: nothing that an earlier referee heard may help to foresee it.
@@ -332,7 +332,7 @@ impl PlayerService {
             );
             ServiceReply::error(error)
         })?;
-        self.actor.ask(chosen).await.map_err(unattended)
+        self.actor.ask(chosen).await.map_err(actor_unavailable)
     }
 
     /// Forwards to a bot what its player received; the bot may decline an invitation.
@@ -342,7 +342,7 @@ impl PlayerService {
         };
         match reply {
             Reply::Joined(ack) if ack.accept => {
-                ack.accept = bot.comes(&told.message, &told.from, self.patience).await;
+                ack.accept = bot.comes(&told.message, &told.from, self.timeout).await;
             }
             Reply::Acknowledged => bot.tell(told.message, told.from),
             _ => {}

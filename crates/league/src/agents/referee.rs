@@ -23,7 +23,7 @@ use crate::agents::actor::{Handle, MachineAnswer, Observer};
 use crate::agents::assemble::{AgentParts, JournalSource, Shared, StartError, restore, spawn};
 use crate::agents::identity::{AgentInfo, Identity, Membership, Unregistered};
 use crate::agents::{
-    HandInWait, KeptTokens, RunningAgent, missing, not_for_me, not_in_yet, unattended,
+    HandInWait, KeptTokens, RunningAgent, actor_unavailable, missing, not_for_me, not_in_yet,
 };
 use crate::http::endpoint::{AllowList, BadEndpoint, MAX_ENDPOINT};
 use crate::http::server::Service;
@@ -453,7 +453,7 @@ impl RefereeService {
                 ServiceReply::Message(Box::new(Message::Acknowledged))
             }
             Ok(Err(refusal)) => ServiceReply::error(refusal.to_league_error()),
-            Err(error) => unattended(error),
+            Err(error) => actor_unavailable(error),
         }
     }
 }
@@ -480,7 +480,7 @@ impl RefereeService {
             Ok(Err::<_, Refusal>(refusal)) => {
                 return ServiceReply::error(refusal.to_league_error());
             }
-            Err(error) => return unattended(error),
+            Err(error) => return actor_unavailable(error),
         };
         let journal = self.journal.clone();
         let read =

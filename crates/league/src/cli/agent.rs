@@ -18,7 +18,7 @@ use league_protocol::id::LeagueId;
 use league_protocol::sender::{Agent, CallStyle, Dialect};
 use serde::de::DeserializeOwned;
 use serde_json::json;
-use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
+use tokio::sync::mpsc;
 use tokio::sync::watch;
 
 use crate::agents::RunningAgent;
@@ -125,7 +125,7 @@ struct AgentServer<M: Machine> {
     /// What to do when the league is over.
     next: Option<String>,
     /// Lines to print as they come.
-    lines: UnboundedReceiver<String>,
+    lines: mpsc::Receiver<String>,
 }
 
 impl<M: Machine> AgentServer<M> {
@@ -223,7 +223,7 @@ async fn conclude(
 /// What an agent's process waits for besides requests.
 type AgentInput<'a> = (
     &'a mut Signals,
-    &'a mut UnboundedReceiver<String>,
+    &'a mut mpsc::Receiver<String>,
     watch::Receiver<Membership>,
 );
 
@@ -469,7 +469,7 @@ impl JoinArgs {
             listener,
             stdio: self.stdio,
             next: None,
-            lines: unbounded_channel().1,
+            lines: mpsc::channel(1).1,
         };
         let exit_when_done = self.exit_when_done;
         server.run(setup, &self.common, exit_when_done, out).await

@@ -163,7 +163,7 @@ impl RunArgs {
         let ended = follow(&mut arena, &mut signals, &mut screen, &again).await;
         if matches!(ended, Ok(RunEnd::Completed)) {
             tokio::select! {
-                () = wind_up(&mut arena, &shared, &plan.rules.league_id) => {}
+                () = finish_league(&mut arena, &shared, &plan.rules.league_id) => {}
                 () = signals.interrupted() => {}
             }
             let table = arena.manager.actor.query(League::standings).await;
@@ -236,7 +236,7 @@ fn check_players_free(root: &Root, plan: &Plan) -> Result<(), CommandError> {
 }
 
 /// Sends the last letters, and fetches the journals of referees elsewhere.
-async fn wind_up(arena: &mut Arena, shared: &Shared, league: &LeagueId) {
+async fn finish_league(arena: &mut Arena, shared: &Shared, league: &LeagueId) {
     arena.drain().await;
     collect_journals(shared, &arena.manager.actor, league).await;
 }
@@ -255,20 +255,28 @@ async fn follow<W: Write>(
     again: &str,
 ) -> Result<RunEnd, CommandError> {
     loop {
+        let (mut printed, mut is_over) = (Ok(()), false);
+        let read = arena.news.read(|at, event| {
+            if printed.is_ok() {
+                printed = screen.event(at, event);
+            }
+            is_over |= matches!(event, Event::LeagueCompleted { .. });
+        });
+        read.map_err(|error| stopped(chain(&error), again))?;
+        printed?;
+        if is_over {
+            return Ok(RunEnd::Completed);
+        }
         tokio::select! {
             biased;
             () = signals.interrupted() => return Ok(RunEnd::Interrupted),
             Some(failure) = arena.failures.recv() => return Err(stopped(failure, again)),
             cause = arena.shortage.persists() => return Err(cut_off(&cause, again)),
-            news = arena.news.recv() => match news {
-                Some((at, event)) => {
-                    screen.event(at, &event)?;
-                    if matches!(event, Event::LeagueCompleted { .. }) {
-                        return Ok(RunEnd::Completed);
-                    }
+            is_running = arena.news.wait() => {
+                if !is_running {
+                    return Err(stopped("the manager ended".to_owned(), again));
                 }
-                None => return Err(stopped("the manager ended".to_owned(), again)),
-            },
+            }
         }
     }
 }

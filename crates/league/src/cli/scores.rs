@@ -53,6 +53,9 @@ pub(crate) struct Scores {
     /// How many are over.
     pub(crate) done: u64,
     names: BTreeMap<PlayerId, String>,
+    /// When the last round was opened.
+    round_began: Option<Timestamp>,
+    /// When its later matches were given to a referee.
     began: BTreeMap<MatchId, Timestamp>,
     technical: BTreeMap<Code, u64>,
 }
@@ -86,15 +89,31 @@ impl Scores {
                 let players = self.names.len() as u64;
                 self.total = players * players.saturating_sub(1) / 2;
             }
-            Event::MatchAccepted { match_id, .. } => {
-                self.began.insert(match_id.clone(), at);
+            Event::RoundOpened { .. } => {
+                self.round_began = Some(at);
+                self.began.clear();
+            }
+            Event::MatchesMoved { moves, next, .. } => {
+                let moved = moves.iter().map(|moved| &moved.match_id);
+                self.begin(at, moved.chain(next));
             }
             Event::ResultRecorded {
-                match_id, result, ..
-            } => return Some(self.ended(at, match_id, result)),
+                match_id,
+                result,
+                next,
+                ..
+            } => {
+                self.begin(at, next);
+                return Some(self.ended(at, match_id, result));
+            }
             _ => {}
         }
         None
+    }
+
+    fn begin<'e>(&mut self, at: Timestamp, matches: impl IntoIterator<Item = &'e MatchId>) {
+        let matches = matches.into_iter().cloned();
+        self.began.extend(matches.map(|match_id| (match_id, at)));
     }
 
     fn ended<'e>(
@@ -107,7 +126,7 @@ impl Scores {
         for code in result.failed.values() {
             *self.technical.entry(*code).or_default() += 1;
         }
-        let began = self.began.remove(match_id);
+        let began = self.began.remove(match_id).or(self.round_began);
         MatchEnd {
             match_id,
             result,

@@ -57,7 +57,8 @@ pub(crate) fn print_standings(
 ) -> io::Result<()> {
     let shown = &rows[..rows.len().min(limit)];
     let label = |row: &StandingRow| {
-        let name: String = row.display_name.chars().take(MAX_NAME).collect();
+        let name = one_line(&row.display_name);
+        let name: String = name.chars().take(MAX_NAME).collect();
         format!("{} {name}", row.player_id)
     };
     let width = shown.iter().map(|row| label(row).chars().count()).max();

@@ -23,8 +23,9 @@ use crate::cli::inquiry::{manager_client, progress};
 use crate::cli::leagues::last_state;
 use crate::cli::network::TrustArgs;
 use crate::cli::runtime::{Signals, runtime};
-use crate::cli::text::{COLUMNS, figures, print_object, print_standings};
+use crate::cli::text::{COLUMNS, figures, one_line, print_object, print_standings};
 use crate::cli::{Exit, Output};
+use crate::log::escape;
 use crate::storage::root::Root;
 use crate::wire::ask::{AskError, Health, ManagerClient, State};
 
@@ -347,7 +348,9 @@ fn draw_standings(frame: &mut Frame<'_>, rows: &[StandingRow], area: Rect) {
     };
     let cells = |row: &StandingRow| {
         let (rank, id) = (row.rank.to_string(), row.player_id.to_string());
-        aligned(rank, id, row.display_name.to_string(), figures(row))
+        // The terminal is drawn past the screen that escapes other output.
+        let name = escape(&one_line(&row.display_name)).into_owned();
+        aligned(rank, id, name, figures(row))
     };
     let mut lines: Vec<Row<'_>> = rows[..fit].iter().map(cells).collect();
     if fit < rows.len() {

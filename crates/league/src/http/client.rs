@@ -17,12 +17,16 @@ use hyper::header::{ACCEPT, CONTENT_TYPE, HOST, HeaderMap};
 use hyper::{Method, Request};
 use hyper_util::rt::TokioIo;
 use league_protocol::peer::{self, EventStream, StreamState, Verb};
+use serde_json::Value;
 use thiserror::Error;
 use tokio::net::TcpStream;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
+use crate::clock::readable;
+
 use super::descriptors::{Shortage, is_local};
 use super::endpoint::{Endpoint, Scheme};
+use super::server::NEEDS_TLS;
 use super::tls::Trust;
 use super::transport::Transport;
 
@@ -35,7 +39,7 @@ pub(crate) const MAX_ANSWER: usize = 4 * 1024 * 1024;
 /// Calls others; clones share the connections.
 #[derive(Debug, Clone)]
 pub(crate) struct Client {
-    idle: Arc<Mutex<BTreeMap<PoolKey, Vec<Connection>>>>,
+    idle: Arc<Mutex<IdleConnections>>,
     /// One permit for each connection that may still be opened.
     room: Arc<Semaphore>,
     pub(crate) shortage: Shortage,
@@ -57,6 +61,9 @@ struct Connection {
 /// Connections that are alike: the address and, over TLS, the host whose certificate was checked.
 type PoolKey = (SocketAddr, Option<Arc<str>>);
 
+/// The idle connections of each key that has any, the latest last.
+type IdleConnections = BTreeMap<PoolKey, Vec<Connection>>;
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Answer {
     pub(crate) status: u16,
@@ -66,14 +73,14 @@ pub(crate) struct Answer {
 
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub(crate) enum CallError {
-    #[error("no answer within {0:?}")]
+    #[error("no answer within {}", readable(*.0))]
     Timeout(Duration),
     #[error("no connection: {0}")]
     Connection(String),
     /// The call could not leave this machine.
     #[error("this machine cannot call for now: {0}")]
     Local(String),
-    /// The server was reached, but TLS with it failed.
+    /// The server was reached, but TLS with it failed: its port and firewall are in order.
     #[error("no connection: {0}")]
     Tls(String),
     #[error("the answer is larger than {MAX_ANSWER} bytes")]
@@ -178,6 +185,7 @@ impl Client {
             .send_request(request)
             .await
             .map_err(|error| ExchangeError::BeforeAnswer(unanswered(endpoint, &error)))?;
+        self.shortage.end();
         let status = response.status().as_u16();
         let event_stream = header(response.headers(), "content-type")
             .is_some_and(|kind| kind.trim_start().starts_with("text/event-stream"));
@@ -280,18 +288,23 @@ impl Client {
     /// so many.
     fn close_idle(&self, kept: usize) -> Option<OwnedSemaphorePermit> {
         let mut idle = self.idle();
-        let (_, most) = idle.iter_mut().max_by_key(|(_, idle)| idle.len())?;
-        (most.len() > kept).then(|| most.remove(0).room)
+        let longest = idle.iter().max_by_key(|(_, idle)| idle.len());
+        let key = longest.filter(|(_, idle)| idle.len() > kept)?.0.clone();
+        let closed = idle.get_mut(&key)?.remove(0);
+        remove_if_empty(&mut idle, &key);
+        Some(closed.room)
     }
 
-    fn idle(&self) -> MutexGuard<'_, BTreeMap<PoolKey, Vec<Connection>>> {
+    fn idle(&self) -> MutexGuard<'_, IdleConnections> {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn take(&self, endpoint: &Endpoint) -> Option<Connection> {
-        let mut idle = self.idle();
-        let kept = idle.get_mut(&key(endpoint))?;
-        std::iter::from_fn(|| kept.pop()).find(|kept| kept.requests.is_ready())
+        let (mut idle, key) = (self.idle(), key(endpoint));
+        let kept = idle.get_mut(&key)?;
+        let ready = std::iter::from_fn(|| kept.pop()).find(|kept| kept.requests.is_ready());
+        remove_if_empty(&mut idle, &key);
+        ready
     }
 
     /// The number of idle connections.
@@ -385,14 +398,34 @@ fn key(endpoint: &Endpoint) -> PoolKey {
     (endpoint.address, host)
 }
 
-/// Whether a server refuses plain HTTP because it speaks TLS, as ours and all usual ones do.
+/// How usual servers refuse plain HTTP at a port with TLS: those written in Go, nginx, Apache.
+const REFUSALS_OF_PLAIN_HTTP: [&str; 3] = [
+    "Client sent an HTTP request to an HTTPS server",
+    "The plain HTTP request was sent to HTTPS port",
+    "You're speaking plain HTTP to an SSL-enabled server port",
+];
+
+/// Forgets an address without idle connections: the addresses of a long league are many.
+fn remove_if_empty(idle: &mut IdleConnections, key: &PoolKey) {
+    if idle.get(key).is_some_and(Vec::is_empty) {
+        idle.remove(key);
+    }
+}
+
+/// Whether a server refuses plain HTTP because it speaks TLS. The answer of an agent is JSON and may
+/// quote anything, so of JSON only our own refusal counts.
 fn is_tls_wanted(endpoint: &Endpoint, status: u16, body: &[u8]) -> bool {
-    const WORD: &[u8] = b"https";
-    endpoint.scheme == Scheme::Http
-        && status == 400
-        && body
-            .windows(WORD.len())
-            .any(|word| word.eq_ignore_ascii_case(WORD))
+    if endpoint.scheme != Scheme::Http || status != 400 {
+        return false;
+    }
+    match serde_json::from_slice::<Value>(body) {
+        Ok(json) => json["error"]["message"] == NEEDS_TLS,
+        Err(_) => {
+            let said = String::from_utf8_lossy(body);
+            let mut refusals = REFUSALS_OF_PLAIN_HTTP.iter();
+            refusals.any(|refusal| said.contains(refusal))
+        }
+    }
 }
 
 fn speaks_tls(endpoint: &Endpoint) -> CallError {

@@ -15,7 +15,7 @@ use std::time::Duration;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 use tokio::time::Instant;
 
-use super::local::household;
+use super::local::address_prefix;
 
 /// An address holds more than its share if it holds more than this part of all connections.
 const SHARE: usize = 4;
@@ -26,6 +26,8 @@ const MIN_SHARE: usize = 8;
 const CLOSED_AT_ONCE: usize = 64;
 /// How long a new connection waits for room while all requests are being answered.
 const ROOM_TIMEOUT: Duration = Duration::from_secs(1);
+/// How often it looks whether an answer has ended meanwhile, so that its connection can be closed.
+const ROOM_INTERVAL: Duration = Duration::from_millis(20);
 
 /// The connections of one process; clones share the table.
 #[derive(Debug, Clone)]
@@ -36,6 +38,9 @@ struct ConnectionTable {
     most: usize,
     /// One permit for each connection that may still be opened.
     room: Arc<Semaphore>,
+    /// Held while a connection waits for room: the listeners of a process close connections for one
+    /// newcomer at a time.
+    waiting: tokio::sync::Mutex<()>,
     open: Mutex<OpenConnections>,
     /// The zero of [`Phase`].
     start: Instant,
@@ -74,6 +79,7 @@ impl Connections {
         Self(Arc::new(ConnectionTable {
             most,
             room: Arc::new(Semaphore::new(most)),
+            waiting: tokio::sync::Mutex::default(),
             open: Mutex::default(),
             start: Instant::now(),
         }))
@@ -91,12 +97,11 @@ impl Connections {
         let permit = match Arc::clone(&table.room).try_acquire_owned() {
             Ok(permit) => permit,
             Err(_) => {
-                self.make_room();
-                let room = Arc::clone(&table.room).acquire_owned();
-                tokio::time::timeout(ROOM_TIMEOUT, room).await.ok()?.ok()?
+                let room = tokio::time::timeout(ROOM_TIMEOUT, self.wait_for_room());
+                room.await.ok()??
             }
         };
-        let from = household(from);
+        let from = address_prefix(from);
         let phase = Arc::new(Phase::waiting(table.start));
         let (close, closed) = oneshot::channel();
         let mut open = table.open();
@@ -120,13 +125,32 @@ impl Connections {
         })
     }
 
+    /// Waits for the place of another connection.
+    async fn wait_for_room(&self) -> Option<OwnedSemaphorePermit> {
+        let table = &self.0;
+        let _turn = table.waiting.lock().await;
+        loop {
+            if table.room.available_permits() == 0 {
+                self.make_room();
+            }
+            let room = Arc::clone(&table.room).acquire_owned();
+            if let Ok(permit) = tokio::time::timeout(ROOM_INTERVAL, room).await {
+                return permit.ok();
+            }
+        }
+    }
+
     /// Closes some connections: those that wait for their peer, or else the oldest streams. Gives
-    /// how many.
+    /// how many; none while others are still closing.
     pub(crate) fn make_room(&self) -> usize {
         let table = &self.0;
         let mut open = table.open();
+        let mut connections = open.by_number.values();
+        if connections.any(|connection| connection.close.is_none()) {
+            return 0;
+        }
         let share = (table.most / SHARE).max(MIN_SHARE);
-        let greedy = open
+        let largest_holder = open
             .by_address
             .iter()
             .filter(|(_, held)| **held > share)
@@ -134,9 +158,9 @@ impl Connections {
             .map(|(from, _)| *from);
         let wanted = table.most.div_ceil(CLOSED_AT_ONCE);
         let choices = [
-            (greedy, PhaseKind::Waiting),
+            (largest_holder, PhaseKind::Waiting),
             (None, PhaseKind::Waiting),
-            (greedy, PhaseKind::Streaming),
+            (largest_holder, PhaseKind::Streaming),
             (None, PhaseKind::Streaming),
         ];
         for (from, kind) in choices {
@@ -295,7 +319,11 @@ impl Phase {
 mod tests {
     use std::net::Ipv4Addr;
 
+    use tokio::net::{TcpListener, TcpStream};
+    use tokio::sync::watch;
+
     use super::*;
+    use crate::http::server::{Limits, Routes, serve};
 
     const TICK: Duration = Duration::from_millis(1);
 
@@ -359,7 +387,7 @@ mod tests {
             places.push(admit(&table, 99).await);
         }
         assert_eq!(table.make_room(), 1);
-        assert!(is_closed(&places[20]), "the oldest of the greedy address");
+        assert!(is_closed(&places[20]), "the oldest of the largest holder");
         assert!(!is_closed(&places[0]), "older, and of a modest address");
     }
 
@@ -371,9 +399,9 @@ mod tests {
         stream.phase().begin_stream();
         assert_eq!(table.make_room(), 1);
         assert!(is_closed(&waiting) && !is_closed(&stream));
+        drop(waiting);
         assert_eq!(table.make_room(), 1);
         assert!(is_closed(&stream));
-        assert_eq!(table.make_room(), 0);
     }
 
     #[tokio::test(start_paused = true)]
@@ -389,6 +417,87 @@ mod tests {
         tokio::task::yield_now().await;
         drop(busy);
         assert!(waiting.await.unwrap(), "it waits for a moment");
+    }
+
+    /// Holds a place until it has to make room.
+    fn hold(mut place: ConnectionPlace) {
+        tokio::spawn(async move { place.closed().await });
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn new_connection_gets_the_place_of_one_whose_answer_ends_meanwhile() {
+        let table = Connections::new(1);
+        let busy = admit(&table, 1).await;
+        let phase = busy.phase();
+        phase.begin_answer().await;
+        hold(busy);
+        let waiting = tokio::spawn({
+            let table = table.clone();
+            async move { table.admit(address(2)).await.is_some() }
+        });
+        tokio::time::sleep(ROOM_TIMEOUT / 2).await;
+        assert!(!waiting.is_finished());
+        phase.end_answer();
+        assert!(waiting.await.unwrap());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn many_listeners_close_only_as_many_connections_as_they_need() {
+        const LISTENERS: usize = 50;
+        let table = Connections::new(640);
+        let mut phases = Vec::new();
+        for _ in 0..640 {
+            let place = admit(&table, 1).await;
+            phases.push(place.phase());
+            hold(place);
+        }
+        let listeners = (0..LISTENERS).map(|_| {
+            let table = table.clone();
+            tokio::spawn(async move { table.admit(address(2)).await.unwrap() })
+        });
+        let listeners: Vec<_> = listeners.collect();
+        let mut places = Vec::new();
+        for listener in listeners {
+            places.push(listener.await.unwrap());
+        }
+        let is_closed = |phase: &&Arc<Phase>| phase.since(PhaseKind::Closed).is_some();
+        let closed = phases.iter().filter(is_closed).count();
+        assert_eq!(closed, LISTENERS, "in batches of ten");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn nothing_is_closed_while_others_are_still_closing() {
+        let table = Connections::new(3);
+        let places = [admit(&table, 1).await, admit(&table, 2).await];
+        assert_eq!(table.make_room(), 1);
+        assert_eq!(table.make_room(), 0);
+        let [first, second] = places;
+        drop(first);
+        assert_eq!(table.make_room(), 1);
+        assert!(is_closed(&second));
+    }
+
+    #[tokio::test]
+    async fn listener_that_waits_for_room_sees_the_end() {
+        let limits = Limits {
+            connections: Connections::new(1),
+            ..Limits::default()
+        };
+        let table = limits.connections.clone();
+        let busy = table.admit(address(1)).await.unwrap();
+        busy.phase().begin_answer().await;
+        let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
+        let at = listener.local_addr().unwrap();
+        let (end, ended) = watch::channel(false);
+        let serving = tokio::spawn(serve(listener, Routes::default(), limits, ended));
+        let _caller = TcpStream::connect(at).await.unwrap();
+        while table.0.waiting.try_lock().is_ok() {
+            tokio::task::yield_now().await;
+        }
+        let began = std::time::Instant::now();
+        end.send_replace(true);
+        serving.await.unwrap();
+        assert!(began.elapsed() < ROOM_TIMEOUT / 2);
     }
 
     #[tokio::test(start_paused = true)]

@@ -113,12 +113,28 @@ pub(crate) fn is_shortage(error: &io::Error) -> bool {
 }
 
 /// Whether connecting failed at this machine and not at the peer.
+pub(crate) fn is_local(error: &io::Error, peer: SocketAddr) -> bool {
+    is_local_with(|to| local::route(to).is_ok(), error, peer)
+}
+
+/// The same on a machine with these routes.
 ///
 /// Without a free port the system says that the address is not available. It says the same of an
-/// address that this machine has no way to, which the peer has to answer for.
-pub(crate) fn is_local(error: &io::Error, peer: SocketAddr) -> bool {
+/// address that this machine has no way to, which the peer has to answer for. A network is
+/// unreachable from here if this machine has no route to the peer and none to anywhere else; if it
+/// has another, the peer gave an address that cannot be reached.
+fn is_local_with(
+    has_route: impl Fn(SocketAddr) -> bool,
+    error: &io::Error,
+    peer: SocketAddr,
+) -> bool {
     is_shortage(error)
-        || error.kind() == io::ErrorKind::AddrNotAvailable && local::route(peer).is_ok()
+        || match error.kind() {
+            io::ErrorKind::AddrNotAvailable => has_route(peer),
+            io::ErrorKind::NetworkUnreachable => !has_route(peer) && !has_route(local::ANYWHERE),
+            io::ErrorKind::NetworkDown => true,
+            _ => false,
+        }
 }
 
 /// How long calls may fail at this machine, without one that succeeds, before a league is stopped.
@@ -189,16 +205,16 @@ impl Shortage {
         let mut state = self.0.current.subscribe();
         loop {
             let begun = state.borrow_and_update().clone();
-            let patience = begun.as_ref().map(|begun| begun.since + SHORTAGE_TIMEOUT);
             let changed = state.changed();
-            match (begun, patience) {
-                (Some(begun), Some(until)) => {
+            match begun {
+                Some(CallShortage { since, cause }) => {
+                    let until = since + SHORTAGE_TIMEOUT;
                     if tokio::time::timeout_at(until, changed).await.is_err() {
-                        return begun.cause;
+                        return cause;
                     }
                 }
                 // The sender lives as long as `self`.
-                _ => drop(changed.await),
+                None => drop(changed.await),
             }
         }
     }
@@ -223,7 +239,9 @@ mod tests {
 
     #[test]
     fn lack_of_descriptors_and_ports_is_local_and_a_refusal_is_not() {
-        let peer = SocketAddr::from(([127, 0, 0, 1], 1));
+        let peer = SocketAddr::from(([192, 0, 2, 7], 1));
+        let is_local =
+            |routes: &[SocketAddr], error| is_local_with(|to| routes.contains(&to), &error, peer);
         let error = |errno: Errno| io::Error::from_raw_os_error(errno.raw_os_error());
         for own in [
             Errno::MFILE,
@@ -232,16 +250,25 @@ mod tests {
             Errno::NOMEM,
             Errno::ADDRNOTAVAIL,
         ] {
-            assert!(is_local(&error(own), peer), "{own}");
+            assert!(is_local(&[peer], error(own)), "{own}");
         }
         for others in [Errno::CONNREFUSED, Errno::CONNRESET, Errno::HOSTUNREACH] {
-            assert!(!is_local(&error(others), peer), "{others}");
+            assert!(!is_local(&[peer], error(others)), "{others}");
         }
-        // No machine has a way to an address whose port is all that is known.
-        let nowhere = SocketAddr::from(([0; 8], 1));
-        if local::route(nowhere).is_err() {
-            assert!(!is_local(&error(Errno::ADDRNOTAVAIL), nowhere));
-        }
+        assert!(!is_local(&[], error(Errno::ADDRNOTAVAIL)));
+    }
+
+    #[test]
+    fn dead_network_of_this_machine_is_local_and_an_address_without_a_route_is_not() {
+        let peer = SocketAddr::from(([192, 0, 2, 7], 1));
+        let is_local = |errno: Errno, routes: &[SocketAddr]| {
+            let error = io::Error::from_raw_os_error(errno.raw_os_error());
+            is_local_with(|to| routes.contains(&to), &error, peer)
+        };
+        assert!(is_local(Errno::NETDOWN, &[]));
+        assert!(is_local(Errno::NETUNREACH, &[]));
+        assert!(!is_local(Errno::NETUNREACH, &[peer]), "a router says so");
+        assert!(!is_local(Errno::NETUNREACH, &[local::ANYWHERE]));
     }
 
     #[tokio::test(start_paused = true)]

@@ -63,12 +63,12 @@ pub(crate) struct Endpoint {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct AllowList {
     security: Arc<SecurityConfig>,
-    home: Arc<OwnAddresses>,
+    own_addresses: Arc<OwnAddresses>,
     /// The manager, if the user gave a name; names are not resolved again.
     manager: Option<Arc<(String, Endpoint)>>,
     /// Whether callers reach us through a proxy on this machine, so that all of them seem to be
     /// local.
-    led: bool,
+    behind_proxy: bool,
     /// Whether the league manager runs on another machine, so that its loopback is not ours.
     is_away: bool,
 }
@@ -123,7 +123,7 @@ pub(crate) enum BadEndpoint {
          call: send the address by which others reach you; the organiser admits agents of that \
          machine by naming them in config/agents/agents_config.json"
     )]
-    Led(IpAddr),
+    BehindProxy(IpAddr),
     /// It is an address of this machine, and the caller is on another.
     #[error(
         "`{host}` does not lead to your machine from here, and you call from `{from}`: send \
@@ -162,7 +162,7 @@ impl AllowList {
         let told = Endpoint::parse(&url(Scheme::Http, &system.network.base_host, 0));
         let told_here = told.is_ok_and(|told| told.address.ip().is_loopback());
         Self {
-            led: system.security.bind.to_canonical().is_loopback() && !told_here,
+            behind_proxy: system.security.bind.to_canonical().is_loopback() && !told_here,
             ..Self::new(system.security.clone())
         }
     }
@@ -187,15 +187,15 @@ impl AllowList {
     }
 
     /// The same list without our own addresses, at which no other agent can answer.
-    pub(crate) fn within(&self, home: &OwnAddresses) -> Self {
+    pub(crate) fn within(&self, own_addresses: &OwnAddresses) -> Self {
         Self {
-            home: Arc::new(home.clone()),
+            own_addresses: Arc::new(own_addresses.clone()),
             ..self.clone()
         }
     }
 
     fn is_own(&self, address: SocketAddr) -> bool {
-        self.home.own.iter().any(|own| {
+        self.own_addresses.own.iter().any(|own| {
             let (ours, asked) = (own.ip().to_canonical(), address.ip().to_canonical());
             let here = asked == ours || asked.is_unspecified();
             let reached = || match ours.is_unspecified() {
@@ -251,7 +251,9 @@ impl AllowList {
         }
         let host = address.ip();
         match origin {
-            Origin::Network { from, .. } if local::is_own(from) => Err(BadEndpoint::Led(host)),
+            Origin::Network { from, .. } if local::is_own(from) => {
+                Err(BadEndpoint::BehindProxy(host))
+            }
             Origin::Network { from, .. } if !SecurityConfig::never_allows(from) => {
                 Err(BadEndpoint::Elsewhere {
                     host,
@@ -266,7 +268,11 @@ impl AllowList {
     /// Whether a host may be this machine, at any port, directly or through a router. If the system
     /// does not list our addresses, any host but the caller's own may be ours.
     fn leads_here(&self, host: IpAddr, origin: Origin) -> bool {
-        let mut own = self.home.own.iter().map(|own| own.ip().to_canonical());
+        let mut own = self
+            .own_addresses
+            .own
+            .iter()
+            .map(|own| own.ip().to_canonical());
         let is_callers =
             matches!(origin, Origin::Network { from, .. } if from.to_canonical() == host);
         let is_machines = || match is_callers {
@@ -282,11 +288,13 @@ impl AllowList {
             Origin::Pipe => true,
             Origin::Network { from, at } => {
                 let near = from == at || local::is_own(from);
-                near && (!self.led || self.home.agents.contains(&asked))
+                near && (!self.behind_proxy || self.own_addresses.agents.contains(&asked))
             }
             Origin::Unknown => {
-                let mut own = self.home.own.iter().map(|own| own.ip());
-                !self.led && own.len() > 0 && own.all(|own| own.to_canonical().is_loopback())
+                let mut own = self.own_addresses.own.iter().map(|own| own.ip());
+                !self.behind_proxy
+                    && own.len() > 0
+                    && own.all(|own| own.to_canonical().is_loopback())
             }
         }
     }

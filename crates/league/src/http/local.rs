@@ -80,7 +80,7 @@ pub(crate) fn is_name(host: &str) -> bool {
 }
 
 /// A placeholder for any remote address: reserved for documentation, so no machine has it.
-const ANYWHERE: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1)), 9);
+pub(crate) const ANYWHERE: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1)), 9);
 
 /// The addresses of this machine that others can call, IPv4 first.
 pub(crate) fn addresses() -> Vec<IpAddr> {
@@ -151,7 +151,7 @@ fn owns(listed: Option<&[(IpAddr, AllowedEndpoint)]>, address: IpAddr) -> Option
 }
 
 /// The addresses that count as one: a customer of a provider has 2^64 addresses of IPv6.
-pub(crate) fn household(address: IpAddr) -> IpAddr {
+pub(crate) fn address_prefix(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(address) => Ipv6Addr::from_bits(address.to_bits() >> 64 << 64).into(),
         address => address,

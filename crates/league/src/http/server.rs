@@ -12,7 +12,7 @@ use std::convert::Infallible;
 use std::future::poll_fn;
 use std::io;
 use std::mem::take;
-use std::net::{IpAddr, SocketAddr};
+use std::net::IpAddr;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -31,7 +31,7 @@ use league_mcp::{Events, Origin, RequestHead, ResponseBody};
 use league_protocol::rpc::{self, Era, MAX_BODY, RpcError};
 use thiserror::Error;
 use tokio::io::{AsyncBufRead, AsyncWrite};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::TcpStream;
 use tokio::sync::{mpsc, watch};
 
 use super::connection::{HeadTimer, ShutdownSignal, WriteTimeout};
@@ -85,7 +85,7 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(10);
 /// How long open requests may continue when the server stops.
 const SHUTDOWN_GRACE: Duration = Duration::from_secs(1);
 /// The answer to plain HTTP at a port that speaks TLS.
-const NEEDS_TLS: &str = "this port speaks TLS; call it at `https://`";
+pub(crate) const NEEDS_TLS: &str = "this port speaks TLS; call it at `https://`";
 
 /// Answers the requests below a path.
 pub trait Service: Send + Sync {
@@ -96,6 +96,8 @@ pub trait Service: Send + Sync {
     /// Records a call that was refused before its body was read.
     fn note_rejected(&self, call: &RejectedCall);
     fn health(&self) -> ResponseFuture<'_>;
+    /// Whether the agent is in a league; calls before that may wait.
+    fn is_admitted(&self) -> bool;
     /// Answers the lines of a pipe until it ends.
     fn serve_pipe(self: Arc<Self>, said: PipeIn, answers: PipeOut) -> PipeFuture;
 }
@@ -142,15 +144,6 @@ impl Routes {
     }
 }
 
-/// Binds a port before its address is published.
-///
-/// # Errors
-///
-/// The port is in use or not permitted.
-pub async fn bind(address: SocketAddr) -> io::Result<TcpListener> {
-    TcpListener::bind(address).await
-}
-
 /// Serves until the shutdown signal; open requests get `SHUTDOWN_GRACE` to finish.
 pub async fn serve(
     listener: impl Into<Listener>,
@@ -177,7 +170,13 @@ pub async fn serve(
             // The peer left at once.
             Err(_) => continue,
         };
-        let Some(mut place) = limits.connections.admit(from.ip()).await else {
+        // While a new connection waits for room, the next ones wait in the queue of the system: here
+        // they would take descriptors.
+        let admitted = tokio::select! {
+            _ = end.wait_for(|ended| *ended) => break,
+            admitted = limits.connections.admit(from.ip()) => admitted,
+        };
+        let Some(mut place) = admitted else {
             continue;
         };
         let (routes, end, open) = (Arc::clone(&routes), end.clone(), open.clone());
@@ -323,7 +322,10 @@ impl ConnectionContext {
         match (request.method(), tool) {
             (&Method::POST, "/mcp") => match read(request.body_mut(), self.max_body).await {
                 Ok(body) => {
-                    self.phase.begin_answer().await;
+                    // A call that waits for the admission of its agent makes room for others.
+                    if service.is_admitted() {
+                        self.phase.begin_answer().await;
+                    }
                     let head = self.head(take(request.headers_mut()));
                     respond(service.receive(head, body).await)
                 }
@@ -531,12 +533,17 @@ pub(crate) enum GateRefusal {
 impl Gate {
     /// Also allows the hosts and origins of the configuration, and the hosts of a certificate.
     pub(crate) fn new(system: &SystemConfig, tls: Option<ServerTls>) -> Self {
+        Self::on_machine(system, tls, local::names())
+    }
+
+    /// The same on a machine with these names.
+    fn on_machine(system: &SystemConfig, tls: Option<ServerTls>, names: Vec<String>) -> Self {
         let security = &system.security;
         // On a local network, people reach a machine by its name.
         let own = if security.bind.is_loopback() {
             Vec::new()
         } else {
-            local::names()
+            names
         };
         let named = security.allowed_hosts.iter();
         let hosts = named.chain([&system.network.base_host]).chain(&own);
@@ -646,6 +653,10 @@ fn host(authority: &str) -> Option<&str> {
 
 #[cfg(test)]
 mod tests {
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    use tokio::net::TcpListener;
+    use tokio::sync::Notify;
+
     use super::*;
 
     fn verdict(gate: &Gate, host: Option<&str>, origin: Option<&str>) -> Result<(), GateRefusal> {
@@ -658,6 +669,64 @@ mod tests {
         }
         let arrived_at = Some("10.0.0.7".parse().unwrap());
         gate.check(&Uri::from_static("/mcp"), &headers, arrived_at)
+    }
+
+    /// The service of an agent that is not admitted yet: its calls wait.
+    struct EarlyService(Arc<Notify>);
+
+    impl Service for EarlyService {
+        fn receive(&self, _: RequestHead, _: Bytes) -> ResponseFuture<'_> {
+            self.0.notify_one();
+            Box::pin(std::future::pending())
+        }
+
+        fn answer_other(&self, _: Method, _: RequestHead) -> ResponseFuture<'_> {
+            Box::pin(std::future::pending())
+        }
+
+        fn note_rejected(&self, _: &RejectedCall) {}
+
+        fn health(&self) -> ResponseFuture<'_> {
+            let response = ServiceResponse {
+                status: 200,
+                headers: HeaderMap::new(),
+                body: ResponseBody::Whole(Bytes::from_static(b"{}")),
+            };
+            Box::pin(std::future::ready(response))
+        }
+
+        fn is_admitted(&self) -> bool {
+            false
+        }
+
+        fn serve_pipe(self: Arc<Self>, _: PipeIn, _: PipeOut) -> PipeFuture {
+            Box::pin(std::future::ready(Ok(())))
+        }
+    }
+
+    #[tokio::test]
+    async fn call_that_waits_for_an_admission_makes_room() {
+        let called = Arc::new(Notify::new());
+        let mut routes = Routes::default();
+        routes.open("", Arc::new(EarlyService(Arc::clone(&called))));
+        let limits = Limits {
+            connections: Connections::new(1),
+            ..Limits::default()
+        };
+        let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
+        let at = listener.local_addr().unwrap();
+        let (_end, ended) = watch::channel(false);
+        tokio::spawn(serve(listener, routes, limits, ended));
+        let mut early = TcpStream::connect(at).await.unwrap();
+        let call = "POST /mcp HTTP/1.1\r\nhost: localhost\r\ncontent-length: 2\r\n\r\n{}";
+        early.write_all(call.as_bytes()).await.unwrap();
+        called.notified().await;
+        let mut other = TcpStream::connect(at).await.unwrap();
+        let call = "GET /health HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n";
+        other.write_all(call.as_bytes()).await.unwrap();
+        let mut answer = String::new();
+        other.read_to_string(&mut answer).await.unwrap();
+        assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
     }
 
     #[test]
@@ -754,16 +823,17 @@ mod tests {
     #[test]
     fn beyond_loopback_the_names_of_the_machine_are_let_in() {
         let mut system = SystemConfig::default();
-        let names = local::names();
-        let own = |gate: &Gate| {
-            let mut names = names.iter();
-            names.all(|name| verdict(gate, Some(&format!("{name}:8000")), None) == Ok(()))
+        let gate = |system: &SystemConfig| {
+            let names = ["board.local", "board"].map(str::to_owned);
+            Gate::on_machine(system, None, names.into())
         };
-        let is_localhost = names.iter().any(|name| name == "localhost");
-        assert!(is_localhost || !own(&Gate::new(&system, None)));
+        let verdicts = |gate: &Gate| {
+            ["board.local:8000", "BOARD:8000"].map(|host| verdict(gate, Some(host), None))
+        };
+        assert_eq!(verdicts(&gate(&system)), [Err(GateRefusal::Host); 2]);
         system.security.bind = "0.0.0.0".parse().unwrap();
-        let gate = Gate::new(&system, None);
-        assert!(own(&gate));
+        let gate = gate(&system);
+        assert_eq!(verdicts(&gate), [Ok(()); 2]);
         for pointed_here in ["evil.example:8000", "sub.localhost.evil.example"] {
             let refused = verdict(&gate, Some(pointed_here), None);
             assert_eq!(refused, Err(GateRefusal::Host), "{pointed_here}");

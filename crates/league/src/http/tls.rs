@@ -1,5 +1,5 @@
 //! TLS at both ends: the certificate that our listeners show, and the authorities that our client
-//! trusts. The cryptography is `rustls` with `ring` (decision 0012).
+//! trusts. The cryptography is `rustls` with `ring` (decision 0015).
 
 use std::fmt;
 use std::fs;

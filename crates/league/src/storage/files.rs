@@ -78,13 +78,13 @@ pub(crate) fn make_private(folder: &Path) -> io::Result<()> {
 
 /// Replaces a record in one step.
 pub(crate) fn replace(file: &Path, content: &[u8]) -> io::Result<()> {
-    let temporary = write_beside(file, content, make_private)?;
+    let temporary = write_temporary(file, content, make_private)?;
     fs::rename(&temporary, file).inspect_err(|_| remove(&temporary))
 }
 
 /// Creates a settings file; an existing file is left unchanged.
 pub(crate) fn create(file: &Path, content: &[u8]) -> io::Result<()> {
-    let temporary = write_beside(file, content, |folder| fs::create_dir_all(folder))?;
+    let temporary = write_temporary(file, content, |folder| fs::create_dir_all(folder))?;
     // A hard link fails if the file exists, so only one of two concurrent writers succeeds.
     let linked = fs::hard_link(&temporary, file);
     let created = match linked {
@@ -97,12 +97,12 @@ pub(crate) fn create(file: &Path, content: &[u8]) -> io::Result<()> {
     created
 }
 
-fn write_beside(
+fn write_temporary(
     file: &Path,
     content: &[u8],
     make_folder: impl FnOnce(&Path) -> io::Result<()>,
 ) -> io::Result<PathBuf> {
-    let temporary = beside(file);
+    let temporary = temporary_name(file);
     if let Err(error) = fs::write(&temporary, content) {
         if error.kind() != io::ErrorKind::NotFound {
             remove(&temporary);
@@ -117,7 +117,7 @@ fn write_beside(
 }
 
 /// A unique temporary name in the same folder, which readers ignore.
-fn beside(file: &Path) -> PathBuf {
+pub(crate) fn temporary_name(file: &Path) -> PathBuf {
     let count = WRITTEN.fetch_add(1, Ordering::Relaxed);
     let mut name = OsString::from(".");
     name.push(file.file_name().unwrap_or_default());

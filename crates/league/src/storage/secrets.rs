@@ -1,9 +1,9 @@
 //! The files that only their owner may read: a league's secret, the administrator's token, and the
 //! tokens of agents.
 
-use std::fs::{self, DirBuilder, OpenOptions};
+use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use league_core::draw::{LeagueSecret, LeagueSecrets};
@@ -14,6 +14,7 @@ use sha2::{Digest, Sha256};
 use thiserror::Error;
 
 use crate::chance::Chance;
+use crate::storage::files::{make_private, temporary_name};
 use crate::storage::root::Root;
 
 /// The prefix of the name of an agent without an id; its port follows.
@@ -175,7 +176,7 @@ impl LeagueKeys {
             return Ok(None);
         };
         let secret = |text: &str| {
-            let bytes = unhex(text).ok_or_else(|| spoilt(&path));
+            let bytes = unhex(text).ok_or_else(|| malformed(&path));
             bytes.map(LeagueSecret)
         };
         let draws = secret(&file.league_secret)?;
@@ -292,7 +293,7 @@ fn load<T: for<'de> Deserialize<'de>>(path: &Path) -> Result<Option<T>, SecretEr
     match fs::read(path) {
         Ok(bytes) => serde_json::from_slice(&bytes)
             .map(Some)
-            .map_err(|_| spoilt(path)),
+            .map_err(|_| malformed(path)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(source) => Err(failed(path, source)),
     }
@@ -305,24 +306,25 @@ fn save(path: &Path, content: &impl Serialize) -> Result<(), SecretError> {
 
 /// Saves a file unless another process has done so.
 fn make(path: &Path, content: &impl Serialize) -> Result<(), SecretError> {
-    let own = path.with_extension(format!("json.{}", std::process::id()));
-    save(&own, content)?;
-    let made = fs::hard_link(&own, path);
-    let removed = fs::remove_file(&own);
+    let body = serde_json::to_vec(content).unwrap_or_default();
+    let draft = write_draft(path, &body).map_err(|source| failed(path, source))?;
+    let made = fs::hard_link(&draft, path);
+    let removed = fs::remove_file(&draft);
     match made {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(failed(path, error)),
-        _ => removed.map_err(|source| failed(&own, source)),
+        _ => removed.map_err(|source| failed(&draft, source)),
     }
 }
 
 /// Replaces a file in one step, readable only by its owner.
 pub(crate) fn write_private(path: &Path, body: &[u8]) -> io::Result<()> {
-    let folder = path.parent().unwrap_or(Path::new("."));
-    DirBuilder::new()
-        .recursive(true)
-        .mode(0o700)
-        .create(folder)?;
-    let draft = path.with_extension("json.new");
+    fs::rename(write_draft(path, body)?, path)
+}
+
+/// Writes the future content of a file under a name that no other process uses.
+fn write_draft(path: &Path, body: &[u8]) -> io::Result<PathBuf> {
+    make_private(path.parent().unwrap_or(Path::new(".")))?;
+    let draft = temporary_name(path);
     // A temporary file left by a crash may have other permissions.
     match fs::remove_file(&draft) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
@@ -335,7 +337,7 @@ pub(crate) fn write_private(path: &Path, body: &[u8]) -> io::Result<()> {
         .open(&draft)?;
     file.write_all(body)?;
     file.sync_data()?;
-    fs::rename(&draft, path)
+    Ok(draft)
 }
 
 fn failed(path: &Path, source: io::Error) -> SecretError {
@@ -343,7 +345,7 @@ fn failed(path: &Path, source: io::Error) -> SecretError {
     SecretError::File { path, source }
 }
 
-fn spoilt(path: &Path) -> SecretError {
+fn malformed(path: &Path) -> SecretError {
     let path = path.display().to_string();
     SecretError::Content { path }
 }
@@ -351,6 +353,8 @@ fn spoilt(path: &Path) -> SecretError {
 #[cfg(test)]
 mod tests {
     use std::os::unix::fs::PermissionsExt;
+    use std::sync::Barrier;
+    use std::thread;
 
     use super::*;
 
@@ -419,7 +423,27 @@ mod tests {
     }
 
     #[test]
-    fn spoilt_file_is_named() {
+    fn agents_that_start_together_make_one_referee_key() {
+        const AGENTS: usize = 8;
+        let league = LeagueId::new("one").unwrap();
+        for _ in 0..50 {
+            let folder = tempfile::tempdir().unwrap();
+            let (root, start) = (Root::new(folder.path()), Barrier::new(AGENTS));
+            let key = || {
+                start.wait();
+                referee_key(&root, &league, &Chance::new(None).unwrap()).unwrap()
+            };
+            let keys: Vec<AuthToken> = thread::scope(|scope| {
+                let agents: Vec<_> = (0..AGENTS).map(|_| scope.spawn(key)).collect();
+                let keys = agents.into_iter().map(|agent| agent.join().unwrap());
+                keys.collect()
+            });
+            assert!(keys.iter().all(|key| *key == keys[0]), "{keys:?}");
+        }
+    }
+
+    #[test]
+    fn malformed_file_is_named() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("P01.json");
         fs::write(&path, "{").unwrap();

@@ -299,29 +299,12 @@ fn read(answer: &Answer) -> Result<Content, AskError> {
 /// The answer to a query.
 fn query_reply((json, message): Content) -> Result<QueryReply, AskError> {
     match message {
-        Message::LeagueQueryResponse(mut response) => {
-            response.answer = response.answer.map(printable);
-            Ok(QueryReply {
-                response: *response,
-                json,
-            })
-        }
+        Message::LeagueQueryResponse(response) => Ok(QueryReply {
+            response: *response,
+            json,
+        }),
         _ => Err(AskError::Unclear("it answers no query".to_owned())),
     }
-}
-
-/// Removes control characters from names. Our manager never admits such names; other servers might.
-fn printable(mut answer: QueryAnswer) -> QueryAnswer {
-    let harmless = |row: &StandingRow| StandingRow {
-        display_name: excerpt(&row.display_name).into(),
-        ..row.clone()
-    };
-    match &mut answer {
-        QueryAnswer::Standings { rows, .. } => *rows = rows.iter().map(harmless).collect(),
-        QueryAnswer::PlayerStats(stats) => stats.row = harmless(&stats.row),
-        QueryAnswer::Schedule { .. } | QueryAnswer::NextMatch(_) => {}
-    }
-    answer
 }
 
 /// The steps of a match, in order.

@@ -177,6 +177,10 @@ impl<A: AgentService> ToolService for Dispatcher<A> {
         health.insert("deviations".into(), self.deviations.shown());
         health
     }
+
+    fn is_admitted(&self) -> bool {
+        self.identity.is_admitted()
+    }
 }
 
 impl<A: AgentService> Dispatcher<A> {

@@ -73,11 +73,6 @@ const LOCAL_BACKOFF: Backoff = Backoff::Exponential(Duration::from_millis(200));
 /// The profile of peers that declared plain JSON-RPC.
 static PLAIN: PeerProfile = PeerProfile::PLAIN;
 
-/// The outbox of one agent.
-pub(crate) struct LetterQueue<M: Machine> {
-    sender: Arc<LetterSender<M>>,
-}
-
 /// Signals when an outbox is empty.
 #[derive(Debug, Clone)]
 pub(crate) struct OutboxIdle(watch::Receiver<usize>);
@@ -97,7 +92,8 @@ impl OutboxIdle {
 /// Letters that keep their order: an address, and the match if there is one.
 type Line = (Arc<str>, Option<MatchId>);
 
-struct LetterSender<M: Machine> {
+/// The outbox of one agent.
+pub(crate) struct LetterQueue<M: Machine> {
     context: OutboxContext,
     chance: Chance,
     outbound: Arc<Outbound>,
@@ -115,44 +111,42 @@ impl<M: Machine> LetterQueue<M> {
         chance: Chance,
         outbound: Arc<Outbound>,
         actor: Handle<M>,
-    ) -> Self {
-        Self {
-            sender: Arc::new(LetterSender {
-                context,
-                chance,
-                outbound,
-                actor,
-                lines: Mutex::default(),
-                calls: AtomicU64::new(1),
-                busy: watch::Sender::new(0),
-            }),
-        }
+    ) -> Arc<Self> {
+        Arc::new(Self {
+            context,
+            chance,
+            outbound,
+            actor,
+            lines: Mutex::default(),
+            calls: AtomicU64::new(1),
+            busy: watch::Sender::new(0),
+        })
     }
 
     pub(crate) fn quiet(&self) -> OutboxIdle {
-        OutboxIdle(self.sender.busy.subscribe())
+        OutboxIdle(self.busy.subscribe())
     }
 }
 
-impl<M: Machine> Outbox<M::CorrelationId> for LetterQueue<M> {
+impl<M: Machine> Outbox<M::CorrelationId> for Arc<LetterQueue<M>> {
     fn post(&mut self, letter: Letter<M::CorrelationId>) {
         let line = (
             Arc::clone(&letter.to.endpoint),
             letter.message.match_id().cloned(),
         );
-        let mut lines = self.sender.lines();
+        let mut lines = self.lines();
         if let Some(waiting) = lines.get_mut(&line) {
             waiting.push_back(letter);
             return;
         }
         lines.insert(line.clone(), VecDeque::new());
         drop(lines);
-        self.sender.busy.send_modify(|busy| *busy += 1);
-        tokio::spawn(Arc::clone(&self.sender).carry_line(line, letter));
+        self.busy.send_modify(|busy| *busy += 1);
+        tokio::spawn(Arc::clone(self).carry_line(line, letter));
     }
 }
 
-impl<M: Machine> LetterSender<M> {
+impl<M: Machine> LetterQueue<M> {
     /// Sends a letter and all letters queued behind it.
     async fn carry_line(self: Arc<Self>, line: Line, first: Letter<M::CorrelationId>) {
         let mut letter = first;
@@ -179,7 +173,7 @@ impl<M: Machine> LetterSender<M> {
         let endpoint = self.context.allowed.check(&letter.to.endpoint);
         let endpoint = endpoint.map_err(|error| {
             let own = &self.outbound.identity;
-            self.outbound.troubles.barred(own, letter, &error)
+            self.outbound.troubles.address_refused(own, letter, &error)
         })?;
         let (mut failed, mut postponed) = (0, 0);
         loop {

@@ -53,6 +53,11 @@ pub trait ToolService: Send + Sync + 'static {
     fn note_rejected(&self, _call: &RejectedCall) {}
 
     fn health(&self) -> impl Future<Output = Map<String, Value>> + Send;
+
+    /// Whether the agent is in a league; calls before that may wait.
+    fn is_admitted(&self) -> bool {
+        true
+    }
 }
 
 /// The caller, as far as it is known before the message is decoded.
@@ -108,6 +113,10 @@ impl<S: ToolService> Service for Router<S> {
 
     fn note_rejected(&self, call: &RejectedCall) {
         self.tools.note_rejected(call);
+    }
+
+    fn is_admitted(&self) -> bool {
+        self.tools.is_admitted()
     }
 
     fn serve_pipe(self: Arc<Self>, said: PipeIn, answers: PipeOut) -> PipeFuture {

@@ -109,7 +109,7 @@ impl PeerTroubles {
     }
 
     /// Reports and returns the failure of a letter to an address that may not be called.
-    pub(crate) fn barred<T>(
+    pub(crate) fn address_refused<T>(
         &self,
         own: &Identity,
         letter: &Letter<T>,

@@ -79,7 +79,7 @@ impl Pipes {
     /// Sends the first request and waits for any answer; returns whether an answer came.
     ///
     /// Starting may take long, so this has its own timeout.
-    pub(crate) async fn wake(&self, patience: Duration) -> bool {
+    pub(crate) async fn wake(&self, timeout: Duration) -> bool {
         let mut output_state = self.output_state.clone();
         let answered = async {
             self.say(WAKE_UP).await.ok()?;
@@ -91,7 +91,7 @@ impl Pipes {
                 .filter(|output_state| **output_state == OutputState::Speaking)
                 .map(drop)
         };
-        let answered = tokio::time::timeout(patience, answered).await;
+        let answered = tokio::time::timeout(timeout, answered).await;
         answered.is_ok_and(|answered| answered.is_some())
     }
 
@@ -348,8 +348,8 @@ const SILENCE_WARNING: Duration = Duration::from_secs(5);
 
 /// Wakes a bot, and returns whether it answered in time. A long silence is logged once, as its
 /// owner sees no other sign.
-pub(crate) async fn wakes(pipes: &Pipes, patience: Duration, agent: &str) -> bool {
-    let waking = pipes.wake(patience);
+pub(crate) async fn wakes(pipes: &Pipes, timeout: Duration, agent: &str) -> bool {
+    let waking = pipes.wake(timeout);
     tokio::pin!(waking);
     if let Ok(woken) = tokio::time::timeout(SILENCE_WARNING, &mut waking).await {
         return woken;
@@ -360,7 +360,7 @@ pub(crate) async fn wakes(pipes: &Pipes, patience: Duration, agent: &str) -> boo
         "the bot has written nothing for {} s; usually it does not flush its output \
          (in Python: `print(…, flush=True)`); waiting up to {} s for its first line",
         SILENCE_WARNING.as_secs(),
-        patience.as_secs()
+        timeout.as_secs()
     );
     waking.await
 }

@@ -13,6 +13,7 @@ use league_protocol::message::{AgentMeta, Message, RegisterRequest, RegisterResp
 use league_protocol::sender::Dialect;
 use league_protocol::token::AuthToken;
 use tokio::sync::Semaphore;
+use tokio::time::Instant;
 
 use super::{MAX_LOGGED_CHARS, ManagerService, log_rejection};
 use crate::chance::Chance;
@@ -122,9 +123,56 @@ impl InvitedPlayer {
 }
 
 impl ManagerService {
+    pub(super) async fn register_referee(
+        &self,
+        request: Box<RegisterRequest>,
+        dialect: Dialect,
+        origin: Origin,
+    ) -> ServiceReply {
+        let has_key = self.vouch(&request) == Vouch::Key;
+        let limit = &self.registration_limit;
+        if let Err(error) = limit.admit(has_key, origin, Instant::now()) {
+            return ServiceReply::error(error);
+        }
+        let meta = request.meta.clone();
+        let applicant = self.applicant(request, dialect, origin);
+        let reply = self.ask(Command::RegisterReferee(applicant)).await;
+        self.log_registration("referee", &meta, &reply);
+        reply
+    }
+
+    pub(super) async fn register_player(
+        &self,
+        request: Box<RegisterRequest>,
+        dialect: Dialect,
+        origin: Origin,
+    ) -> ServiceReply {
+        let code = request.join_code.as_ref();
+        let limit = &self.registration_limit;
+        if let Err(error) = limit.admit(limit.is_code(code), origin, Instant::now()) {
+            return ServiceReply::error(error);
+        }
+        let meta = request.meta.clone();
+        if !limit.is_open_to(code) {
+            let reason = "Join code missing or wrong: ask the organiser for it, and send it as \
+                          `join_code` (`league player --join-code CODE`)";
+            let reason = reason.to_owned();
+            let message = Message::PlayerRegisterResponse(RegisterResponse::Rejected { reason });
+            let reply = ServiceReply::Message(Box::new(message));
+            self.log_registration("player", &meta, &reply);
+            return reply;
+        }
+        let address = self.spelling.address_of(&request, dialect);
+        let applicant = self.applicant(request, dialect, origin);
+        let reply = self.ask(Command::RegisterPlayer(applicant)).await;
+        self.log_registration("player", &meta, &reply);
+        let spelling = address.and_then(|address| self.spelling.next(address, &reply));
+        reply.spelled(spelling)
+    }
+
     /// An applicant for the league to decide on: the origin of the call shows whether the address
     /// in it can be the caller's own.
-    pub(crate) fn applicant(
+    fn applicant(
         &self,
         request: Box<RegisterRequest>,
         dialect: Dialect,
@@ -159,12 +207,7 @@ impl ManagerService {
 
     /// Logs an agent that was refused, or that was admitted but cannot be called: people should
     /// know before the league starts.
-    pub(crate) fn log_registration(
-        &self,
-        kind: &'static str,
-        meta: &AgentMeta,
-        answer: &ServiceReply,
-    ) {
+    fn log_registration(&self, kind: &'static str, meta: &AgentMeta, answer: &ServiceReply) {
         log_rejection(&self.league_id, kind, meta, answer);
         let admitted = matches!(
             answer.message(),

@@ -11,18 +11,19 @@ use league_protocol::message::{Mode, StandingRow};
 use league_protocol::time::Timestamp;
 use league_protocol::token::AuthToken;
 use serde_json::json;
-use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
-use tokio::sync::watch;
+use tokio::runtime::Handle;
+use tokio::sync::{mpsc, watch};
 
 use crate::agents::RunningAgent;
+use crate::agents::actor::Handle as ActorHandle;
 use crate::agents::assemble::Shared;
 use crate::agents::identity::Membership;
-use crate::agents::manager::{self, InvitedPlayer};
+use crate::agents::manager::{self, InvitedPlayer, LeagueNews};
 use crate::cli::agent::{AgentServer, AgentSetup, not_started, port_of};
 use crate::cli::arguments::{
     CommonArgs, game_type, league_id, number, port, rules_of, seed, usual_league,
 };
-use crate::cli::failure::{CommandError, bad_config};
+use crate::cli::failure::{CommandError, bad_config, chain};
 use crate::cli::leagues::free_name;
 use crate::cli::network::{NetworkArgs, invitation, is_open, joining};
 use crate::cli::scores::{DeviationSummary, LineWidth, Scores};
@@ -34,6 +35,9 @@ use crate::site::Site;
 use crate::storage::record::{Opening, Record, is_over};
 use crate::storage::root::Root;
 use crate::storage::store::{Entry, Journal};
+
+/// The most lines that wait to be printed; further events wait in the journal.
+const MAX_LINES: usize = 64;
 
 /// The name of the manager in errors.
 const LABEL: &str = "the league manager";
@@ -129,35 +133,35 @@ impl ManagerArgs {
             accept_loss: self.accept_loss,
             ..self.common.shared(system, &setup.tls, self.seed, (1, 1))?
         };
-        let (tell, news) = unbounded_channel();
+        let (tell, news) = LeagueNews::of(&shared.root, league);
         let is_over = is_over(&shared.root.league_journal(league));
         let game = rules.game_type.clone();
         let guests = guests(&rules, system, &setup.agents, &self.invite)?;
         let advertised = setup.endpoint(&listener);
-        let home = OwnAddresses::new(listener.local_addr().ok(), &advertised);
-        let home = home.with_agents(setup.agents.endpoints());
-        let (running, service) = manager::start(&shared, rules, &guests, &home, Some(tell))
+        let own = OwnAddresses::new(listener.local_addr().ok(), &advertised);
+        let own = own.with_agents(setup.agents.endpoints());
+        let (running, service) = manager::start(&shared, rules, &guests, &own, Some(tell))
             .map_err(|error| not_started(LABEL, &error, "`--league-id`"))?;
-        let joining = (!is_over).then_some(system);
-        let key = shared.referee_key(league).ok();
-        self.greet(&mut out, league, joining.zip(key), &advertised)?;
+        // A resumed league keeps the rules that it began with.
+        let rules = running.actor.query(|league| league.rules().clone()).await;
+        let joining = (!is_over).then(|| JoinInfo {
+            system,
+            key: shared.referee_key(league).ok(),
+            open_referees: rules.as_ref().is_ok_and(|rules| rules.open_referees),
+        });
+        self.greet(&mut out, league, joining, &advertised)?;
         if !is_over && self.common.talks() {
             tell_address(out, &setup, (configured, listener.port()), &advertised)?;
         }
-        let (root, viewers) = (shared.root.clone(), shared.limits.viewers());
-        let site = Site::new(root, league.clone(), viewers, false);
-        // A resumed league keeps the rules that it began with.
-        let awaited = running.actor.query(|league| league.rules().start_when);
-        let awaited = awaited.await;
-        let screen = ManagerScreen {
-            is_over,
-            ..ManagerScreen::new(&self.common, awaited.ok().flatten())
-        };
-        let (print, lines) = unbounded_channel();
+        let viewers = shared.limits.viewers();
+        let site = Site::new(shared.root.clone(), league.clone(), viewers, false);
+        let awaited = rules.ok().and_then(|rules| rules.start_when);
+        let screen = ManagerScreen::new(&self.common, is_over, awaited);
+        let (print, lines) = mpsc::channel(MAX_LINES);
         // The league is over for people when its last lines are printed.
         let (over, membership) = watch::channel(Membership::Enrolled);
         let followed = screen.follow(news, (print, over), &shared, &running, league.clone());
-        tokio::spawn(followed);
+        tokio::task::spawn_blocking(followed);
         let next = self.next_league(&shared.root, league, &game);
         let server = AgentServer {
             pages: Some(Arc::new(site)),
@@ -223,15 +227,15 @@ impl ManagerArgs {
         &self,
         out: &mut impl Write,
         league: &LeagueId,
-        joining_by: Option<(&SystemConfig, AuthToken)>,
+        joining_by: Option<JoinInfo<'_>>,
         endpoint: &str,
     ) -> io::Result<()> {
         if self.common.output == Output::Json {
             let mut greeting = json!({
                 "event": "manager", "league_id": league, "endpoint": endpoint, "page": page(endpoint),
             });
-            if let Some((system, key)) = joining_by {
-                greeting["referee_key"] = key.reveal().into();
+            if let Some(JoinInfo { system, key, .. }) = joining_by {
+                greeting["referee_key"] = key.as_ref().map(AuthToken::reveal).into();
                 if is_open(system) {
                     greeting["join"] = joining(system, endpoint).into();
                     greeting["allowed_endpoints"] = json!(system.security.allowed_endpoints);
@@ -242,18 +246,15 @@ impl ManagerArgs {
         if self.common.talks() {
             writeln!(out, "league `{league}` at {endpoint}")?;
             writeln!(out, "its page at {}", page(endpoint))?;
-            if let Some((system, key)) = joining_by {
-                for line in invitation(system, endpoint) {
+            if let Some(joining) = joining_by {
+                for line in invitation(joining.system, endpoint) {
                     writeln!(out, "{line}")?;
                 }
-                if system.security.open_referees {
+                if joining.open_referees {
                     writeln!(out, "referees: open to all, so anyone can decide matches")?;
-                } else {
-                    writeln!(
-                        out,
-                        "referees elsewhere join with `--referee-key {}`",
-                        key.reveal()
-                    )?;
+                } else if let Some(key) = &joining.key {
+                    let key = key.reveal();
+                    writeln!(out, "referees elsewhere join with `--referee-key {key}`")?;
                 }
             }
             out.flush()?;
@@ -300,10 +301,23 @@ impl ManagerArgs {
                 manual.then(|| ("--manual".to_owned(), "without `--manual`".to_owned()))
             })
             .or_else(|| {
+                let open = self.open_referees && !rules.open_referees;
+                let (flag, began) = ("--open-referees", "without `--open-referees`");
+                open.then(|| (flag.to_owned(), began.to_owned()))
+            })
+            .or_else(|| {
                 let seed = self.seed.filter(|_| !stored.reproducible)?;
                 Some((format!("--seed {seed}"), "without `--seed`".to_owned()))
             })
     }
+}
+
+/// What the manager prints for agents that want to join.
+struct JoinInfo<'s> {
+    system: &'s SystemConfig,
+    key: Option<AuthToken>,
+    /// Whether referees are admitted without the key.
+    open_referees: bool,
 }
 
 /// Tells where the manager is if agents do not find it by themselves.
@@ -404,12 +418,12 @@ struct ManagerScreen {
 }
 
 impl ManagerScreen {
-    fn new(common: &CommonArgs, awaited: Option<(u32, u32)>) -> Self {
+    fn new(common: &CommonArgs, is_over: bool, awaited: Option<(u32, u32)>) -> Self {
         let json = common.output == Output::Json;
         Self {
             json,
             silent: common.quiet && !json,
-            is_over: false,
+            is_over,
             awaited,
             players: 0,
             referees: 0,
@@ -417,38 +431,55 @@ impl ManagerScreen {
         }
     }
 
-    /// Sends the lines of a league to its printer until the league ends.
+    /// Sends the lines of a league to its printer until the manager ends; blocks while the printer has
+    /// enough.
     fn follow(
         mut self,
-        mut news: UnboundedReceiver<(Timestamp, Event)>,
-        (print, over): (UnboundedSender<String>, watch::Sender<Membership>),
+        mut news: LeagueNews,
+        (print, over): (mpsc::Sender<String>, watch::Sender<Membership>),
         shared: &Shared,
         running: &RunningAgent<League>,
         league: LeagueId,
-    ) -> impl Future<Output = ()> + use<> {
-        let (actor, shared) = (running.actor.clone(), shared.clone());
-        let (deviations, root) = (shared.deviations.clone(), shared.root.clone());
-        async move {
-            while let Some((at, event)) = news.recv().await {
-                let line = self.line(at, &event);
-                if let Some(line) = line.filter(|_| !self.is_over) {
-                    // The printer may be gone.
-                    let _ = print.send(line);
-                }
-                if matches!(event, Event::LeagueCompleted { .. }) {
-                    let seen = actor.query(|league| (league.standings(), league.referees().len()));
-                    let (rows, referees) = seen.await.unwrap_or_else(|_| ([].into(), 0));
-                    let deviations = if self.is_over {
-                        DeviationSummary::of_files(&deviations, &root, &league, referees)
-                    } else {
-                        DeviationSummary::of_all(&deviations, &root, &league, referees, at).await
-                    };
-                    for line in self.summary(&league, &rows, &deviations) {
-                        let _ = print.send(line);
+    ) -> impl FnOnce() + use<> {
+        let (actor, shared, runtime) = (running.actor.clone(), shared.clone(), Handle::current());
+        move || {
+            loop {
+                let mut completed = None;
+                let read = news.read(|at, event| {
+                    let line = self.line(at, event);
+                    if let Some(line) = line.filter(|_| !self.is_over) {
+                        // The printer may be gone.
+                        let _ = print.blocking_send(line);
                     }
-                    manager::collect_journals(&shared, &actor, &league).await;
+                    if matches!(event, Event::LeagueCompleted { .. }) {
+                        completed = Some(at);
+                    }
+                });
+                if let Err(error) = read {
+                    tracing::error!(event_type = "JOURNAL_NOT_SHOWN", "{}", chain(&error));
+                    return;
+                }
+                if let Some(at) = completed {
+                    let end = LeagueEnd {
+                        actor: actor.clone(),
+                        shared: shared.clone(),
+                        league: league.clone(),
+                    };
+                    // A task ends with the runtime, whatever it waits for.
+                    let summed_up = runtime.spawn(end.clone().sum_up(at, self.is_over));
+                    let Ok((rows, deviations)) = runtime.block_on(summed_up) else {
+                        return;
+                    };
+                    let collected = runtime.spawn(end.collect_journals());
+                    for line in self.summary(&league, &rows, &deviations) {
+                        let _ = print.blocking_send(line);
+                    }
+                    let _ = runtime.block_on(collected);
                     over.send_replace(Membership::Completed);
                     self.is_over = false;
+                }
+                if !runtime.block_on(news.wait()) {
+                    return;
                 }
             }
         }
@@ -530,5 +561,34 @@ impl ManagerScreen {
             return format!(" · {all_players}, {all_referees}");
         }
         format!(" · {players} of {all_players}, {referees} of {all_referees}")
+    }
+}
+
+/// A league whose last match is over.
+#[derive(Clone)]
+struct LeagueEnd {
+    actor: ActorHandle<League>,
+    shared: Shared,
+    league: LeagueId,
+}
+
+impl LeagueEnd {
+    /// The standings and the deviations; those of a league that ended just now are waited for.
+    async fn sum_up(self, at: Timestamp, was_over: bool) -> (Arc<[StandingRow]>, DeviationSummary) {
+        let (league, root, own) = (&self.league, &self.shared.root, &self.shared.deviations);
+        let seen = self
+            .actor
+            .query(|league| (league.standings(), league.referees().len()));
+        let (rows, referees) = seen.await.unwrap_or_else(|_| ([].into(), 0));
+        let deviations = if was_over {
+            DeviationSummary::of_files(own, root, league, referees)
+        } else {
+            DeviationSummary::of_all(own, root, league, referees, at).await
+        };
+        (rows, deviations)
+    }
+
+    async fn collect_journals(self) {
+        manager::collect_journals(&self.shared, &self.actor, &self.league).await;
     }
 }

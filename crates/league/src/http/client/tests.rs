@@ -1,6 +1,7 @@
 //! The client against servers that send scripted bytes.
 
 use league_protocol::peer::{PeerRequest, Verb};
+use league_protocol::rpc::{self, Era, RpcError};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 
@@ -119,6 +120,7 @@ async fn idle_connection_makes_room_for_another_peer() {
     }
     let connections = connections.load(std::sync::atomic::Ordering::Relaxed);
     assert_eq!(connections, 2, "the first was closed in between");
+    assert_eq!(client.idle().len(), 1, "the other address is forgotten");
 }
 
 #[tokio::test]
@@ -130,6 +132,52 @@ async fn call_without_a_free_connection_is_no_failure_of_the_peer() {
     assert!(matches!(refused, Err(CallError::Local(_))), "{refused:?}");
     drop(busy);
     client.get(&endpoint, BOUND).await.unwrap();
+}
+
+#[tokio::test]
+async fn answer_over_a_pooled_connection_ends_a_shortage() {
+    let client = Client::default();
+    let (endpoint, connections) = answering().await;
+    client.get(&endpoint, BOUND).await.unwrap();
+    client.shortage.begin("too many open files");
+    client.get(&endpoint, BOUND).await.unwrap();
+    let connections = connections.load(std::sync::atomic::Ordering::Relaxed);
+    assert_eq!(connections, 1, "the second call used the first connection");
+    tokio::time::pause();
+    let hour = Duration::from_secs(3_600);
+    let persists = tokio::time::timeout(hour, client.shortage.persists()).await;
+    assert!(persists.is_err(), "{persists:?}");
+}
+
+#[test]
+fn only_a_server_that_says_so_speaks_tls() {
+    let [plain, secured] = ["http", "https"]
+        .map(|scheme| Endpoint::parse(&format!("{scheme}://127.0.0.1:1/mcp")).unwrap());
+    let own = rpc::fail(
+        None,
+        &RpcError::invalid_request(NEEDS_TLS.to_owned()),
+        Era::Modern,
+    );
+    let own = String::from_utf8(own).unwrap();
+    for said in [
+        own.as_str(),
+        "Client sent an HTTP request to an HTTPS server.\n",
+        "<center>The plain HTTP request was sent to HTTPS port</center>",
+        "Reason: You're speaking plain HTTP to an SSL-enabled server port.<br />",
+    ] {
+        assert!(is_tls_wanted(&plain, 400, said.as_bytes()), "{said}");
+        assert!(!is_tls_wanted(&plain, 200, said.as_bytes()), "{said}");
+        assert!(!is_tls_wanted(&secured, 400, said.as_bytes()), "{said}");
+    }
+    for said in [
+        r#"{"detail":[{"msg":"Field required","url":"https://errors.pydantic.dev/2.11/v/missing"}]}"#,
+        r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"see https://errors.pydantic.dev"}}"#,
+        r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"what is `Client sent an HTTP request to an HTTPS server`?"}}"#,
+        "Bad Request: see https://example.org/help",
+        "",
+    ] {
+        assert!(!is_tls_wanted(&plain, 400, said.as_bytes()), "{said}");
+    }
 }
 
 #[tokio::test]

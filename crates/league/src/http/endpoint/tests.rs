@@ -5,7 +5,7 @@ use crate::config::AllowedEndpoint;
 
 const ANY: IpAddr = IpAddr::V4(Ipv4Addr::UNSPECIFIED);
 
-fn home(own: &[&str]) -> OwnAddresses {
+fn own_addresses(own: &[&str]) -> OwnAddresses {
     OwnAddresses {
         own: own.iter().map(|own| own.parse().unwrap()).collect(),
         agents: Vec::new(),
@@ -104,7 +104,7 @@ fn nobody_else_answers_at_our_own_address() {
         ("127.0.0.1:8000", "http://[::ffff:127.0.0.1]:8000/mcp", true),
         ("127.0.0.1:8000", "http://localhost:8001/mcp", false),
     ] {
-        let list = AllowList::default().within(&home(&[own]));
+        let list = AllowList::default().within(&own_addresses(&[own]));
         let found = list.check(asked);
         let refused = matches!(found, Err(BadEndpoint::Own(_)));
         assert_eq!(refused, is_own, "{own} {asked}: {found:?}");
@@ -210,9 +210,11 @@ fn where_a_proxy_leads_here_nobody_is_known_to_be_here_but_whom_the_organiser_na
         system.security.bind = bind.parse().unwrap();
         system.network.base_host = host.to_owned();
         let bound = SocketAddr::new(system.security.bind, 8000);
-        let home = OwnAddresses::new(Some(bound), &url(Scheme::Http, host, 8000));
-        let home = home.with_agents(["http://localhost:8001/mcp"]);
-        AllowList::of(&system).within(&home).check_of(local, asked)
+        let own_addresses = OwnAddresses::new(Some(bound), &url(Scheme::Http, host, 8000));
+        let own_addresses = own_addresses.with_agents(["http://localhost:8001/mcp"]);
+        AllowList::of(&system)
+            .within(&own_addresses)
+            .check_of(local, asked)
     };
     for (bind, host) in [
         ("127.0.0.1", "board.example"),
@@ -221,7 +223,7 @@ fn where_a_proxy_leads_here_nobody_is_known_to_be_here_but_whom_the_organiser_na
     ] {
         let found = asked(bind, host, "http://localhost:22/mcp");
         assert!(
-            matches!(found, Err(BadEndpoint::Led(_))),
+            matches!(found, Err(BadEndpoint::BehindProxy(_))),
             "{host}: {found:?}"
         );
         let named = asked(bind, host, "http://localhost:8001/mcp");
@@ -247,7 +249,7 @@ fn one_of_whom_nothing_is_known_is_elsewhere_unless_no_other_can_reach_us() {
         (&["127.0.0.1:8000", "192.0.2.7:8000"], false),
         (&[], false),
     ] {
-        let list = AllowList::default().within(&home(own));
+        let list = AllowList::default().within(&own_addresses(own));
         let found = list.check_of(Origin::Unknown, asked);
         assert_eq!(found.is_ok(), here, "{own:?}: {found:?}");
     }
@@ -260,7 +262,7 @@ fn the_address_that_others_are_told_is_our_own_with_its_port_alone() {
         allowed_endpoints: vec![allowed("192.0.2.7")],
         ..SecurityConfig::default()
     });
-    let list = list.within(&home(&["0.0.0.0:8000", "192.0.2.7:8000"]));
+    let list = list.within(&own_addresses(&["0.0.0.0:8000", "192.0.2.7:8000"]));
     let found = list.check("http://192.0.2.7:8000/mcp");
     assert!(matches!(found, Err(BadEndpoint::Own(_))), "{found:?}");
     assert!(list.check("http://192.0.2.7:8101/mcp").is_ok());

@@ -81,7 +81,8 @@ impl StoreError {
             Self::Held { .. } => "stop that process, or choose another `--root`".to_owned(),
             Self::Damaged { line, offset, .. } => format!(
                 "put a copy in its place; without one, keep the file for inquiry and cut it \
-                 before line {line} with `truncate -s {offset}`, which forgets all that follows"
+                 before line {line} with `truncate -s {offset}`, which forgets all that follows; the \
+                 next start of a league that was cut asks for `--accept-loss`"
             ),
             Self::Fact(_) | Self::TooLong(_) | Self::TooMany(_) => {
                 "this is a fault of the program; please report it".to_owned()

@@ -29,6 +29,7 @@ fn flags_that_contradict_how_the_league_began_are_wrong_use() {
         (&["--referees", "2"], "with `--referees 1`"),
         (&["--game", "tic_tac_toe"], "with `--game even_odd`"),
         (&["--manual"], "without `--manual`"),
+        (&["--open-referees"], "without `--open-referees`"),
         (&["--seed", "1"], "without `--seed`"),
     ] {
         let ended = manager(&ground, flag).end();
@@ -39,6 +40,17 @@ fn flags_that_contradict_how_the_league_began_are_wrong_use() {
         }
     }
     ground.manager(&as_it_began).process.stop();
+}
+
+#[test]
+fn restarted_manager_says_how_referees_are_admitted_in_its_league() {
+    let ground = Ground::new();
+    for flags in [&["--open-referees"][..], &[]] {
+        let mut manager = manager(&ground, flags);
+        let told = manager.line(|line| line.starts_with("referees"));
+        assert!(told.starts_with("referees: open to all"), "{told}");
+        manager.stop();
+    }
 }
 
 #[test]

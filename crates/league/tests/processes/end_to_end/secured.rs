@@ -218,8 +218,12 @@ fn player_names_the_flag_for_an_unknown_authority() {
     let class = class(&["127.0.0.2"]);
     let [organiser, student] = [Ground::new(), Ground::hasty()];
     let manager = organiser.manager(&words(&secured(&class, "127.0.0.2", "127.0.0.2"), &[]));
-    let mut player = student.player(1, &manager.endpoint, &[]);
-    let warning = player.process.event("event", "warning");
+    let arguments = ["--port", "0", "--player-id", "P01"];
+    let arguments = [&["--manager", &manager.endpoint][..], &arguments].concat();
+    // The warning may come before the player says where it answers.
+    let warning = student
+        .start("player", &arguments)
+        .event("event", "warning");
     let sentence = warning["sentence"].as_str().unwrap();
     assert!(sentence.contains("trust it with `--ca FILE`"), "{warning}");
 }

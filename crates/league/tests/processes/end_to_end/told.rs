@@ -1,5 +1,8 @@
 //! What people are told on the way: by a manager, by `league watch`, and when something is in the way.
 
+use std::io::Read;
+use std::process::{Command, Stdio};
+
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
@@ -52,6 +55,37 @@ fn manager_prints_each_match_and_the_final_table() {
     deviations: none
     league_manager: the league is over; start another with `league manager --league-id league_9999_even_odd_9 --root ROOT`
     ");
+}
+
+/// How much a pipe holds that is not read.
+const PIPE: usize = 64 * 1024;
+
+#[test]
+fn output_that_is_not_read_delays_no_match_and_loses_none() {
+    let ground = Ground::new();
+    let arguments = ["run", "--root", ground.root(), "--output", "json"];
+    let more = ["--ports", "auto", "--players", "30"];
+    let mut run = Command::new(env!("CARGO_BIN_EXE_league"))
+        .args(arguments.iter().chain(&more))
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let journal = ground.league("journal.jsonl");
+    let is_over = || {
+        let journal = std::fs::read_to_string(&journal).ok()?;
+        journal.contains("\"league_completed\"").then_some(())
+    };
+    let over = eventually(is_over);
+    let mut out = String::new();
+    let mut pipe = run.stdout.take().unwrap();
+    pipe.read_to_string(&mut out).unwrap();
+    assert!(run.wait().unwrap().success());
+    assert!(over.is_some(), "the league waits for the reader");
+    assert!(out.len() > PIPE, "{}", out.len());
+    let matches = out
+        .lines()
+        .filter(|line| line.contains("\"event\":\"match\""));
+    assert_eq!(matches.count(), 435);
 }
 
 #[test]

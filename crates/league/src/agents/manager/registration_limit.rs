@@ -1,5 +1,4 @@
-//! Who may knock, and how often: the join code of the organiser, and a limit on registrations from one
-//! address.
+//! Limits registrations: by the join code of the organiser, and by their number from one address.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -22,7 +21,7 @@ const MAX_ADDRESSES: usize = 4_096;
 
 /// Limits registrations and returns.
 #[derive(Debug)]
-pub(crate) struct Door {
+pub(crate) struct RegistrationLimit {
     /// The hash of the code that players must show.
     code: Option<TokenHash>,
     /// Twice the capacity of the league, so that a class behind one router gets in.
@@ -31,7 +30,7 @@ pub(crate) struct Door {
     addresses: Mutex<BTreeMap<IpAddr, Instant>>,
 }
 
-impl Door {
+impl RegistrationLimit {
     pub(crate) fn new(rules: &LeagueRules, code: Option<&AuthToken>) -> Self {
         let awaited = rules
             .start_when
@@ -49,18 +48,23 @@ impl Door {
         self.code.is_none() || code.map(AuthToken::hash) == self.code
     }
 
-    /// Counts a registration, unless it comes from this machine or shows the code of the league.
+    /// Whether a player shows the code of the league.
+    pub(crate) fn is_code(&self, code: Option<&AuthToken>) -> bool {
+        self.code.is_some() && self.is_open_to(code)
+    }
+
+    /// Counts a registration, unless it comes from this machine or shows a secret of the organiser:
+    /// the join code or the referee key.
     pub(crate) fn admit(
         &self,
-        code: Option<&AuthToken>,
+        shows_secret: bool,
         origin: Origin,
         now: Instant,
     ) -> Result<(), LeagueError> {
         let Origin::Network { from, .. } = origin else {
             return Ok(());
         };
-        let shows_code = self.code.is_some() && self.is_open_to(code);
-        if shows_code || local::is_own(from) {
+        if shows_secret || local::is_own(from) {
             return Ok(());
         }
         let step = REFILL / self.burst;
@@ -69,15 +73,15 @@ impl Door {
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
         make_room(&mut addresses, now);
-        let whole_at = addresses.entry(local::household(from)).or_insert(now);
+        let whole_at = addresses.entry(local::address_prefix(from)).or_insert(now);
         let next = (*whole_at).max(now) + step;
         let wait = next.duration_since(now).saturating_sub(REFILL);
         if wait > Duration::ZERO {
             let error = LeagueError::new(
                 Code::RateLimited,
                 format!(
-                    "too many registrations from `{from}`: wait, or show the join code if the \
-                     organiser has given one"
+                    "too many registrations from `{from}`: wait, or show the join code or referee \
+                     key if the organiser has given one"
                 ),
             );
             return Err(error.until(wait));
@@ -113,7 +117,7 @@ mod tests {
         }
     }
 
-    fn door(code: Option<&AuthToken>) -> Door {
+    fn limit(code: Option<&AuthToken>) -> RegistrationLimit {
         let rules = LeagueRules {
             start_when: Some((3, 1)),
             ..LeagueRules::new(
@@ -121,13 +125,13 @@ mod tests {
                 GameType::new("even_odd").unwrap(),
             )
         };
-        Door::new(&rules, code)
+        RegistrationLimit::new(&rules, code)
     }
 
     #[test]
     fn an_address_registers_twice_the_capacity_at_once_and_then_waits() {
-        let (door, now) = (door(None), Instant::now());
-        let register = |address: &str, now| door.admit(None, from(address), now);
+        let (limit, now) = (limit(None), Instant::now());
+        let register = |address: &str, now| limit.admit(false, from(address), now);
         for _ in 0..8 {
             assert_eq!(register("198.51.100.7", now), Ok(()));
         }
@@ -146,35 +150,36 @@ mod tests {
     #[test]
     fn this_machine_and_holders_of_the_code_are_not_counted() {
         let code = AuthToken::new("blue heron");
-        let (door, now) = (door(Some(&code)), Instant::now());
+        let (limit, now) = (limit(Some(&code)), Instant::now());
         let wrong = AuthToken::new("blue herring");
         for _ in 0..100 {
-            assert_eq!(door.admit(None, from("127.0.0.1"), now), Ok(()));
-            assert_eq!(door.admit(None, Origin::Pipe, now), Ok(()));
-            assert_eq!(door.admit(Some(&code), from("198.51.100.7"), now), Ok(()));
+            assert_eq!(limit.admit(false, from("127.0.0.1"), now), Ok(()));
+            assert_eq!(limit.admit(false, Origin::Pipe, now), Ok(()));
+            let admitted = limit.admit(limit.is_code(Some(&code)), from("198.51.100.7"), now);
+            assert_eq!(admitted, Ok(()));
         }
         let guesses = (0..100).filter(|_| {
-            let guess = door.admit(Some(&wrong), from("198.51.100.7"), now);
+            let guess = limit.admit(limit.is_code(Some(&wrong)), from("198.51.100.7"), now);
             guess.is_ok()
         });
         assert_eq!(guesses.count(), 8, "guesses are counted");
-        assert!(door.is_open_to(Some(&code)));
-        assert!(!door.is_open_to(Some(&wrong)) && !door.is_open_to(None));
+        assert!(limit.is_open_to(Some(&code)));
+        assert!(!limit.is_open_to(Some(&wrong)) && !limit.is_open_to(None));
     }
 
     #[test]
     fn a_network_of_one_customer_counts_as_one_address() {
-        let (door, now) = (door(None), Instant::now());
+        let (limit, now) = (limit(None), Instant::now());
         let many = (0..100).filter(|last| {
             let address = format!("2001:db8:1:2::{last}");
-            door.admit(None, from(&address), now).is_ok()
+            limit.admit(false, from(&address), now).is_ok()
         });
         assert_eq!(many.count(), 8);
     }
 
     #[test]
     fn few_addresses_are_remembered() {
-        let (door, now) = (door(None), Instant::now());
+        let (limit, now) = (limit(None), Instant::now());
         for address in 0..10_000_u32 {
             let address = format!(
                 "10.{}.{}.{}",
@@ -182,8 +187,8 @@ mod tests {
                 address >> 8 & 255,
                 address & 255
             );
-            let _ = door.admit(None, from(&address), now);
+            let _ = limit.admit(false, from(&address), now);
         }
-        assert!(door.addresses.lock().unwrap().len() <= MAX_ADDRESSES);
+        assert!(limit.addresses.lock().unwrap().len() <= MAX_ADDRESSES);
     }
 }
