@@ -487,7 +487,8 @@ impl RefereeService {
             tokio::task::spawn_blocking(move || JournalPiece::read(&journal, from, complete)).await;
         match read.unwrap_or_else(|error| Err(io::Error::other(error))) {
             Ok(piece) => {
-                if piece.complete && !piece.more {
+                // A manager that asks for what follows the end has received all of it.
+                if piece.complete && piece.journal.is_empty() && from > 0 {
                     self.handed_in.send_replace(true);
                 }
                 ServiceReply::Plain(json!(piece))
