@@ -183,7 +183,7 @@ impl RefereeObserver {
 }
 
 impl Observer<Referee> for RefereeObserver {
-    fn companion(&mut self, event: &Event) -> Option<Record<Event>> {
+    fn record_before(&mut self, event: &Event) -> Option<Record<Event>> {
         match event {
             // From here on the journal holds the choices, so it may hold the whole transcript.
             Event::Decided { match_id, .. } | Event::Closed { match_id, .. } => {
@@ -194,7 +194,7 @@ impl Observer<Referee> for RefereeObserver {
         }
     }
 
-    fn asides(&mut self) -> Vec<Record<Event>> {
+    fn unsynced_records(&mut self) -> Vec<Record<Event>> {
         let transcripts = self.transcripts.take_all();
         transcripts.into_iter().map(Record::Transcript).collect()
     }
