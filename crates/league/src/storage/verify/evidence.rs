@@ -100,6 +100,12 @@ impl Evidence {
         self.referees.contains_key(referee)
     }
 
+    /// Whether the journal of a referee is here and was written here, not handed in.
+    pub(crate) fn has_own_journal_of(&self, referee: &RefereeId) -> bool {
+        let extent = self.referees.get(referee);
+        extent.is_some_and(|extent| self.sources[extent.source].1.is_none())
+    }
+
     /// Counts a record that cannot be compared.
     pub(crate) fn leave_out(&mut self, kind: RecordKind) {
         *self.not_compared.entry(kind).or_default() += 1;

@@ -390,7 +390,7 @@ impl MatchFiles {
         let mut left = BTreeSet::new();
         for (version, kept) in kept {
             for kept in kept {
-                if evidence.has_journal_of(&kept.referee) {
+                if evidence.has_own_journal_of(&kept.referee) {
                     let (match_id, referee) = (&kept.match_id, &kept.referee);
                     let what = format!(
                         "match `{match_id}`: `version` is `{version}`, and no such line of the \

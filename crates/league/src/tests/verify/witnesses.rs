@@ -425,7 +425,6 @@ fn outdated_match_file_is_reported_as_behind() {
 fn hand_in(played: &RealLeague, referee: &RefereeId) {
     let lock = played.path_of_referee(referee).with_file_name(".lock");
     fs::remove_file(lock).unwrap();
-    fs::remove_dir_all(played.path("data/matches")).unwrap();
 }
 
 /// Sees that a handed-in journal is disputed, by whom, and that nothing fails.
