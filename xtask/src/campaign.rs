@@ -16,6 +16,15 @@ const KILL_TEST: &str = "end_to_end::kills::killed_agents_return_and_every_match
 /// The test that damages journals.
 const DAMAGE_TEST: &str = "end_to_end::lost::no_damage_of_a_journal_changes_an_acknowledged_result";
 
+/// The test in which disk calls fail.
+const DISK_TEST: &str = "end_to_end::disk::no_failed_disk_call_changes_an_acknowledged_result";
+
+/// The test with a referee that was not admitted.
+const ROGUE_TEST: &str = "end_to_end::rogue::referee_that_was_not_admitted_changes_no_result";
+
+/// More matches than a simulated league has on average, so that there are enough leagues.
+const MATCHES_PER_LEAGUE: u64 = 400;
+
 #[derive(Subcommand)]
 pub(crate) enum Campaign {
     /// Play leagues in virtual time with every kind of fault.
@@ -24,9 +33,20 @@ pub(crate) enum Campaign {
     Kill9(Kill9),
     /// Damage the journals of killed managers, and check that no acknowledged result changes.
     Damage(Damage),
+    /// Fail disk calls of managers, and check that no acknowledged result changes.
+    Disk(Disk),
+    /// Let a referee that was not admitted attack real leagues, and liars simulated ones.
+    Rogue(Rogue),
+    /// Read damaged and hostile frames, and check that no reader panics.
+    Fuzz(Fuzz),
     /// Flood the agents of a real league, and compare what honest callers notice.
     Flood(Flood),
+    /// Run all campaigns one after the other, at their full size; takes hours.
+    All,
 }
+
+/// The campaigns of `all`, each with its usual options.
+const ALL: [&str; 7] = ["sim", "rogue", "kill9", "damage", "disk", "fuzz", "flood"];
 
 impl Campaign {
     pub(crate) fn run(&self) -> anyhow::Result<ExitCode> {
@@ -34,7 +54,11 @@ impl Campaign {
             Self::Sim(options) => options.run(),
             Self::Kill9(options) => options.run(),
             Self::Damage(options) => options.run(),
+            Self::Disk(options) => options.run(),
+            Self::Rogue(options) => options.run(),
+            Self::Fuzz(options) => options.run(),
             Self::Flood(options) => options.run(),
+            Self::All => run_all(),
         }
     }
 }
@@ -58,7 +82,7 @@ pub(crate) struct Sim {
 #[derive(Args)]
 pub(crate) struct Kill9 {
     /// Number of processes to kill.
-    #[arg(long, default_value_t = 100)]
+    #[arg(long, default_value_t = 1_000)]
     kills: u64,
     /// Seed of the leagues, and of which process is killed and when.
     #[arg(long, default_value_t = 1)]
@@ -73,6 +97,42 @@ pub(crate) struct Damage {
     /// Seed of the leagues and of the damages.
     #[arg(long, default_value_t = 1)]
     seed: u64,
+}
+
+#[derive(Args)]
+pub(crate) struct Disk {
+    /// Number of calls that fail.
+    #[arg(long, default_value_t = 2_000)]
+    faults: u64,
+    /// Seed of which call fails, and how.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+}
+
+#[derive(Args)]
+pub(crate) struct Rogue {
+    /// Number of leagues of real processes.
+    #[arg(long, default_value_t = 20)]
+    real: u64,
+    /// Number of simulated leagues, at least.
+    #[arg(long, default_value_t = 1_000)]
+    simulated: u64,
+    /// Seed of the leagues.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+}
+
+#[derive(Args)]
+pub(crate) struct Fuzz {
+    /// Number of frames.
+    #[arg(long, default_value_t = 100_000_000)]
+    frames: u64,
+    /// Seed of the frames.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Read only this frame of the seed, and show it.
+    #[arg(long)]
+    frame: Option<u64>,
 }
 
 #[derive(Args)]
@@ -117,6 +177,56 @@ impl Damage {
         let damages = ("LEAGUE_DAMAGES", self.damages);
         process_test(DAMAGE_TEST, &[damages, ("LEAGUE_DAMAGE_SEED", self.seed)])
     }
+}
+
+impl Disk {
+    fn run(&self) -> anyhow::Result<ExitCode> {
+        let faults = ("LEAGUE_DISK_FAULTS", self.faults);
+        process_test(DISK_TEST, &[faults, ("LEAGUE_DISK_SEED", self.seed)])
+    }
+}
+
+impl Rogue {
+    fn run(&self) -> anyhow::Result<ExitCode> {
+        let matches = self.simulated.saturating_mul(MATCHES_PER_LEAGUE);
+        let mut arguments = flags(&[("--matches", matches), ("--seed", self.seed)]);
+        arguments.extend(["--liars", "--referees", "2-5"].map(str::to_owned));
+        let simulated = example("figures", "league-simulation", "league-sim", &arguments)?;
+        if simulated != ExitCode::SUCCESS {
+            return Ok(simulated);
+        }
+        let leagues = ("LEAGUE_ROGUE_LEAGUES", self.real);
+        process_test(ROGUE_TEST, &[leagues, ("LEAGUE_ROGUE_SEED", self.seed)])
+    }
+}
+
+impl Fuzz {
+    fn run(&self) -> anyhow::Result<ExitCode> {
+        let mut arguments = flags(&[("--frames", self.frames), ("--seed", self.seed)]);
+        if let Some(frame) = self.frame {
+            arguments.extend(flags(&[("--frame", frame)]));
+        }
+        example("figures", "league-protocol", "fuzz", &arguments)
+    }
+}
+
+/// Runs every campaign; a failed one does not stop those after it.
+fn run_all() -> anyhow::Result<ExitCode> {
+    let mut failed = Vec::new();
+    for name in ALL {
+        println!("== campaign {name}");
+        let mut command = program("cargo");
+        let ended = hand_over(command.args(["xtask", "campaign", name]))?;
+        if ended != ExitCode::SUCCESS {
+            failed.push(name);
+        }
+    }
+    if failed.is_empty() {
+        println!("all campaigns passed");
+        return Ok(ExitCode::SUCCESS);
+    }
+    println!("failed: {}", failed.join(", "));
+    Ok(ExitCode::FAILURE)
 }
 
 impl Flood {

@@ -21,9 +21,12 @@ use league_protocol::message::{LeagueError, Message};
 use league_protocol::token::AuthToken;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
+use tokio::time::timeout;
 
 use crate::agents::actor::{ActorError, Handle};
+use crate::agents::arena::DRAIN_TIMEOUT;
 use crate::agents::identity::Identity;
+use crate::storage::hand_in::HAND_IN_WAIT;
 use crate::storage::secrets::Tokens;
 use crate::storage::store::StoreError;
 use crate::wire::dispatcher::ServiceReply;
@@ -48,15 +51,15 @@ struct HandInWait {
 }
 
 impl<M: Machine> RunningAgent<M> {
-    /// Waits until no letter is left and, for a referee, until its journal is handed in; a manager
-    /// below the same root does not ask for it.
+    /// Waits, within a bound, until no letter is left and, for a referee, until its journal is
+    /// handed in; a manager below the same root does not ask for it.
     pub(crate) async fn wait_done(&mut self) {
-        self.quiet.wait().await;
+        let _ = timeout(DRAIN_TIMEOUT, self.quiet.wait()).await;
         if let Some(hand_in) = &mut self.hand_in
             && !hand_in.manager.exists()
         {
             // A stopped referee hands in nothing more.
-            let _ = hand_in.handed_in.wait_for(|done| *done).await;
+            let _ = timeout(HAND_IN_WAIT, hand_in.handed_in.wait_for(|done| *done)).await;
         }
     }
 

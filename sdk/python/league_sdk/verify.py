@@ -11,6 +11,11 @@ text = lambda value: json.dumps(value, separators=(",", ":"), sort_keys=True, en
 sha256 = lambda value: hashlib.sha256(text(value)).hexdigest()
 mac = lambda key, value: hmac.digest(key, text(value), "sha256")
 listed = lambda moves: moves if isinstance(moves, list) else [moves]  # a game of one move has no list
+unopened = lambda one: {**one, "draw": {**one["draw"], "seed": None}, "evidence": one.get("evidence", {}).get("moves")}
+
+def address(url):  # host, port and path: how addresses are compared
+    scheme, host, port, path = re.fullmatch(r"(?:(\w+)://)?([^/]*?)(?::(\d+))?(/.*)?", url.lower()).groups("")
+    return "127.0.0.1" if host == "localhost" else host, port or {"https": "443"}.get(scheme, "80"), path.rstrip("/") or "/mcp"
 
 def entries(path):  # facts with their lines; an unfinished batch at the end counts as not written
     batch, to_follow, previous = [], 0, "0" * 64
@@ -36,8 +41,7 @@ def even_odd(moves, settings, word):
     fair = (word(place) for place in range(128) if word(place) < 2**64 // len(faces) * len(faces))
     number = faces[next(fair, -1) % len(faces)]
     parity = ("even", "odd")[number % 2]
-    won = None if moves[0] == moves[1] else moves.index([parity])
-    return won, {"drawn_number": number, "number_parity": parity}
+    return None if moves[0] == moves[1] else moves.index([parity]), {"drawn_number": number, "number_parity": parity}
 
 def tic_tac_toe(moves, _settings, _word):
     board, left = [None] * 9, [list(made) for made in moves]
@@ -55,8 +59,7 @@ GAMES, KINDS = {"even_odd": even_odd, "tic_tac_toe": tic_tac_toe}, ("told", "one
 EPOCH = 1_000_000  # after each accepted loss attempts are counted from the next multiple on
 
 def words(league, match, draw):  # words of 64 bits for the first roll of a match; a league of 0.1 has one seed for all
-    seed = bytes.fromhex(draw["seed"])
-    seed = mac(seed, ["attempt_seed", draw["attempt"]]) if draw.get("mode") else seed
+    seed = mac(bytes.fromhex(draw["seed"]), ["attempt_seed", draw["attempt"]]) if draw.get("mode") else bytes.fromhex(draw["seed"])
     block = lambda number: mac(seed, [league, match, draw["attempt"], *draw["nonces"], number])
     return lambda place: int.from_bytes(block(place // 4)[place % 4 * 8:][:8], "big")
 
@@ -66,33 +69,32 @@ class League:
         self.id, self.rules = opening["league_id"], opening["rules"]
         self.game, self.mode = self.rules["game_type"], self.rules.get("draws")
         self.hidden = self.game == "even_odd"  # moves are signed without those of others, and handed over for the draw
-        expect(opening["role"] == "league_manager" and self.game in GAMES, "it is no manager's, or of an unknown game")
-        expect(self.mode in (None, ("chance", "reproducible")[opening["reproducible"]]), "the mode is another")
+        expect(opening["role"] == "league_manager" and self.game in GAMES, "the journal is not a manager's, or its game is not known here")
+        expect(self.mode in (None, ("chance", "reproducible")[opening["reproducible"]]), "`draws` and `reproducible` name two modes")
         self.players, self.referees, self.signs, self.phase, self.round = [], [], {}, "registering", 0
         self.open, self.results, self.forfeits, self.out, self.losses = {}, {}, {}, [], 0
-        self.why, self.blamed, self.repeated, self.unknown = {}, {}, [], Counter()
+        self.why, self.blamed, self.repeated, self.unknown, self.invited = {}, {}, [], Counter(), set()
 
     def take(self, kind, event):  # takes in an event, if it is a possible successor of those before it
         before, rounds = self.phase, len(self.players) - 1 + len(self.players) % 2
-        fits = {"player_registered": before == "registering",
+        fits = {"player_registered": before == "registering", "league_completed": before == "closed" and self.round == rounds,
                 "league_started": before == "registering" and len(self.players) > 1 and self.referees,
                 "round_opened": before == "closed" and event.get("round") == self.round + 1 <= rounds,
                 "round_closed": before == "open" and event.get("round") == self.round and not self.open,
-                "league_completed": before == "closed" and self.round == rounds,
                 "player_shut_down": self.forfeits.get(event.get("player_id"), 0) >= self.rules["max_fail"]}
-        word = event.get("admitted", "open")
-        spoken = (None, "referee_invited") in self.blamed if word == "organiser" else before == "registering"
+        word, place = event.get("admitted", "open"), address(event.get("meta", {}).get("contact_endpoint") or "")
+        spoken = place in self.invited if word == "organiser" else before == "registering"
         fits["referee_registered"] = not self.mode or spoken and (word != "open" or self.rules["open_referees"])
         expect(fits.get(kind, True), f"{kind} cannot follow the lines before it")
-        after = dict(league_started="closed", round_opened="open", round_closed="closed", league_completed="over")
-        self.phase = after.get(kind, before)
+        self.phase = dict(league_started="closed", round_opened="open", round_closed="closed", league_completed="over").get(kind, before)
         self.out += [event["player_id"]] if kind == "player_shut_down" else []
+        self.invited |= {address(event["endpoint"])} if kind == "referee_invited" else set()
         match = self.open.get(event.get("match_id"))
         if kind in ("player_registered", "referee_registered", "agent_returned"):
             name = event.get("player_id") or event.get("referee_id") or next(iter(event["agent"].values()))
             expect((name in self.signs) == (kind == "agent_returned"), f"{name} is in the league already, or is not")
             {"player_registered": self.players, "referee_registered": self.referees}.get(kind, []).append(name)
-            self.signs[name] = event["meta"].get("proofs", False)
+            self.signs[name], self.invited = event["meta"].get("proofs", False), self.invited - {place}
             self.players.sort(key=lambda player: (len(player), player.upper()))
         elif kind == "round_opened":
             self.open_round(event["commitments"], event["referees"] or [None] * len(event["commitments"]))
@@ -107,16 +109,16 @@ class League:
             self.weigh(event, event["result"], self.open.pop(event["match_id"]))
         elif kind == "loss_accepted":
             undrawn, self.losses = [name for name in self.open if self.open[name]["moves"] is None], self.losses + 1
-            expect([event["epoch"], *dict(event["commitments"])] == [self.losses, *undrawn], "another loss is due")
+            expect([event["epoch"], *dict(event["commitments"])] == [self.losses, *undrawn], f"expected loss {self.losses} with {undrawn}")
             for name, promise in event["commitments"]:
                 self.open[name].update(promise=promise, attempt=self.losses * EPOCH + 1)
             self.why.update(dict.fromkeys(undrawn, "loss accepted"))
-        elif kind in ("report_refused", "loss_doubted", "declined_after_call", "referee_invited"):
+        elif kind in ("report_refused", "loss_doubted", "declined_after_call"):
             key, self.why[event.get("match_id")] = str(event.get("problem", kind)), kind.replace("_", " ")
             told = self.blamed.setdefault((event.get("match_id"), key), [])
             expect(kind != "loss_doubted" or not told, "a loss is doubted once in a match")
             told.append(event.get("referee"))
-        elif kind not in ("report_conflicted", *fits):
+        elif kind not in ("report_conflicted", "referee_invited", *fits):
             self.unknown[kind] += 1
 
     def open_round(self, promises, referees):  # pairs the players by the circle method
@@ -139,28 +141,25 @@ class League:
     def place(self, match, referee, attempt):  # to a referee, unless the manager rules on it
         fixed = match["moves"] is not None
         fits = attempt - match["attempt"] in (0, not fixed)
-        expect(fits and referee in (None, *([] if fixed else self.referees)), "another referee or attempt is due")
+        expect(fits and referee in (None, *([] if fixed else self.referees)), f"{match['name']} cannot go to {referee} at attempt {attempt}")
         match["referee"] = None if fixed or self.losers(match) else referee
         match["attempt"] = attempt if match["referee"] else match["attempt"]
 
     def weigh(self, event, result, match):  # checks a result, and keeps it with its end and who signed
         name, seats, failed, draw = event["match_id"], match["seats"], result.get("failed", {}), result["draw"]
         lost = event.get("restored", False)  # its promise may be among the lost lines
-        told = [event["referee"], event["attempt"], draw["commitment"]]
-        expect(self.losses if lost else told == [match["referee"], match["attempt"], match["promise"]], "it is of another")
+        due, told = [match["referee"], match["attempt"], match["promise"]], [event["referee"], event["attempt"], draw["commitment"]]
+        expect(self.losses if lost else told == due, f"expected {due}, found {told}")
         promise = sha256(["league.draw", self.id, name, *([self.mode] if self.mode else []), draw["seed"]])
-        told = [draw.get("mode"), draw["attempt"], draw["commitment"]]
-        expect(told == [self.mode, event["attempt"], promise], "the seed does not keep the promise")
-        signers = len(self.signers(result, match, lost))
+        expect([draw.get("mode"), draw["attempt"], draw["commitment"]] == [self.mode, event["attempt"], promise], "the seed does not keep the promise")
+        signers, moves = len(self.signers(result, match, lost)), [listed(result["choices"].get(player, [])) for player in seats]
         if result["status"] == "TECHNICAL_LOSS":
             ruled = match["moves"] is None and (event["referee"] or sorted(failed) == sorted(self.losers(match)))
-            expect(ruled and failed and set(failed) <= set(seats) and not result["details"], "no such loss can be")
+            expect(ruled and failed and set(failed) <= set(seats) and not result["details"], f"{sorted(failed)} cannot have lost {name} by absence")
             won = next((seat for seat, player in enumerate(seats) if player not in failed), None)
         else:
-            moves = [listed(result["choices"].get(player, [])) for player in seats]
             won, details = GAMES[self.game](moves, self.rules["game_settings"] or {}, words(self.id, name, draw))
-            same = result["status"] == ("DRAW" if won is None else "WIN") and details == result["details"]
-            expect(same and not failed, f"moves and draw lead to another end, with {details}")
+            expect([result["status"], result["details"], failed] == ["DRAW" if won is None else "WIN", details, {}], f"moves and draw lead to another end, with {details}")
         end = lambda seat: "draw" if won is None else ("loss", "win")[won == seat]
         ends = ["technical_loss" if player in failed else end(seat) for seat, player in enumerate(seats)]
         due = [seats, None if won is None else seats[won], [self.rules["score"][end] for end in ends]]
@@ -176,21 +175,20 @@ class League:
         keys = {one["player_id"]: one.get("key") for one in evidence["players"]}
         prove = lambda player, *signed: keys.get(player) and mac(bytes.fromhex(keys[player]), list(signed)).hex()
         for one in evidence["players"]:
-            expect(one.get("join") in (None, prove(one["player_id"], 0, sha256([]), True, "")), "no player joined so")
+            expect(one.get("join") in (None, prove(one["player_id"], 0, sha256([]), True, "")), f"the join of {one['player_id']} is not signed by its key")
         for move in evidence["moves"]:
             player, choice, nonce = move["player_id"], move["choice"], move.get("nonce", "")
             proof = prove(player, 1 + sum(one == player for one, _ in seen), sha256([] if self.hidden else seen), choice, nonce)
-            due = (proof,) if player in match["signing"] else (None, proof)
-            expect(player in match["seats"] and move.get("proof") in due, f"{player} did not sign {choice!r} so")
+            due = (proof or "any",) if player in match["signing"] else (None, proof)
+            expect(player in match["seats"] and move.get("proof") in due, f"the proof of {player} for {choice!r} is missing or wrong")
             seen.append([player, choice])
         choices = {player: [choice for one, choice in seen if one == player] for player, _ in seen}
-        same = choices == {player: listed(choice) for player, choice in result["choices"].items()}
-        expect(same or not self.mode, "the evidence has other moves")
-        if not self.mode or result["status"] == "TECHNICAL_LOSS":
-            return []
+        shown = {player: listed(choice) for player, choice in result["choices"].items()}
+        expect(choices == shown or not self.mode, "`choices` and `evidence` have other moves")
+        if not self.mode or result["status"] == "TECHNICAL_LOSS": return []
         nonces = {move["player_id"]: move.get("nonce", "") for move in evidence["moves"]}
         handed = [[nonces[player] for player in match["seats"]], evidence["moves"] if lost else match["moves"]]
-        expect(not self.hidden or handed == [result["draw"]["nonces"], evidence["moves"]], "other moves are handed over")
+        expect(not self.hidden or handed == [result["draw"]["nonces"], evidence["moves"]], "result and hand-over have other moves or nonces")
         return set(match["seats"]) - {move["player_id"] for move in evidence["moves"] if "proof" not in move}
 
     def standings(self):  # by points, wins, draws minus losses, points among equals, id
@@ -201,27 +199,30 @@ class League:
         rank = lambda one: (-count[one]["points"], -count[one]["wins"], count[one]["losses"] - count[one]["draws"])
         for (a, _, to_a), (b, _, to_b) in (one["rows"] for one in self.results.values()):
             among.update({a: to_a, b: to_b} if rank(a) == rank(b) else {})
-        order = sorted(count, key=lambda one: (rank(one), -among[one], len(one), one))
-        return [{"rank": place, "player_id": one, **count[one]} for place, one in enumerate(order, 1)]
+        order = enumerate(sorted(count, key=lambda one: (rank(one), -among[one], len(one), one)), 1)
+        return [{"rank": place, "player_id": one, **count[one]} for place, one in order]
 
 # ---- 4. The records of referees, and the verdict.
 def compare(folder, league, verdict):  # counts what matches rest on: keys of players, records of referees, reports
-    recorded, missing = {}, Counter()
+    known, rows = {}, Counter()
     for path in folder.glob("referees/*/journal.jsonl"):
-        events = [fact["event"] for _, fact in entries(path) if "event" in fact]
-        name = next((event["referee_id"] for event in events if "referee_id" in event), path.parent.name)
-        recorded |= {(event["match_id"], name, event["result"]["draw"]["attempt"]): event["result"]
-                     for event in events if event["event"] == "decided"}
-    told = lambda one: {**one, "draw": {**one["draw"], "seed": None}, "evidence": one.get("evidence", {}).get("moves")}
+        events, ended = [fact["event"] for _, fact in entries(path) if "event" in fact], {}
+        name = [path.parent.name, *(event["referee_id"] for event in events if "referee_id" in event)][-1]
+        for event in events:
+            match, result = event.get("match_id"), event.get("result") or ended.get(event.get("match_id"))
+            if event["event"] not in ("decided", "closed") or not result: continue
+            one, ended[match] = league.results.get(match, {"referee": None}), result
+            own = [one["referee"], one.get("attempt")] == [name, result["draw"]["attempt"]]
+            same = unopened(result) == unopened(one["result"]) if own else event.get("report") != "acknowledged"
+            expect(same or not (path.parent / ".lock").exists(), f"{name} recorded another result of {match}")
+            known |= {match: same and known.get(match, True)} if own else {}
+            rows[f"statements of `{name}`", "other records contradict the journal that it handed in"] += not same
     for name, one in league.results.items():
-        kind, found = KINDS[one["signers"]], recorded.get((name, one["referee"], one["attempt"]))
-        expect(not found or told(found) == told(one["result"]), f"{one['referee']} recorded another result of {name}")
         if one["referee"] or one["result"]["status"] != "TECHNICAL_LOSS":  # else the manager ruled against players
-            verdict["matches"]["referee_record" if found and kind == "told" else kind] += 1
-            missing.update([one["referee"]] if one["referee"] and not found else [])
-    rows = [(number, f"results of `{name}`", "its journal is not here") for name, number in missing.items()]
-    rows += [(number, f"events `{kind}`", "they are not known here") for kind, number in league.unknown.items()]
-    verdict["not_compared"] = [dict(zip(("count", "what", "why"), row)) for row in rows]
+            verdict["matches"]["referee_record" if known.get(name) and not one["signers"] else KINDS[one["signers"]]] += 1
+            rows[f"results of `{one['referee']}`", "its journal is not here"] += one["referee"] is not None and name not in known
+    rows.update({(f"events `{kind}`", "they are not known here"): count for kind, count in league.unknown.items()})
+    verdict["not_compared"] = [dict(count=count, what=what, why=why) for (what, why), count in rows.items() if count]
 
 def verify(folder):
     line, league, table = 0, None, folder / "standings.json"
@@ -239,8 +240,7 @@ def verify(folder):
                 expect(rows == document["standings"], "standings.json has another table")
         expect(league and document.get("version", 0) <= line, "standings.json knows of later lines")
         compare(folder, league, verdict)
-        verdict.update(mode=league.mode, accepted_losses=league.losses, attempts_above_1=league.repeated)
-        verdict["open_referees"] = league.rules.get("open_referees", True)
+        verdict.update(mode=league.mode, accepted_losses=league.losses, attempts_above_1=league.repeated, open_referees=league.rules.get("open_referees", True))
         verdict["verdict"] = "consistent, not complete" if verdict["not_compared"] or league.losses else "verified"
     except (LookupError, ValueError, TypeError, AttributeError, RecursionError) as problem:
         verdict["wrong"] = dict(zip(("what", "line"), (*map(str, problem.args[:1]), *problem.args[1:2], line)))

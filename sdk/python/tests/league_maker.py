@@ -148,6 +148,8 @@ def make(root, mode="chance", signs=tuple(PLAYERS), again=(), referees=True):
                 event = {"event": "decided", "match_id": recorded["match_id"], "result": recorded["result"]}
                 own.append({"event": event})
         write(folder / "referees" / referee / "journal.jsonl", own)
+        # Only a journal that was written here has a lock; a referee elsewhere hands in a copy.
+        (folder / "referees" / referee / ".lock").write_text("")
     return folder
 
 

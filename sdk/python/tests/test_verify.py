@@ -87,7 +87,7 @@ class Verifier(unittest.TestCase):
         for name, folder in found:
             with self.subTest(name):
                 verdict = verify.verify(folder / league_maker.FOLDER)
-                self.assertEqual(verdict["verdict"], "failed", verdict)
+                self.assertEqual(verdict["verdict"], forgeries.expected(name), verdict)
 
     def test_agent_that_comes_back_must_be_known(self):
         journal = league_maker.make(self.root) / "journal.jsonl"
@@ -96,6 +96,36 @@ class Verifier(unittest.TestCase):
             back = {"event": {"agent_returned": {"agent": {"player": name}, "meta": {"proofs": True}, "dialect": "v2"}}}
             journal.write_bytes(league_maker.chained(facts[:-1] + [back] + facts[-1:]))
             self.assertEqual(verify.verify(self.root / league_maker.FOLDER)["verdict"], word)
+
+    def test_organiser_speaks_for_the_referee_at_one_address(self):
+        journal = league_maker.make(self.root) / "journal.jsonl"
+        facts = league_maker.facts_of(journal)
+        invited = {"event": {"referee_invited": {"endpoint": "http://localhost:9001/mcp"}}}
+        for endpoint, word in (("http://127.0.0.1:9001/", "verified"), ("http://127.0.0.1:9002/mcp", "failed")):
+            late = {"referee_id": "REF03", "meta": {"contact_endpoint": endpoint}, "dialect": "v2", "admitted": "organiser"}
+            journal.write_bytes(league_maker.chained(facts[:-1] + [invited, {"event": {"referee_registered": late}}] + facts[-1:]))
+            verdict = verify.verify(self.root / league_maker.FOLDER)
+            self.assertEqual(verdict["verdict"], word, verdict["wrong"])
+
+    def test_journal_that_claims_the_match_of_another_referee_is_disputed(self):
+        folder = league_maker.make(self.root)
+        own = league_maker.facts_of(folder / "referees/REF01/journal.jsonl")
+        own += league_maker.facts_of(folder / "referees/REF02/journal.jsonl")[1:2]
+        own.append({"event": {"event": "closed", "match_id": own[-1]["event"]["match_id"], "report": "acknowledged"}})
+        league_maker.write(folder / "referees/REF01/journal.jsonl", own)
+        self.assertEqual(verify.verify(folder)["verdict"], "failed")
+        (folder / "referees/REF01/.lock").unlink()
+        verdict = verify.verify(folder)
+        self.assertEqual(verdict["verdict"], "consistent, not complete")
+        self.assertEqual([row["what"] for row in verdict["not_compared"]], ["statements of `REF01`"])
+
+    def test_missing_proof_of_a_player_that_signs_is_a_failure_by_itself(self):
+        journal = league_maker.make(self.root, referees=False) / "journal.jsonl"
+        facts = league_maker.facts_of(journal)
+        forgeries.remove_proofs(facts)
+        journal.write_bytes(league_maker.chained(facts))
+        verdict = verify.verify(self.root / league_maker.FOLDER)
+        self.assertEqual(verdict["verdict"], "failed", verdict)
 
     def test_wrong_proofs_told_by_two_referees_cost_a_player_the_match(self):
         journal = league_maker.make(self.root, referees=False) / "journal.jsonl"

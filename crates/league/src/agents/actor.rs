@@ -24,13 +24,13 @@ pub(crate) const MAX_BATCH: usize = 256;
 /// tokens.
 pub(crate) trait Observer<M: Machine>: Send {
     /// Returns a record that belongs in the journal directly before an event.
-    fn companion(&mut self, _event: &M::Event) -> Option<Record<M::Event>> {
+    fn record_before(&mut self, _event: &M::Event) -> Option<Record<M::Event>> {
         None
     }
 
     /// Returns records that belong in the journal whether or not an event is written: their loss in
     /// a crash of the machine is harmless.
-    fn asides(&mut self) -> Vec<Record<M::Event>> {
+    fn unsynced_records(&mut self) -> Vec<Record<M::Event>> {
         Vec::new()
     }
 
@@ -252,9 +252,9 @@ impl<M: Machine> Actor<M> {
         if M::keep(&event) == Persistence::Memory {
             return;
         }
-        // The companion precedes the event, so that a reader of the event has both.
-        let companion = self.observer.companion(&event);
-        for record in companion.into_iter().chain([Record::Event(event)]) {
+        // It precedes the event, so that a reader of the event has both.
+        let record_before = self.observer.record_before(&event);
+        for record in record_before.into_iter().chain([Record::Event(event)]) {
             self.add(batch, record);
         }
         batch.is_decisive = true;
@@ -282,7 +282,7 @@ impl<M: Machine> Actor<M> {
         mut batch: Batch<M>,
         next: &mut Vec<M::Command>,
     ) -> Result<(), StoreError> {
-        for record in self.observer.asides() {
+        for record in self.observer.unsynced_records() {
             self.add(&mut batch, record);
         }
         let records = std::mem::take(&mut batch.records);

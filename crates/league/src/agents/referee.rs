@@ -183,7 +183,7 @@ impl RefereeObserver {
 }
 
 impl Observer<Referee> for RefereeObserver {
-    fn companion(&mut self, event: &Event) -> Option<Record<Event>> {
+    fn record_before(&mut self, event: &Event) -> Option<Record<Event>> {
         match event {
             // From here on the journal holds the choices, so it may hold the whole transcript.
             Event::Decided { match_id, .. } | Event::Closed { match_id, .. } => {
@@ -194,7 +194,7 @@ impl Observer<Referee> for RefereeObserver {
         }
     }
 
-    fn asides(&mut self) -> Vec<Record<Event>> {
+    fn unsynced_records(&mut self) -> Vec<Record<Event>> {
         let transcripts = self.transcripts.take_all();
         transcripts.into_iter().map(Record::Transcript).collect()
     }
@@ -487,7 +487,8 @@ impl RefereeService {
             tokio::task::spawn_blocking(move || JournalPiece::read(&journal, from, complete)).await;
         match read.unwrap_or_else(|error| Err(io::Error::other(error))) {
             Ok(piece) => {
-                if piece.complete && !piece.more {
+                // A manager that asks for what follows the end has received all of it.
+                if piece.complete && piece.journal.is_empty() && from > 0 {
                     self.handed_in.send_replace(true);
                 }
                 ServiceReply::Plain(json!(piece))

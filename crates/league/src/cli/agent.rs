@@ -265,9 +265,8 @@ impl<W: Write> AgentScreen<'_, W> {
                 }
                 Membership::Completed if exit_when_done => {
                     // The last letters, such as the end itself, are still on their way.
-                    let done = tokio::time::timeout(DRAIN_TIMEOUT, running.wait_done());
                     tokio::select! {
-                        _ = done => {}
+                        () = running.wait_done() => {}
                         _ = signals.stop() => {}
                     }
                     return Ok(Exit::Yes);

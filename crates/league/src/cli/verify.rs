@@ -16,8 +16,8 @@ use crate::storage::verify::{
 /// Recompute a league from its journal, and compare every record of its matches
 ///
 /// The journals of the referees and the files of matches must agree with the manager's journal.
-/// Players' records that differ are listed as disputed, missing records as not compared. The
-/// command only reads, works on a running league too, and needs no secret. Exits with 0 if
+/// Records of players, and journals that referees handed in, are listed as disputed if they
+/// differ; missing records are listed as not compared. The command only reads, works on a running league too, and needs no secret. Exits with 0 if
 /// everything holds and no journal is missing, with 4 if everything holds that is here, and with 1
 /// if something is wrong; then it names the first wrong line.
 #[derive(Debug, Args)]
@@ -111,7 +111,7 @@ fn write_reasons(verdict: &Verdict, out: &mut impl Write) -> io::Result<()> {
     if wrong.is_some() {
         return writeln!(out, "  stopped   there; the rest was not checked");
     }
-    write_checked(checked, out)?;
+    write_checked(verdict, out)?;
     let repeated = &verdict.attempts_above_1;
     for RepeatedMatch {
         match_id,
@@ -135,7 +135,8 @@ fn write_wrong(label: &str, wrong: &Wrong, out: &mut impl Write) -> io::Result<(
     writeln!(out, ": {}", one_line(&wrong.what))
 }
 
-fn write_checked(checked: &Checked, out: &mut impl Write) -> io::Result<()> {
+fn write_checked(verdict: &Verdict, out: &mut impl Write) -> io::Result<()> {
+    let checked = &verdict.checked;
     let Some(phase) = &checked.phase else {
         return Ok(());
     };
@@ -153,8 +154,8 @@ fn write_checked(checked: &Checked, out: &mut impl Write) -> io::Result<()> {
         let bytes = count(checked.unfinished_bytes, "byte");
         writeln!(out, "  its end   {bytes} of an unfinished line, ignored")?;
     }
-    if checked.accepted_losses > 0 {
-        let times = count(checked.accepted_losses.into(), "time");
+    if verdict.accepted_losses > 0 {
+        let times = count(verdict.accepted_losses.into(), "time");
         let (known, restored) = (checked.known_line, count(checked.restored, "result"));
         let known = known.unwrap_or_default();
         writeln!(
@@ -175,7 +176,13 @@ fn write_checked(checked: &Checked, out: &mut impl Write) -> io::Result<()> {
     for document in &checked.documents {
         writeln!(out, "  agrees    {}", document.display())?;
     }
-    write_others(checked, out)
+    write_others(checked, out)?;
+    for left_out in verdict.not_compared.iter().chain(&checked.not_compared) {
+        let NotCompared { count, kind } = left_out;
+        let (what, why) = (kind.what(), kind.why());
+        writeln!(out, "  not compared: {count} {what}: {why}")?;
+    }
+    Ok(())
 }
 
 /// Prints the comparison with the records of referees and players.
@@ -217,12 +224,6 @@ fn write_others(checked: &Checked, out: &mut impl Write) -> io::Result<()> {
     let more = checked.behind.len().saturating_sub(MAX_LISTED) as u64;
     if more > 0 {
         writeln!(out, "  behind    {} more", count(more, "file"))?;
-    }
-    for left_out in &checked.not_compared {
-        let NotCompared {
-            count, what, why, ..
-        } = left_out;
-        writeln!(out, "  not compared: {count} {what}: {why}")?;
     }
     Ok(())
 }

@@ -313,7 +313,7 @@ pub(crate) fn verification(verdict: &verify::Verdict) -> Verification {
             match checked.disputed.first() {
                 None => String::new(),
                 Some(first) => format!(
-                    " Players dispute results, as in {}: {}",
+                    " Other records dispute results, as in {}: {}",
                     first.file.display(),
                     first.what
                 ),

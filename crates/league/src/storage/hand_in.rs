@@ -22,7 +22,13 @@ use crate::storage::store::{Entry, Journal, StoreError, was_locked};
 pub(crate) const MAX_PIECE: u64 = 96 * 1024;
 /// How long the referees of a finished league may take to hand in their journals.
 pub(crate) const HAND_IN_TIMEOUT: Duration = Duration::from_secs(30);
-/// The longest journal that is handed in, in bytes.
+/// How long a referee waits to be asked for its journal; the manager prints its summary first.
+pub(crate) const HAND_IN_WAIT: Duration = HAND_IN_TIMEOUT.saturating_add(Duration::from_secs(10));
+/// The longest journal that is handed in, in bytes, for each match of the league and besides; a
+/// match takes about 20 KiB.
+const MAX_PER_MATCH: u64 = 1024 * 1024;
+const MAX_BESIDES: u64 = 16 * 1024 * 1024;
+/// The longest journal of any league.
 const MAX_HANDED_IN: u64 = 1024 * 1024 * 1024;
 
 /// A piece of a journal.
@@ -64,8 +70,10 @@ impl JournalPiece {
 pub(crate) enum CopyError {
     #[error("could not write `{}`", path.display())]
     Io { path: PathBuf, source: io::Error },
-    #[error("it has more than {MAX_HANDED_IN} bytes")]
-    TooLong,
+    #[error("it has more than {0} bytes, the most for a league of this size")]
+    TooLong(u64),
+    #[error("the work on it ended early: {0}")]
+    Interrupted(String),
     /// The chain of its lines is broken.
     #[error(transparent)]
     Damaged(#[from] StoreError),
@@ -82,11 +90,12 @@ pub(crate) struct JournalCopy {
     part: PathBuf,
     file: File,
     length: u64,
+    max_length: u64,
 }
 
 impl JournalCopy {
-    /// Begins an empty copy that will replace `target`.
-    pub(crate) fn begin(target: &Path) -> Result<Self, CopyError> {
+    /// Begins an empty copy that will replace `target`, in a league of so many matches.
+    pub(crate) fn begin(target: &Path, matches: u64) -> Result<Self, CopyError> {
         let part = target.with_extension("part");
         let failed = |source| CopyError::Io {
             path: part.clone(),
@@ -101,6 +110,10 @@ impl JournalCopy {
             part,
             file,
             length: 0,
+            max_length: matches
+                .saturating_mul(MAX_PER_MATCH)
+                .saturating_add(MAX_BESIDES)
+                .min(MAX_HANDED_IN),
         })
     }
 
@@ -111,8 +124,8 @@ impl JournalCopy {
 
     pub(crate) fn add(&mut self, piece: &str) -> Result<(), CopyError> {
         self.length += piece.len() as u64;
-        if self.length > MAX_HANDED_IN {
-            return Err(CopyError::TooLong);
+        if self.length > self.max_length {
+            return Err(CopyError::TooLong(self.max_length));
         }
         let written = self.file.write_all(piece.as_bytes());
         written.map_err(|source| self.failed(source))
@@ -192,6 +205,20 @@ impl<'a> Contents<'a> {
             _ => {}
         }
     }
+}
+
+/// The referee that handed in a journal; `None` for a journal that was written below this root.
+pub(crate) fn sender(journal: &Path, league: &LeagueId) -> Option<RefereeId> {
+    if was_locked(journal) {
+        return None;
+    }
+    let mut contents = Contents::new(league);
+    // A damaged journal is reported when it is compared.
+    let _ = Journal::read(journal, |entry| {
+        contents.take_in(&entry);
+        ControlFlow::Continue(())
+    });
+    contents.referee
 }
 
 /// The journals of referees below a root, and the places of those that are missing.
@@ -320,7 +347,7 @@ mod tests {
         write(&original, 2, &[]);
         let target = folder.path().join("here/journal.jsonl");
         let copy = |text: &str, number| {
-            let mut copy = JournalCopy::begin(&target).unwrap();
+            let mut copy = JournalCopy::begin(&target, 6).unwrap();
             copy.add(text).unwrap();
             copy.finish(&league(), &RefereeId::numbered(number))
         };
@@ -333,6 +360,21 @@ mod tests {
         assert_eq!(fs::read_to_string(&target).unwrap(), text);
         let left = fs::read_dir(target.parent().unwrap()).unwrap().count();
         assert_eq!(left, 1, "nothing else is left");
+    }
+
+    #[test]
+    fn longer_copy_than_the_matches_can_make_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let target = folder.path().join("journal.jsonl");
+        let mut copy = JournalCopy::begin(&target, 2).unwrap();
+        let piece = "x".repeat(1024 * 1024);
+        let most = (MAX_BESIDES + 2 * MAX_PER_MATCH) / piece.len() as u64;
+        for _ in 0..most {
+            copy.add(&piece).unwrap();
+        }
+        assert!(matches!(copy.add("x"), Err(CopyError::TooLong(_))));
+        drop(copy);
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
     }
 
     #[test]

@@ -30,16 +30,15 @@ use crate::storage::store::{End, Entry, Journal, StoreError, holder};
 use evidence::Evidence;
 use manager::{ManagerDocuments, ManagerReplay};
 use referees::MatchFiles;
-pub(crate) use verdict::{Behind, Checked, Conclusion, NotCompared, RepeatedMatch, Verdict, Wrong};
+use verdict::NOT_HERE;
+pub(crate) use verdict::{
+    Behind, Checked, Conclusion, NotCompared, RecordKind, RepeatedMatch, Verdict, Wrong,
+};
 
 /// The phase of an unfinished league that no process on this machine plays.
 const INTERRUPTED: &str = "interrupted";
-/// The name of player memories in the list of records that were not compared.
-const MEMORIES: &str = "memories of players";
-/// The name of match files in the list of records that were not compared.
-const MATCH_FILES: &str = "files of matches";
 
-/// How many disputes by players are listed one by one.
+/// How many disputes are listed one by one.
 pub(crate) const MAX_DISPUTED: usize = 20;
 
 /// Why a league could not be verified; this does not say that the league is wrong.
@@ -77,29 +76,28 @@ pub(crate) fn leagues(root: &Root) -> Result<Vec<LeagueId>, VerifyError> {
 
 /// Recomputes a league from its journals and compares all records.
 pub(crate) fn verify(root: &Root, league: &LeagueId) -> Result<Verdict, VerifyError> {
-    let mut checked = Checked::default();
-    let wrong = match verify_all(root, league, &mut checked) {
+    let mut verdict = Verdict::new(league);
+    let wrong = match verify_all(root, league, &mut verdict) {
         Ok(()) => None,
         Err(Stop::Wrong(mut wrong)) => {
             wrong.file = below(root, &wrong.file);
-            // After an incomplete read it is unknown what is missing.
-            checked.not_compared.clear();
             Some(wrong)
         }
         Err(Stop::Failed(error)) => return Err(error),
     };
+    verdict.conclude(wrong);
     let Checked {
         documents,
         behind,
         disputed,
         ..
-    } = &mut checked;
+    } = &mut verdict.checked;
     let behind = behind.iter_mut().map(|behind| &mut behind.file);
     let disputed = disputed.iter_mut().map(|disputed| &mut disputed.file);
     for file in documents.iter_mut().chain(behind).chain(disputed) {
         *file = below(root, file);
     }
-    Ok(Verdict::new(league, wrong, checked))
+    Ok(verdict)
 }
 
 /// Why the verification stops early.
@@ -140,7 +138,7 @@ impl From<RepositoryError> for Stop {
     }
 }
 
-fn verify_all(root: &Root, league: &LeagueId, checked: &mut Checked) -> Result<(), Stop> {
+fn verify_all(root: &Root, league: &LeagueId, verdict: &mut Verdict) -> Result<(), Stop> {
     let journal = root.league_journal(league);
     if !journal.exists() {
         return Err(Stop::Failed(VerifyError::NoSuchLeague {
@@ -156,8 +154,8 @@ fn verify_all(root: &Root, league: &LeagueId, checked: &mut Checked) -> Result<(
     let mut replay = ManagerReplay::new(league, documents, evidence);
     let compared = compare(&journal, &mut replay, gathered);
     replay.evidence.sum_up();
-    *checked = replay.evidence.checked;
-    tell_missing(root, league, compared?, checked);
+    *verdict = replay.evidence.verdict;
+    tell_missing(root, league, compared?, verdict);
     Ok(())
 }
 
@@ -170,7 +168,7 @@ fn compare(
     let end = read_journal(journal, |entry| replay.apply(entry));
     replay.note_progress();
     let is_over = replay.is_over();
-    let checked = &mut replay.evidence.checked;
+    let checked = &mut replay.evidence.verdict.checked;
     if !is_over && holder(journal).is_none() {
         checked.phase = Some(INTERRUPTED.to_owned());
     }
@@ -186,39 +184,34 @@ fn compare(
         evidence,
         ..
     } = replay;
-    documents.finish(end.last, &mut evidence.checked)?;
+    documents.finish(end.last, &mut evidence.verdict.checked)?;
     let remembering = gathered?;
     evidence.finish()?;
     Ok(remembering)
 }
 
 /// Reports the missing files of a league; `remembering` is the number of players with files here.
-fn tell_missing(root: &Root, league: &LeagueId, remembering: usize, checked: &mut Checked) {
+fn tell_missing(root: &Root, league: &LeagueId, remembering: usize, verdict: &mut Verdict) {
+    let checked = &verdict.checked;
     let left_out = checked.not_compared.iter();
-    let left_out = left_out.filter(|left_out| left_out.what == MATCH_FILES);
+    let left_out = left_out.filter(|files| matches!(files.kind, RecordKind::MatchFiles(_)));
     let known =
         checked.ruled + checked.match_files + left_out.map(|files| files.count).sum::<u64>();
     let mut missing = vec![(
-        MATCH_FILES.to_owned(),
+        RecordKind::MatchFiles(NOT_HERE),
         checked.results.saturating_sub(known),
     )];
     if checked.results > 0 {
         let elsewhere = checked.players.saturating_sub(remembering) as u64;
-        missing.push((MEMORIES.to_owned(), elsewhere));
+        missing.push((RecordKind::Memories(NOT_HERE), elsewhere));
     }
     for file in [root.standings(league), root.rounds(league)] {
-        let what = format!("`{}`", below(root, &file).display());
-        missing.push((what, u64::from(!file.exists())));
+        let is_missing = u64::from(!file.exists());
+        missing.push((RecordKind::Document(below(root, &file)), is_missing));
     }
-    let missing = missing.into_iter().filter(|(_, count)| *count > 0);
-    checked
-        .not_compared
-        .extend(missing.map(|(what, count)| NotCompared {
-            count,
-            what,
-            why: "not here".to_owned(),
-            needed: false,
-        }));
+    for (kind, count) in missing.into_iter().filter(|(_, count)| *count > 0) {
+        verdict.leave_out(kind, count);
+    }
 }
 
 /// Collects the records of referees and players; returns the number of players with files here.

@@ -42,21 +42,21 @@ const OF_THE_DRAW: [&str; 8] = [
 /// The transcripts of the matches in progress.
 #[derive(Debug, Clone)]
 pub(crate) struct Transcripts {
-    book: Arc<Mutex<Book>>,
+    open: Arc<Mutex<OpenTranscripts>>,
     /// Where salts come from: always the operating system, as nobody may compute them.
     chance: Chance,
 }
 
 #[derive(Debug, Default)]
-struct Book {
-    matches: BTreeMap<MatchId, Kept>,
+struct OpenTranscripts {
+    matches: BTreeMap<MatchId, MatchTranscript>,
     /// The matches with messages that are not written.
     changed: BTreeSet<MatchId>,
 }
 
 /// The transcript of one match.
 #[derive(Debug)]
-struct Kept {
+struct MatchTranscript {
     attempt: u32,
     /// Whether the game hides moves until the end.
     hides_moves: bool,
@@ -102,7 +102,7 @@ impl Secrecy {
     }
 }
 
-impl Kept {
+impl MatchTranscript {
     fn hides(&self, secrecy: Secrecy) -> bool {
         let is_hidden = match secrecy {
             Secrecy::Open => false,
@@ -161,7 +161,7 @@ impl Kept {
 impl Transcripts {
     pub(crate) fn new(chance: Chance) -> Self {
         Self {
-            book: Arc::default(),
+            open: Arc::default(),
             chance,
         }
     }
@@ -184,8 +184,8 @@ impl Transcripts {
         if message.to_string().len() > MAX_MESSAGE {
             message = Value::Null;
         }
-        let mut book = self.book();
-        let Book { matches, changed } = &mut *book;
+        let mut open = self.lock();
+        let OpenTranscripts { matches, changed } = &mut *open;
         // Messages of a match that is over or was never begun are dropped.
         if let Some(kept) = matches.get_mut(match_id)
             && kept.written + kept.waiting.len() < MAX_TRANSCRIPT
@@ -207,7 +207,7 @@ impl Transcripts {
 
     /// Begins the transcript of an attempt at a match.
     pub(crate) fn begin(&self, match_id: &MatchId, attempt: u32, hides_moves: bool) {
-        let kept = Kept {
+        let kept = MatchTranscript {
             attempt,
             hides_moves,
             is_decided: false,
@@ -216,57 +216,57 @@ impl Transcripts {
             waiting: Vec::new(),
             sealed: Vec::new(),
         };
-        let mut book = self.book();
-        book.matches.insert(match_id.clone(), kept);
-        book.changed.remove(match_id);
+        let mut open = self.lock();
+        open.matches.insert(match_id.clone(), kept);
+        open.changed.remove(match_id);
     }
 
     /// Counts messages that an earlier process wrote.
     pub(crate) fn count(&self, written: &Transcript) {
-        if let Some(kept) = self.book().matches.get_mut(&written.match_id) {
+        if let Some(kept) = self.lock().matches.get_mut(&written.match_id) {
             kept.written += written.messages.len();
         }
     }
 
     /// Marks the next message of each match as the first one of a new process.
     pub(crate) fn resume(&self) {
-        for kept in self.book().matches.values_mut() {
+        for kept in self.lock().matches.values_mut() {
             kept.is_resumed = true;
         }
     }
 
     /// Nothing about the match is hidden any more.
     pub(crate) fn decide(&self, match_id: &MatchId) {
-        if let Some(kept) = self.book().matches.get_mut(match_id) {
+        if let Some(kept) = self.lock().matches.get_mut(match_id) {
             kept.is_decided = true;
         }
     }
 
     pub(crate) fn forget(&self, match_id: &MatchId) {
-        let mut book = self.book();
-        book.matches.remove(match_id);
-        book.changed.remove(match_id);
+        let mut open = self.lock();
+        open.matches.remove(match_id);
+        open.changed.remove(match_id);
     }
 
     /// Takes the messages of a match that are not written, if there are any.
     pub(crate) fn take(&self, match_id: &MatchId) -> Option<Transcript> {
-        let mut book = self.book();
-        book.changed.remove(match_id);
-        book.matches.get_mut(match_id)?.take(match_id, &self.chance)
+        let mut open = self.lock();
+        open.changed.remove(match_id);
+        open.matches.get_mut(match_id)?.take(match_id, &self.chance)
     }
 
     /// Takes the messages of all matches that are not written.
     pub(crate) fn take_all(&self) -> Vec<Transcript> {
-        let mut book = self.book();
-        let Book { matches, changed } = &mut *book;
+        let mut open = self.lock();
+        let OpenTranscripts { matches, changed } = &mut *open;
         std::mem::take(changed)
             .iter()
             .filter_map(|match_id| matches.get_mut(match_id)?.take(match_id, &self.chance))
             .collect()
     }
 
-    fn book(&self) -> MutexGuard<'_, Book> {
-        self.book.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, OpenTranscripts> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -1,82 +1,17 @@
 //! Whatever the bytes, nothing panics, and what was read of them goes out again.
 //!
-//! For a long run: `PROPTEST_CASES=10000000 cargo test --release -p league-protocol fuzz::`.
+//! `cargo xtask campaign fuzz` reads as many frames as it is told, and the last of these tests some.
 
-use league_protocol::decode::decode;
-use league_protocol::dialect::Hints;
 use league_protocol::explain::explain;
-use league_protocol::finding::{Notes, Reading};
-use league_protocol::id::{GameType, LeagueId, PlayerId};
-use league_protocol::lenient;
-use league_protocol::rpc;
-use league_protocol::sender::Dialect;
+use league_protocol::finding::Reading;
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
 use serde_json::Value;
-use serde_json::value::RawValue;
 
-use crate::documents::DOCUMENTS;
+use frames::{Frames, examples, read_in_every_way};
 
-/// Reads bytes in every way that the league reads them.
-fn read_in_every_way(bytes: &[u8]) {
-    for era in [
-        rpc::Era::Simple,
-        rpc::Era::LegacyWithBatch,
-        rpc::Era::Legacy,
-        rpc::Era::Modern,
-    ] {
-        let _ = rpc::read(bytes, era);
-    }
-    let league = LeagueId::new("league").expect("an id");
-    let game = GameType::new("even_odd").expect("an id");
-    let (reader, opponent) = (PlayerId::numbered(1), PlayerId::numbered(2));
-    let knowing = Hints {
-        league_id: Some(&league),
-        game_type: Some(&game),
-        reader: Some(&reader),
-        opponent: Some(&opponent),
-        match_id: None,
-        placeholders: false,
-        synonyms: false,
-    };
-    for reading in [Reading::Lenient, Reading::Strict] {
-        let _ = explain(bytes, reading);
-        let mut notes = Notes::new(reading);
-        let _ = lenient::reply(bytes, 1, &mut notes);
-        let Ok(raw) = serde_json::from_slice::<&RawValue>(bytes) else {
-            continue;
-        };
-        for pinned in [
-            None,
-            Some(Dialect::V2),
-            Some(Dialect::V2Api),
-            Some(Dialect::V1),
-        ] {
-            for hints in [Hints::default(), knowing] {
-                if let Ok(mut decoded) = decode(raw, reading, pinned) {
-                    let _ = decoded.message(&hints);
-                }
-            }
-        }
-    }
-}
-
-/// The examples of the documents, as bytes, with and without their frames.
-fn examples() -> Vec<Vec<u8>> {
-    let mut found = Vec::new();
-    for document in DOCUMENTS {
-        let examples: Vec<Value> = serde_json::from_str(document).expect("examples are readable");
-        for example in examples {
-            let example = &example["example"];
-            for value in [example, &example["params"], &example["result"]] {
-                if value.is_object() {
-                    found.push(value.to_string().into_bytes());
-                }
-            }
-        }
-    }
-    found
-}
+#[path = "../../examples/fuzz/frames.rs"]
+mod frames;
 
 /// One thing that can happen to a message on its way.
 #[derive(Debug, Clone)]
@@ -222,4 +157,17 @@ proptest! {
             prop_assert_eq!(again, vec![whole]);
         }
     }
+}
+
+#[test]
+fn no_frame_of_the_campaign_makes_a_reader_panic() {
+    let frames = Frames::new();
+    let mut lengths = std::collections::BTreeSet::new();
+    for number in 0..50_000 {
+        let frame = frames.frame(1, number);
+        lengths.insert(frame.len());
+        read_in_every_way(&frame);
+    }
+    assert!(lengths.len() > 500, "the frames differ");
+    assert_eq!(frames.frame(1, 7), frames.frame(1, 7));
 }

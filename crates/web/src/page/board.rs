@@ -237,16 +237,16 @@ pub(crate) fn warning(league: &LeagueSummary) -> Markup {
     }
 }
 
-/// Whether all that is shown follows from the journal.
+/// Whether all that is shown follows from the journal; the detail begins with the verdict.
 pub(crate) fn verification(league: &LeagueSummary) -> Markup {
     html! {
         @match &league.verification {
             None => div #verdict {},
             Some(found) if found.holds => {
-                p #verdict .verdict.holds { strong { "✓ Everything holds." } " " (found.detail) }
+                p #verdict .verdict.holds { strong { "✓" } " " (found.detail) }
             },
             Some(found) => {
-                p #verdict .verdict.broken { strong { "✗ Something does not hold." } " " (found.detail) }
+                p #verdict .verdict.broken { strong { "✗ Not verified." } " " (found.detail) }
             },
         }
     }

@@ -198,7 +198,7 @@ fn final_observations_appear_only_in_the_last_frame() {
     assert!(!early.set["row-P01"].contains("deviates"));
     assert!(early.set["summary"].contains("Being played"));
     let late = after_frames(&played, 7);
-    assert!(late.set["verdict"].contains("Everything holds."));
+    assert!(late.set["verdict"].contains("All follows."));
     assert!(late.set["row-P01"].contains("deviates"));
 
     seen.verification = Some(Verification {

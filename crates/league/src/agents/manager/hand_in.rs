@@ -27,7 +27,8 @@ const WAIT: Duration = Duration::from_millis(500);
 
 /// Fetches the missing journals of a finished league, within a bound.
 pub(crate) async fn collect_journals(shared: &Shared, actor: &Handle<League>, league: &LeagueId) {
-    let Ok(referees) = actor.query(League::referee_access).await else {
+    let asked = actor.query(|league| (league.referee_access(), league.schedule().total_matches()));
+    let Ok((referees, matches)) = asked.await else {
         return;
     };
     let (root, id) = (shared.root.clone(), league.clone());
@@ -52,6 +53,8 @@ pub(crate) async fn collect_journals(shared: &Shared, actor: &Handle<League>, le
             client: shared.outbox.client.clone(),
             access,
             target,
+            matches,
+            wait: WAIT,
         };
         let turns = Arc::clone(&turns);
         missing.spawn(async move {
@@ -86,6 +89,10 @@ struct HandIn {
     client: Client,
     access: RefereeAccess,
     target: PathBuf,
+    /// How many matches the league has.
+    matches: u64,
+    /// Between two tries.
+    wait: Duration,
 }
 
 impl HandIn {
@@ -108,36 +115,42 @@ impl HandIn {
     async fn fetch(&self, referee: &RefereeId) -> Result<u64, HandInError> {
         self.allowed.check(&self.access.endpoint)?;
         let client = ManagerClient::new(&self.access.endpoint, self.client.clone())?;
-        let mut copy = JournalCopy::begin(&self.target)?;
+        let (target, matches) = (self.target.clone(), self.matches);
+        let mut copy = on_disk(move || JournalCopy::begin(&target, matches)).await?;
         let mut tries = 0;
-        loop {
+        while tries < MAX_TRIES {
             let asked = client.journal_piece(copy.length(), &self.access.token);
-            let failed = match asked.await {
-                Ok(piece) => {
-                    copy.add(&piece.journal)?;
-                    if piece.more && !piece.journal.is_empty() {
-                        continue;
-                    }
-                    if piece.complete {
-                        break;
-                    }
-                    None
+            match asked.await {
+                Ok(piece) if !piece.journal.is_empty() => {
+                    copy = on_disk(move || copy.add(&piece.journal).map(|()| copy)).await?;
+                    tries = 0;
+                    continue;
                 }
-                Err(error) if may_pass(&error) => Some(error),
-                Err(error) => return Err(error.into()),
-            };
-            tries += 1;
-            if tries >= MAX_TRIES {
-                match failed {
-                    Some(error) if copy.length() == 0 => return Err(error.into()),
+                // Asked for what follows the end, the referee knows that it may leave.
+                Ok(piece) if piece.complete => break,
+                Ok(_) => {}
+                Err(error) if may_pass(&error) => {
                     // What came is worth keeping, if its lines are whole.
-                    _ => break,
+                    if tries + 1 == MAX_TRIES && copy.length() == 0 {
+                        return Err(error.into());
+                    }
                 }
+                Err(error) => return Err(error.into()),
             }
-            tokio::time::sleep(WAIT).await;
+            tries += 1;
+            tokio::time::sleep(self.wait).await;
         }
-        Ok(copy.finish(&self.league, referee)?)
+        let (league, referee) = (self.league.clone(), referee.clone());
+        Ok(on_disk(move || copy.finish(&league, &referee)).await?)
     }
+}
+
+/// Works on a copy where waiting for the disk holds up no other task.
+async fn on_disk<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, CopyError> + Send + 'static,
+) -> Result<T, CopyError> {
+    let done = tokio::task::spawn_blocking(work).await;
+    done.unwrap_or_else(|panicked| Err(CopyError::Interrupted(panicked.to_string())))
 }
 
 /// Whether asking again may help: the referee is away, busy, or has not heard of the end.
@@ -148,5 +161,122 @@ fn may_pass(error: &AskError) -> bool {
             code.is_some_and(|code| code.retryable() || code == Code::OutOfTurn)
         }
         AskError::Unclear(_) => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::sync::Mutex;
+
+    use league_protocol::token::AuthToken;
+    use serde_json::{Value, json};
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    use tokio::net::{TcpListener, TcpStream};
+
+    use super::*;
+    use crate::config::SecurityConfig;
+    use crate::http::tls::Trust;
+
+    /// What a referee answers to each question in turn: this many bytes of its journal, or nothing
+    /// because a match is open.
+    type Script = Arc<Mutex<Vec<Option<usize>>>>;
+
+    /// Reads one question; returns its id and the offset that it asks for.
+    async fn read_question(stream: &mut TcpStream) -> (Value, usize) {
+        let mut text = Vec::new();
+        loop {
+            let mut bytes = [0; 4096];
+            let count = stream.read(&mut bytes).await.unwrap();
+            text.extend_from_slice(&bytes[..count]);
+            let body = String::from_utf8_lossy(&text);
+            let body = body.split_once("\r\n\r\n").map_or("", |(_, body)| body);
+            if let Ok(question) = serde_json::from_str::<Value>(body) {
+                let from = question["params"]["from"].as_str().unwrap();
+                return (question["id"].clone(), from.parse().unwrap());
+            }
+            assert!(count > 0, "{body}");
+        }
+    }
+
+    /// A referee that answers by a script; then it hands in the rest. Notes each offset.
+    async fn answer(listener: TcpListener, journal: String, script: Script, asked: Asked) {
+        loop {
+            let (mut stream, _) = listener.accept().await.unwrap();
+            let (id, from) = read_question(&mut stream).await;
+            asked.lock().unwrap().push(from);
+            let next = script.lock().unwrap().pop();
+            let rest = &journal[from.min(journal.len())..];
+            let given = match next {
+                None => rest,
+                Some(None) => "",
+                Some(Some(length)) => &rest[..length.min(rest.len())],
+            };
+            let more = from + given.len() < journal.len();
+            let piece = json!({"journal": given, "more": more, "complete": next != Some(None)});
+            let body = json!({"jsonrpc": "2.0", "id": id, "result": piece}).to_string();
+            let head = format!(
+                "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\nconnection: close\r\n\
+                 content-length: {}\r\n\r\n{body}",
+                body.len()
+            );
+            stream.write_all(head.as_bytes()).await.unwrap();
+        }
+    }
+
+    type Asked = Arc<Mutex<Vec<usize>>>;
+
+    /// Fetches a journal that is no journal; returns the offsets that were asked for.
+    async fn fetch(journal: &str, mut script: Vec<Option<usize>>) -> Vec<usize> {
+        let folder = tempfile::tempdir().unwrap();
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let endpoint = format!("http://{}/mcp", listener.local_addr().unwrap());
+        let asked = Asked::default();
+        script.reverse();
+        let script = Arc::new(Mutex::new(script));
+        let referee = answer(listener, journal.to_owned(), script, Arc::clone(&asked));
+        let referee = tokio::spawn(referee);
+        let hand_in = HandIn {
+            league: LeagueId::new("spring").unwrap(),
+            allowed: AllowList::new(SecurityConfig::default()),
+            client: Client::trusting(Trust::default()),
+            access: RefereeAccess {
+                referee_id: RefereeId::numbered(1),
+                endpoint: endpoint.into(),
+                token: AuthToken::new("tok-manager"),
+            },
+            target: folder.path().join("journal.jsonl"),
+            matches: 6,
+            wait: Duration::from_millis(1),
+        };
+        let found = hand_in.fetch(&RefereeId::numbered(1)).await;
+        assert!(
+            matches!(&found, Err(HandInError::Copy(error)) if !matches!(error, CopyError::Io { .. })),
+            "{found:?}"
+        );
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+        referee.abort();
+        let asked = asked.lock().unwrap().clone();
+        asked
+    }
+
+    #[tokio::test]
+    async fn manager_asks_for_what_follows_the_end() {
+        assert_eq!(
+            fetch("0123456789", vec![Some(4), Some(6)]).await,
+            [0, 4, 10]
+        );
+    }
+
+    #[tokio::test]
+    async fn tries_without_progress_count_from_the_last_progress() {
+        let waits = vec![None; MAX_TRIES as usize - 1];
+        let script = [waits.clone(), vec![Some(4)], waits, vec![Some(6)]].concat();
+        let asked = fetch("0123456789", script).await;
+        assert_eq!(asked.last(), Some(&10));
+        assert_eq!(asked.len(), 2 * MAX_TRIES as usize + 1);
+        let never = vec![None; 2 * MAX_TRIES as usize];
+        let asked = fetch("0123456789", never).await;
+        assert_eq!(asked.len(), MAX_TRIES as usize);
     }
 }

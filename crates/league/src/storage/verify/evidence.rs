@@ -18,15 +18,12 @@ use sha2::{Digest, Sha256};
 
 use super::difference::{Difference, first_difference};
 use super::referees::{ShownEnd, decided, shown};
-use super::verdict::{NO_JOURNAL, SHORT_JOURNAL};
-use super::{Checked, MATCH_FILES, MAX_DISPUTED, MEMORIES, NotCompared, Wrong, below};
+use super::verdict::WRITTEN_ANEW;
+use super::{MAX_DISPUTED, RecordKind, Verdict, Wrong, below};
 use crate::storage::root::Root;
 
 /// The maximum number of statements in memory; further ones are not compared.
 const MAX_STATEMENTS: usize = 4_000_000;
-
-/// Why a file that was read once cannot be quoted.
-const WRITTEN_ANEW: &str = "they were written anew meanwhile";
 
 /// The file and line of a statement.
 #[derive(Debug, Clone, Copy)]
@@ -38,25 +35,26 @@ struct Source {
 /// All statements of referees and players, and the outcome of the comparison.
 #[derive(Debug)]
 pub(crate) struct Evidence {
-    /// What was checked so far.
-    pub(crate) checked: Checked,
+    /// What was found so far.
+    pub(crate) verdict: Verdict,
     root: Root,
     league: LeagueId,
-    sources: Vec<PathBuf>,
+    /// Each file, and the referee that handed it in.
+    sources: Vec<(PathBuf, Option<RefereeId>)>,
     statements: BTreeMap<MatchId, Vec<(Source, Statement)>>,
     kept: usize,
-    referees: BTreeMap<RefereeId, Reach>,
+    referees: BTreeMap<RefereeId, JournalExtent>,
     /// Results that are missing from the journal of their referee, which is here.
     untold: Vec<(u64, u32, MatchId, RefereeId)>,
     agreed_files: BTreeSet<usize>,
     agreed_players: BTreeSet<usize>,
-    not_compared: BTreeMap<(String, &'static str), u64>,
+    not_compared: BTreeMap<RecordKind, u64>,
 }
 
 impl Evidence {
     pub(crate) fn new(root: &Root, league: &LeagueId) -> Self {
         Self {
-            checked: Checked::default(),
+            verdict: Verdict::new(league),
             root: root.clone(),
             league: league.clone(),
             sources: Vec::new(),
@@ -70,9 +68,9 @@ impl Evidence {
         }
     }
 
-    /// Registers a file that statements come from.
-    pub(crate) fn source(&mut self, file: &Path) -> usize {
-        self.sources.push(file.to_owned());
+    /// Registers a file that statements come from, and the referee that handed it in, if one did.
+    pub(crate) fn source(&mut self, file: &Path, handed_in_by: Option<RefereeId>) -> usize {
+        self.sources.push((file.to_owned(), handed_in_by));
         self.sources.len() - 1
     }
 
@@ -85,7 +83,7 @@ impl Evidence {
         statement: Statement,
     ) {
         if self.kept >= MAX_STATEMENTS {
-            return self.leave_out("words of others".to_owned(), "there are too many of them");
+            return self.leave_out(RecordKind::TooMany);
         }
         self.kept += 1;
         let statements = self.statements.entry(of.clone()).or_default();
@@ -93,8 +91,8 @@ impl Evidence {
     }
 
     /// Records that the journal of a referee is here.
-    pub(crate) fn add_referee(&mut self, referee: RefereeId, reach: Reach) {
-        self.referees.insert(referee, reach);
+    pub(crate) fn add_referee(&mut self, referee: RefereeId, extent: JournalExtent) {
+        self.referees.insert(referee, extent);
     }
 
     /// Whether the journal of a referee is here.
@@ -102,18 +100,43 @@ impl Evidence {
         self.referees.contains_key(referee)
     }
 
+    /// Whether the journal of a referee is here and was written here, not handed in.
+    pub(crate) fn has_own_journal_of(&self, referee: &RefereeId) -> bool {
+        let extent = self.referees.get(referee);
+        extent.is_some_and(|extent| self.sources[extent.source].1.is_none())
+    }
+
     /// Counts a record that cannot be compared.
-    pub(crate) fn leave_out(&mut self, what: String, why: &'static str) {
-        *self.not_compared.entry((what, why)).or_default() += 1;
+    pub(crate) fn leave_out(&mut self, kind: RecordKind) {
+        *self.not_compared.entry(kind).or_default() += 1;
     }
 
     /// Records a dispute by a player; it does not fail the verification.
     pub(crate) fn dispute(&mut self, found: Wrong) {
-        let checked = &mut self.checked;
+        let checked = &mut self.verdict.checked;
         if checked.disputed.len() < MAX_DISPUTED {
             checked.disputed.push(found);
         } else {
             checked.disputed_more += 1;
+        }
+    }
+
+    /// Records a contradiction in the journal that a referee handed in. The referee may have written
+    /// anything into it, so the verification does not fail; but it is not complete.
+    pub(crate) fn dispute_by(&mut self, referee: RefereeId, found: Wrong) {
+        self.leave_out(RecordKind::Disputed(referee));
+        self.dispute(found);
+    }
+
+    /// Records what a journal says of a result: a contradiction fails the verification, unless the
+    /// journal was handed in.
+    fn judge(&mut self, at: Source, found: Result<bool, Wrong>) -> Result<bool, Wrong> {
+        match (found, &self.sources[at.source].1) {
+            (Err(wrong), Some(referee)) => {
+                self.dispute_by(referee.clone(), wrong);
+                Ok(false)
+            }
+            (found, _) => found,
         }
     }
 
@@ -136,14 +159,21 @@ impl Evidence {
                     taken,
                 } if recorded.is_by(referee, *attempt) => {
                     told = true;
-                    confirmed |= self.hear_referee(*at, recorded, result, *taken)?;
-                    self.hear_opened(*at, recorded, opened.as_ref())?;
+                    let heard = self.hear_referee(*at, recorded, result, *taken);
+                    let heard = heard.and_then(|same| {
+                        self.hear_opened(*at, recorded, opened.as_ref())?;
+                        Ok(same)
+                    });
+                    confirmed |= self.judge(*at, heard)?;
                 }
                 Statement::Ran {
                     attempt,
                     taken: true,
                     ..
-                } => return Err(self.taken_otherwise(*at, recorded, *attempt)),
+                } => {
+                    let otherwise = self.taken_otherwise(*at, recorded, *attempt);
+                    self.judge(*at, Err(otherwise))?;
+                }
                 Statement::Ran { .. } => {}
                 Statement::Shown {
                     referee,
@@ -165,32 +195,32 @@ impl Evidence {
         match recorded.referee {
             Some(referee) if !told => self.miss(recorded, referee),
             Some(_) => {}
-            None => self.checked.ruled += 1,
+            None => self.verdict.checked.ruled += 1,
         }
-        self.checked.confirmed += u64::from(confirmed);
+        self.verdict.checked.confirmed += u64::from(confirmed);
         Ok(confirmed)
     }
 
     /// Checks the remaining statements after the manager's journal was read to its end.
     pub(crate) fn finish(&mut self) -> Result<(), Wrong> {
         for (line, round, match_id, referee) in std::mem::take(&mut self.untold) {
-            let Some(reach) = self.referees.get(&referee) else {
+            let Some(extent) = self.referees.get(&referee) else {
                 continue;
             };
-            if reach.over || round < reach.round || line <= reach.line {
+            if extent.over || round < extent.round || line <= extent.line {
+                let at = Source {
+                    source: extent.source,
+                    line: None,
+                };
                 let manager = self.manager(line);
-                return Err(self.disagreement(
-                    Source {
-                        source: reach.source,
-                        line: None,
-                    },
-                    format!(
-                        "match `{match_id}`: {manager} has a result by `{referee}`, whose journal \
-                         goes on and knows nothing of it: {CHANGED}"
-                    ),
-                ));
+                let what = format!(
+                    "match `{match_id}`: {manager} has a result by `{referee}`, whose journal goes \
+                     on and knows nothing of it: {CHANGED}"
+                );
+                self.judge(at, Err(self.disagreement(at, what)))?;
+            } else {
+                self.leave_out(RecordKind::AfterJournal(referee));
             }
-            self.leave_out(format!("results of `{referee}`"), SHORT_JOURNAL);
         }
         for (match_id, statements) in std::mem::take(&mut self.statements) {
             for (at, statement) in statements {
@@ -201,7 +231,7 @@ impl Evidence {
                          none of it: one of the two was changed after the match, or the journal \
                          was cut or copied earlier"
                     );
-                    return Err(self.disagreement(at, what));
+                    self.judge(at, Err(self.disagreement(at, what)))?;
                 }
             }
         }
@@ -210,18 +240,12 @@ impl Evidence {
 
     /// Totals what was compared and what was not.
     pub(crate) fn sum_up(&mut self) {
-        let left_out = std::mem::take(&mut self.not_compared).into_iter();
-        let checked = &mut self.checked;
+        let checked = &mut self.verdict.checked;
         checked.match_files += self.agreed_files.len() as u64;
         checked.player_files = self.agreed_players.len() as u64;
-        checked
-            .not_compared
-            .extend(left_out.map(|((what, why), count)| NotCompared {
-                count,
-                needed: what != MEMORIES && what != MATCH_FILES,
-                what,
-                why: why.to_owned(),
-            }));
+        for (kind, count) in std::mem::take(&mut self.not_compared) {
+            self.verdict.leave_out(kind, count);
+        }
     }
 
     fn hear_referee(
@@ -233,17 +257,17 @@ impl Evidence {
     ) -> Result<bool, Wrong> {
         let expected = unopened(recorded.result);
         if *told != fingerprint(&expected) {
-            let Some(found) = decided(&self.sources[at.source], at.line) else {
-                self.leave_out("results of referees".to_owned(), WRITTEN_ANEW);
+            let Some(found) = decided(&self.sources[at.source].0, at.line) else {
+                self.leave_out(RecordKind::Replaced);
                 return Ok(false);
             };
             if let Some(differs) = first_difference(&unopened(&found), &expected) {
                 return Err(self.differs(at, recorded, &differs));
             }
         }
-        let reach = recorded.referee.and_then(|id| self.referees.get_mut(id));
-        if let Some(reach) = reach.filter(|_| taken) {
-            reach.line = reach.line.max(recorded.line);
+        let extent = recorded.referee.and_then(|id| self.referees.get_mut(id));
+        if let Some(extent) = extent.filter(|_| taken) {
+            extent.line = extent.line.max(recorded.line);
         }
         Ok(true)
     }
@@ -295,7 +319,7 @@ impl Evidence {
         let expected = ShownEnd::of(&self.league, recorded.game, recorded.result);
         if *found != fingerprint(&expected) {
             let Some(found) = self.shown(at, recorded.match_id) else {
-                self.leave_out(MATCH_FILES.to_owned(), WRITTEN_ANEW);
+                self.leave_out(RecordKind::MatchFiles(WRITTEN_ANEW));
                 return Ok(());
             };
             // A referee that heard no answer to its report knows neither seed nor keys.
@@ -315,7 +339,8 @@ impl Evidence {
     }
 
     fn shown(&self, at: Source, match_id: &MatchId) -> Option<ShownEnd> {
-        shown(&self.root, &self.league, &self.sources[at.source], match_id)
+        let (file, _) = &self.sources[at.source];
+        shown(&self.root, &self.league, file, match_id)
     }
 
     /// If a match was reassigned, a player may have heard of an earlier result.
@@ -325,10 +350,11 @@ impl Evidence {
             None => {
                 self.agreed_players.insert(at.source);
             }
-            Some(_) if recorded.referee.is_none() || recorded.attempt > 1 => self.leave_out(
-                MEMORIES.to_owned(),
-                "the match changed hands, and they may have heard an earlier end",
-            ),
+            Some(_) if recorded.referee.is_none() || recorded.attempt > 1 => {
+                self.leave_out(RecordKind::Memories(
+                    "the match changed hands, and they may have heard an earlier end",
+                ));
+            }
             Some(differs) => self.dispute(self.differs(at, recorded, &differs)),
         }
     }
@@ -353,7 +379,7 @@ impl Evidence {
             let missed = (recorded.line, recorded.round, match_id, referee.clone());
             self.untold.push(missed);
         } else {
-            self.leave_out(format!("results of `{referee}`"), NO_JOURNAL);
+            self.leave_out(RecordKind::WithoutJournal(referee.clone()));
         }
     }
 
@@ -372,7 +398,7 @@ impl Evidence {
 
     fn disagreement(&self, at: Source, what: String) -> Wrong {
         Wrong {
-            file: self.sources[at.source].clone(),
+            file: self.sources[at.source].0.clone(),
             line: at.line,
             what,
         }
@@ -480,7 +506,7 @@ pub(crate) struct RecordedResult<'a> {
 /// Clocks differ and files are copied at different times, so this is derived from entries that one
 /// of the two can only have written after the other.
 #[derive(Debug, Default)]
-pub(crate) struct Reach {
+pub(crate) struct JournalExtent {
     /// Its journal.
     pub(crate) source: usize,
     /// The latest round in which it was assigned a match.

@@ -77,7 +77,7 @@ impl<'a> ManagerReplay<'a> {
 
     /// Records what was checked so far.
     pub(crate) fn note_progress(&mut self) {
-        let checked = &mut self.evidence.checked;
+        let checked = &mut self.evidence.verdict.checked;
         checked.reproducible = self.reproducible;
         checked.results = self.results;
         let Some(league) = &self.league else { return };
@@ -122,8 +122,8 @@ impl<'a> ManagerReplay<'a> {
                 "`reproducible` is `{reproducible}`, and the rules draw by `{mode}`"
             ));
         }
-        let checked = &mut self.evidence.checked;
-        (checked.mode, checked.open_referees) = (rules.draws, rules.open_referees);
+        let verdict = &mut self.evidence.verdict;
+        (verdict.mode, verdict.open_referees) = (rules.draws, rules.open_referees);
         let league = League::new(rules, NO_SECRET);
         self.league = Some(league.map_err(|error| error.to_string())?);
         self.reproducible = opening.reproducible;
@@ -153,8 +153,8 @@ impl<'a> ManagerReplay<'a> {
                 let open = commitments.iter().map(|(match_id, _)| match_id.clone());
                 self.repeated_for
                     .extend(open.map(|match_id| (match_id, LOSS_ACCEPTED)));
-                self.evidence.checked.accepted_losses = league.epoch();
-                self.evidence.checked.known_line = Some(*known_version);
+                self.evidence.verdict.accepted_losses = league.epoch();
+                self.evidence.verdict.checked.known_line = Some(*known_version);
             }
             Event::RoundClosed { .. } => {
                 compare(&self.tally, league).map_err(Finding::Line)?;
@@ -199,15 +199,15 @@ impl<'a> ManagerReplay<'a> {
         };
         let compared = self.evidence.compare(recorded);
         let confirmed = compared.map_err(Finding::Elsewhere)?;
-        let checked = &mut self.evidence.checked;
-        checked.restored += u64::from(*restored);
-        let grounds = &mut checked.grounds;
-        grounds.add(league, match_id, referee.as_ref(), result, confirmed);
+        let verdict = &mut self.evidence.verdict;
+        verdict.checked.restored += u64::from(*restored);
+        let counts = &mut verdict.matches;
+        counts.add(league, match_id, referee.as_ref(), result, confirmed);
         let why = self.repeated_for.remove(match_id);
         if *attempt > 1 {
             // After an accepted loss all matches may have been begun before.
             let is_first = *attempt == league.first_attempt();
-            checked.repeated.push(RepeatedMatch {
+            verdict.attempts_above_1.push(RepeatedMatch {
                 match_id: match_id.clone(),
                 attempts: *attempt,
                 why: why.unwrap_or(if is_first {

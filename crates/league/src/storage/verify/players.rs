@@ -12,7 +12,7 @@ use league_protocol::time::Timestamp;
 
 use super::evidence::{Evidence, RememberedMatch, Statement};
 use super::manager::check_opening;
-use super::{Finding, MEMORIES, Stop, read_journal};
+use super::{Finding, RecordKind, Stop, read_journal};
 use crate::storage::documents::{PlayerHistoryRepository, RepositoryError, SCHEMA_VERSION};
 use crate::storage::files::names_in;
 use crate::storage::record::Record;
@@ -72,12 +72,12 @@ impl PlayerFiles<'_> {
             Ok(_) | Err(RepositoryError::WrongForm { .. }) => {
                 self.here.insert(player.clone());
                 self.evidence
-                    .leave_out(MEMORIES.to_owned(), "they have another form");
+                    .leave_out(RecordKind::Memories("they have another form"));
                 return Ok(());
             }
             Err(error) => return Err(error.into()),
         };
-        self.source = self.evidence.source(repository.path());
+        self.source = self.evidence.source(repository.path(), None);
         for record in &history.matches {
             self.remember(None, &history.player_id, record);
         }
@@ -88,7 +88,7 @@ impl PlayerFiles<'_> {
         if !journal.exists() {
             return Ok(());
         }
-        self.source = self.evidence.source(journal);
+        self.source = self.evidence.source(journal, None);
         read_journal(journal, |entry: Entry<Record<Event>>| {
             let opened = matches!(entry.fact, Record::Opened(_));
             check_opening(entry.sequence, opened).map_err(Finding::Line)?;

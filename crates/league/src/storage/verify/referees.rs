@@ -18,14 +18,16 @@ use serde_json::Value;
 
 use super::difference::{Difference, first_difference};
 use super::evidence::{
-    CHANGED, Evidence, Fingerprint, OpenedFingerprint, Reach, Statement, fingerprint, unopened,
+    CHANGED, Evidence, Fingerprint, JournalExtent, OpenedFingerprint, Statement, fingerprint,
+    unopened,
 };
 use super::manager::check_opening;
-use super::{Behind, Checked, Finding, MATCH_FILES, Stop, Wrong, below, read_journal, transcript};
+use super::{Behind, Checked, Finding, RecordKind, Stop, Wrong, below, read_journal, transcript};
 use crate::storage::documents::{
     DrawDocument, MatchChange, MatchDocument, MatchRepository, MatchesProjection, result_of,
 };
 use crate::storage::files::names_in;
+use crate::storage::hand_in;
 use crate::storage::record::Record;
 use crate::storage::root::Root;
 use crate::storage::store::{Entry, Journal};
@@ -48,11 +50,20 @@ pub(crate) fn gather(
         if !journal.exists() {
             continue;
         }
-        let mut reader = RefereeJournal::new(league, &journal, files);
-        let end = read_journal(&journal, |entry| reader.apply(&entry))?;
+        let handed_in_by = hand_in::sender(&journal, league);
+        let mut reader = RefereeJournal::new(league, &journal, handed_in_by.as_ref(), files);
+        let mut lines = 0;
+        let read = read_journal(&journal, |entry| {
+            lines = entry.sequence;
+            reader.apply(&entry)
+        });
         reader.finish(referee, evidence);
-        evidence.checked.referee_journals += 1;
-        evidence.checked.referee_lines += end.last;
+        match (read, handed_in_by) {
+            (Err(Stop::Wrong(wrong)), Some(referee)) => evidence.dispute_by(referee, wrong),
+            (read, _) => drop(read?),
+        }
+        evidence.verdict.checked.referee_journals += 1;
+        evidence.verdict.checked.referee_lines += lines;
     }
     Ok(())
 }
@@ -85,24 +96,32 @@ struct EndedAttempt {
 struct RefereeJournal<'a> {
     league: &'a LeagueId,
     journal: &'a Path,
+    /// The referee that handed it in: what the journal says in the name of another does not count.
+    handed_in_by: Option<&'a RefereeId>,
     files: &'a mut MatchFiles,
     matches: MatchesProjection,
     /// The attempt at each match that is not closed.
     open: BTreeMap<MatchId, u32>,
     ended: BTreeMap<(MatchId, u32), EndedAttempt>,
-    reach: Reach,
+    extent: JournalExtent,
 }
 
 impl<'a> RefereeJournal<'a> {
-    fn new(league: &'a LeagueId, journal: &'a Path, files: &'a mut MatchFiles) -> Self {
+    fn new(
+        league: &'a LeagueId,
+        journal: &'a Path,
+        handed_in_by: Option<&'a RefereeId>,
+        files: &'a mut MatchFiles,
+    ) -> Self {
         Self {
             league,
             journal,
+            handed_in_by,
             files,
             matches: MatchesProjection::default(),
             open: BTreeMap::new(),
             ended: BTreeMap::new(),
-            reach: Reach::default(),
+            extent: JournalExtent::default(),
         }
     }
 
@@ -122,7 +141,7 @@ impl<'a> RefereeJournal<'a> {
             Event::MatchOpened { fixture, .. } => {
                 self.open.insert(fixture.match_id.clone(), fixture.attempt);
                 if fixture.league_id == *self.league {
-                    self.reach.round = self.reach.round.max(fixture.round_id);
+                    self.extent.round = self.extent.round.max(fixture.round_id);
                 }
             }
             Event::Decided {
@@ -161,7 +180,7 @@ impl<'a> RefereeJournal<'a> {
                     }
                 }
             }
-            Event::LeagueEnded { .. } => self.reach.over = true,
+            Event::LeagueEnded { .. } => self.extent.over = true,
             _ => {}
         }
     }
@@ -180,6 +199,9 @@ impl<'a> RefereeJournal<'a> {
             }
         };
         let referee = self.matches.referee_id();
+        if self.handed_in_by.is_some() && self.handed_in_by != referee {
+            return Ok(());
+        }
         let made = || document.or_else(|| self.matches.document(&match_id));
         self.files
             .compare(self.journal, line, &match_id, referee, made)
@@ -188,9 +210,11 @@ impl<'a> RefereeJournal<'a> {
 
     /// Hands over the collected records; `slot` is the referee that the journal is kept for.
     fn finish(self, slot: RefereeId, evidence: &mut Evidence) {
-        let source = evidence.source(self.journal);
+        let handed_in_by = self.handed_in_by;
+        let source = evidence.source(self.journal, handed_in_by.cloned());
         for ((match_id, attempt), ended) in self.ended {
-            let Some(referee) = ended.referee else {
+            let is_own = |referee: &RefereeId| handed_in_by.is_none_or(|by| by == referee);
+            let Some(referee) = ended.referee.filter(is_own) else {
                 continue;
             };
             let statement = Statement::Ran {
@@ -202,10 +226,11 @@ impl<'a> RefereeJournal<'a> {
             };
             evidence.add(source, Some(ended.line), &match_id, statement);
         }
-        let referee = self.matches.referee_id().cloned().unwrap_or(slot);
-        let mut reach = self.reach;
-        reach.source = source;
-        evidence.add_referee(referee, reach);
+        let referee = handed_in_by.or(self.matches.referee_id());
+        let referee = referee.cloned().unwrap_or(slot);
+        let mut extent = self.extent;
+        extent.source = source;
+        evidence.add_referee(referee, extent);
     }
 }
 
@@ -301,7 +326,7 @@ impl MatchFiles {
             behind: BTreeSet::new(),
         };
         let mut misplaced = None;
-        let mut leave_out = |why| evidence.leave_out(MATCH_FILES.to_owned(), why);
+        let mut leave_out = |why| evidence.leave_out(RecordKind::MatchFiles(why));
         let others = repository.visit(|file, document| {
             let lines = file.extension().is_some_and(|ending| ending == "jsonl");
             if document.lifecycle.created_at < since {
@@ -365,7 +390,7 @@ impl MatchFiles {
         let mut left = BTreeSet::new();
         for (version, kept) in kept {
             for kept in kept {
-                if evidence.has_journal_of(&kept.referee) {
+                if evidence.has_own_journal_of(&kept.referee) {
                     let (match_id, referee) = (&kept.match_id, &kept.referee);
                     let what = format!(
                         "match `{match_id}`: `version` is `{version}`, and no such line of the \
@@ -376,8 +401,8 @@ impl MatchFiles {
                 left.insert((kept.match_id, version));
             }
         }
-        evidence.checked.match_files += self.agreed.len() as u64;
-        self.tell(&mut evidence.checked);
+        evidence.verdict.checked.match_files += self.agreed.len() as u64;
+        self.tell(&mut evidence.verdict.checked);
         if left.is_empty() {
             return Ok(());
         }
@@ -403,7 +428,7 @@ impl MatchFiles {
             }
             let (match_id, attempt) = (document.match_id.clone(), document.lifecycle.attempt);
             let shown = fingerprint(&ShownEnd::from(document));
-            let source = evidence.source(file);
+            let source = evidence.source(file, None);
             let statement = Statement::Shown {
                 referee,
                 attempt,

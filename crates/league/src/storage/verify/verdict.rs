@@ -7,12 +7,8 @@ use league_core::league::League;
 use league_protocol::id::{LeagueId, MatchId, RefereeId};
 use league_protocol::message::{MatchResult, MatchStatus};
 use league_protocol::secret::DrawMode;
-use serde::Serialize;
-
-/// Why the results of a referee could not be compared.
-pub(crate) const NO_JOURNAL: &str = "its journal is not here";
-/// The same for a journal that was copied earlier.
-pub(crate) const SHORT_JOURNAL: &str = "its journal ends before them";
+use serde::ser::SerializeStruct as _;
+use serde::{Serialize, Serializer};
 
 /// The outcome of a verification.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -28,12 +24,12 @@ pub(crate) struct Verdict {
     /// Whether any referee was admitted before the start.
     pub(crate) open_referees: bool,
     /// What the results rest on.
-    pub(crate) matches: Grounds,
+    pub(crate) matches: EvidenceCounts,
     /// Matches that were begun more than once.
     pub(crate) attempts_above_1: Vec<RepeatedMatch>,
     /// How often the organiser went on although the journal had lost lines.
     pub(crate) accepted_losses: u32,
-    /// The missing records; without them the verdict is not complete.
+    /// Records that a complete verdict needs.
     pub(crate) not_compared: Vec<NotCompared>,
     /// What was checked; after a failure, what was checked before it.
     pub(crate) checked: Checked,
@@ -52,7 +48,7 @@ pub(crate) enum Conclusion {
     Failed,
 }
 
-/// A failed check, or a dispute by a player.
+/// A failed check, or a dispute by a player or by a referee elsewhere.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(crate) struct Wrong {
     /// The file, below the root.
@@ -76,7 +72,7 @@ impl Wrong {
 /// What results rest on. Each counts once, by the best; the manager's rulings against absent players
 /// do not count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
-pub(crate) struct Grounds {
+pub(crate) struct EvidenceCounts {
     /// Both players proved their moves.
     pub(crate) proven: u64,
     /// One player proved its moves.
@@ -87,7 +83,7 @@ pub(crate) struct Grounds {
     pub(crate) told: u64,
 }
 
-impl Grounds {
+impl EvidenceCounts {
     /// Adds a result that the league has just accepted; `confirmed` by its referee's journal or not.
     pub(crate) fn add(
         &mut self,
@@ -153,26 +149,11 @@ pub(crate) struct Checked {
     pub(crate) head: Option<String>,
     /// The size of the incomplete batch at its end, in bytes.
     pub(crate) unfinished_bytes: u64,
-    /// How often the organiser went on although the journal had lost lines.
-    #[serde(skip)]
-    pub(crate) accepted_losses: u32,
-    /// The last line that was known at the latest of these losses.
+    /// The last line that was known when the organiser last accepted a loss of lines.
     pub(crate) known_line: Option<u64>,
     /// Results from before a loss that came back from referees. Each draw is held against the
     /// commitment that it opens: the commitment of the round may be among the lost lines.
     pub(crate) restored: u64,
-    /// Where the chance of the league came from.
-    #[serde(skip)]
-    pub(crate) mode: Option<DrawMode>,
-    /// Whether any referee was admitted before the start.
-    #[serde(skip)]
-    pub(crate) open_referees: bool,
-    /// What the results rest on.
-    #[serde(skip)]
-    pub(crate) grounds: Grounds,
-    /// Matches that were begun more than once.
-    #[serde(skip)]
-    pub(crate) repeated: Vec<RepeatedMatch>,
     /// Admitted players.
     pub(crate) players: usize,
     /// Admitted referees.
@@ -197,16 +178,17 @@ pub(crate) struct Checked {
     pub(crate) match_files: u64,
     /// Player files that agree with the manager's journal.
     pub(crate) player_files: u64,
-    /// Disputes by players; at most [`MAX_DISPUTED`](super::MAX_DISPUTED).
+    /// Disputes by players and by referees elsewhere; at most
+    /// [`MAX_DISPUTED`](super::MAX_DISPUTED).
     ///
-    /// A player's memory alone is not proof, so a dispute does not fail the verification; the
+    /// Both may write anything into their files, so a dispute does not fail the verification; the
     /// organiser has to examine it.
     pub(crate) disputed: Vec<Wrong>,
     /// The number of further disputes.
     pub(crate) disputed_more: u64,
     /// Files that agree with an earlier line of their journal: they have not been updated since.
     pub(crate) behind: Vec<Behind>,
-    /// Records that could not be compared, also those that a complete verdict does not need.
+    /// Further records that could not be compared; a complete verdict does not need them.
     pub(crate) not_compared: Vec<NotCompared>,
 }
 
@@ -219,43 +201,127 @@ pub(crate) struct Behind {
     pub(crate) line: u64,
 }
 
-/// A kind of record that could not be compared.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+/// Records that could not be compared.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct NotCompared {
     pub(crate) count: u64,
-    /// The kind of record, in the plural.
-    pub(crate) what: String,
-    pub(crate) why: String,
-    /// Whether a complete verdict needs it. The memories of players are further evidence, and the
-    /// documents and files of matches are made from the journals.
-    #[serde(skip)]
-    pub(crate) needed: bool,
+    pub(crate) kind: RecordKind,
 }
 
+impl Serialize for NotCompared {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut row = serializer.serialize_struct("NotCompared", 3)?;
+        row.serialize_field("count", &self.count)?;
+        row.serialize_field("what", &self.kind.what())?;
+        row.serialize_field("why", self.kind.why())?;
+        row.end()
+    }
+}
+
+/// A kind of record that could not be compared, and why.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum RecordKind {
+    /// Results of a referee whose journal is not here.
+    WithoutJournal(RefereeId),
+    /// Results after the end of their referee's journal.
+    AfterJournal(RefereeId),
+    /// Statements in the journal that a referee handed in, and that others contradict.
+    Disputed(RefereeId),
+    /// Results of referees whose journals were replaced during the verification.
+    Replaced,
+    /// Statements beyond the most that are kept in memory.
+    TooMany,
+    MatchFiles(&'static str),
+    Memories(&'static str),
+    /// A document that is not here, below the root.
+    Document(PathBuf),
+}
+
+impl RecordKind {
+    /// The kind of record, in the plural.
+    pub(crate) fn what(&self) -> String {
+        match self {
+            Self::WithoutJournal(referee) | Self::AfterJournal(referee) => {
+                format!("results of `{referee}`")
+            }
+            Self::Disputed(referee) => format!("statements of `{referee}`"),
+            Self::Replaced => "results of referees".to_owned(),
+            Self::TooMany => "statements of others".to_owned(),
+            Self::MatchFiles(_) => "files of matches".to_owned(),
+            Self::Memories(_) => "memories of players".to_owned(),
+            Self::Document(file) => format!("`{}`", file.display()),
+        }
+    }
+
+    pub(crate) const fn why(&self) -> &'static str {
+        match self {
+            Self::WithoutJournal(_) => "its journal is not here",
+            Self::AfterJournal(_) => "its journal ends before them",
+            Self::Disputed(_) => "other records contradict the journal that it handed in",
+            Self::Replaced => WRITTEN_ANEW,
+            Self::TooMany => "there are too many of them",
+            Self::MatchFiles(why) | Self::Memories(why) => why,
+            Self::Document(_) => NOT_HERE,
+        }
+    }
+
+    /// Whether a complete verdict needs it. The memories of players are further evidence, and the
+    /// documents and files of matches are made from the journals.
+    pub(crate) const fn is_needed(&self) -> bool {
+        !matches!(
+            self,
+            Self::MatchFiles(_) | Self::Memories(_) | Self::Document(_)
+        )
+    }
+}
+
+/// Why a file that was read once cannot be quoted.
+pub(crate) const WRITTEN_ANEW: &str = "they were written anew meanwhile";
+/// Why a file was not compared.
+pub(crate) const NOT_HERE: &str = "not here";
+
 impl Verdict {
-    pub(crate) fn new(league: &LeagueId, wrong: Option<Wrong>, mut checked: Checked) -> Self {
-        let not_compared = checked.not_compared.iter().filter(|left| left.needed);
-        let not_compared: Vec<_> = not_compared.cloned().collect();
-        let verdict = if wrong.is_some() {
+    /// The verdict on a league of which nothing was checked yet.
+    pub(crate) fn new(league: &LeagueId) -> Self {
+        Self {
+            league_id: league.clone(),
+            verdict: Conclusion::Failed,
+            verified: false,
+            wrong: None,
+            mode: None,
+            open_referees: false,
+            matches: EvidenceCounts::default(),
+            attempts_above_1: Vec::new(),
+            accepted_losses: 0,
+            not_compared: Vec::new(),
+            checked: Checked::default(),
+        }
+    }
+
+    /// Lists records that could not be compared.
+    pub(crate) fn leave_out(&mut self, kind: RecordKind, count: u64) {
+        let list = if kind.is_needed() {
+            &mut self.not_compared
+        } else {
+            &mut self.checked.not_compared
+        };
+        list.push(NotCompared { count, kind });
+    }
+
+    /// Concludes after everything was checked, or with the first failure.
+    pub(crate) fn conclude(&mut self, wrong: Option<Wrong>) {
+        self.verdict = if wrong.is_some() {
+            // After an incomplete read it is unknown what is missing.
+            self.not_compared.clear();
+            self.checked.not_compared.clear();
             Conclusion::Failed
-        } else if not_compared.is_empty() && checked.accepted_losses == 0 {
+        } else if self.not_compared.is_empty() && self.accepted_losses == 0 {
             Conclusion::Verified
         } else {
             Conclusion::Incomplete
         };
-        Self {
-            league_id: league.clone(),
-            verdict,
-            verified: verdict == Conclusion::Verified,
-            wrong,
-            mode: checked.mode,
-            open_referees: checked.open_referees,
-            matches: checked.grounds,
-            attempts_above_1: std::mem::take(&mut checked.repeated),
-            accepted_losses: checked.accepted_losses,
-            not_compared,
-            checked,
-        }
+        self.verified = self.verdict == Conclusion::Verified;
+        self.wrong = wrong;
     }
 
     /// The verdict in one sentence.
@@ -309,11 +375,32 @@ impl Verdict {
             let losses = self.accepted_losses;
             remarks.push(format!("lost journal lines accepted {losses} times"));
         }
-        if !self.checked.disputed.is_empty() {
+        let (mut disputes, mut missing, mut by_referees) = (Vec::new(), Vec::new(), 0);
+        for left_out in &self.not_compared {
+            match &left_out.kind {
+                RecordKind::Disputed(referee) => {
+                    by_referees += left_out.count;
+                    disputes.push(format!("disputed by {referee}"));
+                }
+                RecordKind::WithoutJournal(referee) => {
+                    missing.push(format!("journal of {referee}"));
+                }
+                RecordKind::AfterJournal(referee) => {
+                    missing.push(format!("end of the journal of {referee}"));
+                }
+                kind => missing.push(format!(
+                    "{} {} ({})",
+                    left_out.count,
+                    kind.what(),
+                    kind.why()
+                )),
+            }
+        }
+        remarks.extend(disputes);
+        if self.checked.disputed.len() as u64 + self.checked.disputed_more > by_referees {
             remarks.push("players' records differ".to_owned());
         }
-        if !self.not_compared.is_empty() {
-            let missing: Vec<String> = self.not_compared.iter().map(missing).collect();
+        if !missing.is_empty() {
             remarks.push(format!("missing: {}", missing.join(", ")));
         }
         remarks
@@ -323,15 +410,4 @@ impl Verdict {
 fn matches(count: u64) -> String {
     let ending = if count == 1 { "" } else { "es" };
     format!("{count} match{ending}")
-}
-
-/// What would have to be here.
-fn missing(left_out: &NotCompared) -> String {
-    let referee = left_out.what.strip_prefix("results of ");
-    let referee = referee.map(|referee| referee.trim_matches('`'));
-    match (referee, left_out.why.as_str()) {
-        (Some(referee), NO_JOURNAL) => format!("journal of {referee}"),
-        (Some(referee), SHORT_JOURNAL) => format!("end of the journal of {referee}"),
-        _ => format!("{} {} ({})", left_out.count, left_out.what, left_out.why),
-    }
 }

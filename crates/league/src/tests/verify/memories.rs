@@ -29,8 +29,11 @@ fn missing_memories_are_counted() {
     let [told] = verdict.checked.not_compared.as_slice() else {
         panic!("{verdict:?}");
     };
-    assert_eq!((told.count, told.what.as_str()), (2, "memories of players"));
-    assert_eq!(told.why, "not here");
+    assert_eq!(
+        (told.count, told.kind.what().as_str()),
+        (2, "memories of players")
+    );
+    assert_eq!(told.kind.why(), "not here");
 }
 
 #[test]

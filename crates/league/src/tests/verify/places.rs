@@ -67,8 +67,11 @@ fn records_older_than_the_league_are_ignored() {
     // The history agrees in nothing, and the journal beside it does.
     assert_eq!(verdict.checked.player_files, 7);
     let told = &verdict.checked.not_compared[0];
-    assert_eq!((told.count, told.what.as_str()), (1, "files of matches"));
-    assert_eq!(told.why, "they are older than the league");
+    assert_eq!(
+        (told.count, told.kind.what().as_str()),
+        (1, "files of matches")
+    );
+    assert_eq!(told.kind.why(), "they are older than the league");
 }
 
 #[test]
@@ -91,6 +94,9 @@ fn unreadable_memory_is_reported_as_not_compared() {
     let verdict = played.verdict();
     assert_eq!(verdict.wrong, None);
     let told = &verdict.checked.not_compared[0];
-    assert_eq!((told.count, told.what.as_str()), (1, "memories of players"));
-    assert_eq!(told.why, "they have another form");
+    assert_eq!(
+        (told.count, told.kind.what().as_str()),
+        (1, "memories of players")
+    );
+    assert_eq!(told.kind.why(), "they have another form");
 }

@@ -55,7 +55,7 @@ fn quiet_output_is_the_verdict_alone() {
     insta::assert_snapshot!(seen(folder.path(), &["-q"]), @"
     exit code 4
     --- out
-    league_2025_even_odd: consistent, not complete: 6 matches, 0 with both players' proofs, 0 with the referee's journal, 6 only told; missing: end of the journal of REF01, journal of REF02
+    league_2025_even_odd: consistent, not complete: 6 matches, 0 with both players' proofs, 0 with the referee's journal, 6 only told; missing: journal of REF02, end of the journal of REF01
     --- errors
     ");
     let journal = format!("data/leagues/{}/journal.jsonl", league_id());

@@ -73,7 +73,7 @@ fn missing_journal_of_a_referee_makes_a_league_incomplete() {
     assert_eq!(verdict.verdict, Conclusion::Incomplete);
     assert!(!verdict.verified);
     assert_eq!(
-        verdict.not_compared[0].what,
+        verdict.not_compared[0].kind.what(),
         format!("results of `{referee}`")
     );
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::storage::record::Record;
-use crate::storage::verify::{Conclusion, Verdict, Wrong};
+use crate::storage::verify::{Conclusion, RecordKind, Verdict, Wrong};
 use league_core::league::Event;
 use league_core::referee::{self, OpenedSecrets};
 use league_protocol::id::{MatchId, RefereeId};
@@ -344,10 +344,10 @@ fn missing_referee_journal_is_reported_as_not_compared() {
     assert_eq!(verdict.wrong, None);
     let checked = verdict.checked;
     assert!(checked.confirmed < checked.results, "{checked:?}");
-    let told = &checked.not_compared[0];
-    assert_eq!(told.what, format!("results of `{referee}`"));
+    let told = &verdict.not_compared[0];
+    assert_eq!(told.kind.what(), format!("results of `{referee}`"));
     assert_eq!(told.count, checked.results - checked.confirmed);
-    assert_eq!(told.why, "its journal is not here");
+    assert_eq!(told.kind.why(), "its journal is not here");
 }
 
 #[test]
@@ -367,9 +367,9 @@ fn short_referee_journal_is_reported_as_not_compared() {
     fs::remove_dir_all(played.path("data/matches")).unwrap();
     let verdict = played.verdict();
     assert_eq!(verdict.wrong, None);
-    let told = &verdict.checked.not_compared[0];
-    assert_eq!(told.what, format!("results of `{referee}`"));
-    assert_eq!(told.why, "its journal ends before them");
+    let told = &verdict.not_compared[0];
+    assert_eq!(told.kind.what(), format!("results of `{referee}`"));
+    assert_eq!(told.kind.why(), "its journal ends before them");
 }
 
 #[test]
@@ -384,7 +384,10 @@ fn unreadable_match_file_is_reported_as_not_compared() {
     assert_eq!(verdict.wrong, None);
     assert_eq!(verdict.checked.match_files, 5);
     let told = &verdict.checked.not_compared[0];
-    assert_eq!((told.count, told.what.as_str()), (1, "files of matches"));
+    assert_eq!(
+        (told.count, told.kind.what().as_str()),
+        (1, "files of matches")
+    );
 }
 
 #[test]
@@ -415,4 +418,135 @@ fn outdated_match_file_is_reported_as_behind() {
     let behind = &verdict.checked.behind[0];
     assert_eq!(behind.file, played.below_match(&match_id));
     assert_eq!(behind.line, opened);
+}
+
+/// Makes the journal of a referee one that was handed in: only a journal that was written here has a
+/// lock.
+fn hand_in(played: &RealLeague, referee: &RefereeId) {
+    let lock = played.path_of_referee(referee).with_file_name(".lock");
+    fs::remove_file(lock).unwrap();
+}
+
+/// Sees that a handed-in journal is disputed, by whom, and that nothing fails.
+fn see_disputed(verdict: &Verdict, referee: &RefereeId, what: &str) {
+    assert_eq!(verdict.wrong, None);
+    assert_eq!(verdict.verdict, Conclusion::Incomplete);
+    let kinds: Vec<_> = verdict.not_compared.iter().map(|row| &row.kind).collect();
+    assert_eq!(kinds, [&RecordKind::Disputed(referee.clone())]);
+    let disputed = &verdict.checked.disputed;
+    assert!(
+        disputed.iter().all(|found| found.what.contains(what)) && !disputed.is_empty(),
+        "{disputed:?}"
+    );
+    let sentence = verdict.sentence();
+    assert!(
+        sentence.ends_with(&format!("; disputed by {referee}")),
+        "{sentence}"
+    );
+}
+
+#[test]
+fn handed_in_journal_that_claims_the_match_of_another_referee_is_disputed() {
+    let played = RealLeague::league();
+    let (claimed, owner) = decided(&played);
+    let liar = RefereeId::numbered(if owner == RefereeId::numbered(1) {
+        2
+    } else {
+        1
+    });
+    let mut taken = Vec::new();
+    played.referee(&owner, |record| {
+        if let Record::Event(event) = record
+            && event.match_id() == Some(&claimed)
+        {
+            taken.push(record.clone());
+        }
+    });
+    rewrite_longer(&played.path_of_referee(&liar), taken);
+    hand_in(&played, &liar);
+    see_disputed(&played.verdict(), &liar, "the manager took this result");
+}
+
+#[test]
+fn handed_in_journal_with_another_result_or_none_is_disputed() {
+    let played = RealLeague::league();
+    let (changed, liar) = decided(&played);
+    played.referee(&liar, |record| {
+        if let Record::Event(referee::Event::Decided {
+            match_id, result, ..
+        }) = record
+            && *match_id == changed
+        {
+            other_winner(Arc::make_mut(result));
+        }
+    });
+    hand_in(&played, &liar);
+    let verdict = played.verdict();
+    // Its transcript shows the true result, so it contradicts itself as well.
+    assert_eq!(verdict.verdict, Conclusion::Incomplete);
+    assert!(
+        verdict.sentence().contains(&format!("disputed by {liar}")),
+        "{}",
+        verdict.sentence()
+    );
+
+    let played = RealLeague::league();
+    rewrite(
+        &played.path_of_referee(&liar),
+        |records: &mut Vec<Record<referee::Event>>| {
+            records.retain(|record| match record {
+                Record::Event(event) => event.match_id() != Some(&changed),
+                Record::Transcript(transcript) => transcript.match_id != changed,
+                Record::Opened(_) => true,
+            });
+        },
+    );
+    hand_in(&played, &liar);
+    see_disputed(&played.verdict(), &liar, "knows nothing of it");
+}
+
+#[test]
+fn handed_in_journal_confirms_nothing_in_the_name_of_another_referee() {
+    let played = RealLeague::league();
+    let (_, owner) = decided(&played);
+    let liar = RefereeId::numbered(if owner == RefereeId::numbered(1) {
+        2
+    } else {
+        1
+    });
+    let mut others = Vec::new();
+    played.referee(&owner, |record| {
+        if matches!(record, Record::Event(_)) {
+            others.push(record.clone());
+        }
+    });
+    // It says that it is the other one, tells all that the other one does, and then who it is.
+    let mut enrolled = None;
+    played.referee(&liar, |record| {
+        if let Record::Event(referee::Event::Enrolled { .. }) = record {
+            enrolled.get_or_insert(record.clone());
+        }
+    });
+    others.extend(enrolled);
+    rewrite_longer(&played.path_of_referee(&liar), others);
+    hand_in(&played, &liar);
+    fs::remove_dir_all(played.path_of_referee(&owner).parent().unwrap()).unwrap();
+    let verdict = played.verdict();
+    assert_eq!(verdict.wrong, None);
+    assert_eq!(
+        verdict.not_compared[0].kind,
+        RecordKind::WithoutJournal(owner)
+    );
+}
+
+/// Appends records to a journal, and chains it anew.
+fn rewrite_longer(path: &Path, more: Vec<Record<referee::Event>>) {
+    let times = std::iter::repeat(league_protocol::time::Timestamp::default());
+    let mut records: Vec<Record<referee::Event>> = Vec::new();
+    rewrite(path, |found: &mut Vec<_>| {
+        records.extend(found.iter().cloned());
+    });
+    records.extend(more);
+    fs::remove_file(path).unwrap();
+    crate::tests::journals::write_journal(path, times.zip(&records));
 }

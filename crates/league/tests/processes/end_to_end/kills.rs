@@ -3,13 +3,13 @@
 //! `cargo xtask campaign kill9` runs the first of these tests for as many kills as it is told.
 
 use std::collections::BTreeMap;
-use std::env;
 use std::fs;
 use std::thread;
 use std::time::Duration;
 
 use serde_json::{Value, json};
 
+use crate::end_to_end::campaign::{Chance, setting};
 use crate::end_to_end::ground::{Agent, Ground, LEAGUE};
 use crate::end_to_end::process::{eventually, league};
 
@@ -24,7 +24,7 @@ const PLAYERS: u32 = 6;
 /// How many referees.
 const REFEREES: u32 = 2;
 /// How many matches follow from that.
-const MATCHES: usize = 15;
+pub(crate) const MATCHES: usize = 15;
 /// The longest wait before a kill, and before the victim is started again.
 const MAX_WAIT: u64 = 300;
 
@@ -144,7 +144,7 @@ fn agrees(found: &Value, expected: &Value, seed: u64) -> bool {
 }
 
 /// The results and the table of the same league when nobody disturbs it.
-fn undisturbed(seed: u64) -> (BTreeMap<String, Value>, Vec<Value>) {
+pub(crate) fn undisturbed(seed: u64) -> (BTreeMap<String, Value>, Vec<Value>) {
     let ground = Ground::new();
     let (seed, players) = (seed.to_string(), PLAYERS.to_string());
     let ended = league([
@@ -183,16 +183,21 @@ fn patient_ground() -> Ground {
 }
 
 /// All agents of a league, each a process.
-struct Field {
-    ground: Ground,
+pub(crate) struct Field {
+    pub(crate) ground: Ground,
     seed: String,
-    manager: Agent,
-    referees: Vec<Agent>,
-    players: Vec<Agent>,
+    pub(crate) manager: Agent,
+    pub(crate) referees: Vec<Agent>,
+    pub(crate) players: Vec<Agent>,
 }
 
 impl Field {
     fn start(ground: Ground, seed: u64) -> Self {
+        Self::start_with(ground, seed, PLAYERS)
+    }
+
+    /// Starts a league with so many of its players.
+    pub(crate) fn start_with(ground: Ground, seed: u64, players: u32) -> Self {
         let seed = seed.to_string();
         let manager = ground.manager_at(0, &manager_arguments(&seed));
         let mut field = Self {
@@ -206,7 +211,7 @@ impl Field {
             let referee = field.referee(number, 0);
             field.referees.push(referee);
         }
-        for number in 1..=PLAYERS {
+        for number in 1..=players {
             let player = field.player(number, 0);
             field.players.push(player);
         }
@@ -258,14 +263,14 @@ impl Field {
     }
 
     /// Sees that nobody gave up who was started again.
-    fn see_all_running(&mut self) {
+    pub(crate) fn see_all_running(&mut self) {
         let all = self.referees.iter_mut().chain(&mut self.players);
         for agent in all.chain([&mut self.manager]) {
             agent.process.see_running();
         }
     }
 
-    fn is_over(&self) -> bool {
+    pub(crate) fn is_over(&self) -> bool {
         self.ground.journal().contains("\"league_completed\"")
     }
 
@@ -282,24 +287,7 @@ fn manager_arguments(seed: &str) -> [&str; 6] {
 
 impl Ground {
     /// The journal of the manager, as far as it is written.
-    fn journal(&self) -> String {
+    pub(crate) fn journal(&self) -> String {
         fs::read_to_string(self.league("journal.jsonl")).unwrap_or_default()
-    }
-}
-
-/// A number that the caller of the test may set.
-fn setting(name: &str, usual: u64) -> u64 {
-    env::var(name).map_or(usual, |text| text.parse().unwrap())
-}
-
-/// Chance that is the same for the same seed (xorshift).
-struct Chance(u64);
-
-impl Chance {
-    fn below(&mut self, end: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 >> 16) % end
     }
 }

@@ -4,12 +4,12 @@
 //! `cargo xtask campaign damage` runs the first of these tests for as many damages as it is told.
 
 use std::collections::BTreeMap;
-use std::env;
 use std::fs;
 use std::path::Path;
 
 use serde_json::Value;
 
+use crate::end_to_end::campaign::{Chance, setting};
 use crate::end_to_end::ground::{Agent, Ground, LEAGUE, facts};
 use crate::end_to_end::process::{ProcessExit, eventually, league};
 use crate::end_to_end::stepped::referee_key;
@@ -200,12 +200,12 @@ fn refused(ground: &Ground) -> Vec<String> {
 
 /// What came of all damages.
 #[derive(Default)]
-struct Tally {
+pub(crate) struct Tally {
     damages: u64,
     /// Starts that were refused because lines are missing or damaged.
-    refused: u64,
+    pub(crate) refused: u64,
     /// Leagues that then went on by the organiser's word.
-    accepted: u64,
+    pub(crate) accepted: u64,
     /// Results that came back.
     restored: u64,
     /// Acknowledged results that were compared.
@@ -336,25 +336,7 @@ impl InterruptedLeague {
             damage.applied(&self.lines, begun.min(self.lines.len() - 1), chance),
         )
         .unwrap();
-        let mut ended = resume(&ground, &[]);
-        if ended.code != Some(0) {
-            tally.refused += 1;
-            assert_eq!(ended.code, Some(3), "{damage:?}: {ended:?}");
-        }
-        if ended.errors.contains("is damaged in line") {
-            let hint = ended.errors.split("truncate -s ").nth(1).unwrap();
-            let offset: String = hint.chars().take_while(char::is_ascii_digit).collect();
-            let file = fs::OpenOptions::new().write(true).open(&journal).unwrap();
-            file.set_len(offset.parse().unwrap()).unwrap();
-            ended = resume(&ground, &[]);
-        }
-        if ended
-            .errors
-            .contains("lines are missing that may have been acknowledged")
-        {
-            tally.accepted += 1;
-            ended = resume(&ground, &["--accept-loss"]);
-        }
+        let ended = go_on(&ground, tally);
         assert_eq!(ended.code, Some(0), "{damage:?}: {ended:?}");
         tally.compared += self.acknowledged.len() as u64;
         self.see_unchanged(&ground);
@@ -370,6 +352,31 @@ impl InterruptedLeague {
             assert_eq!(results[match_id], *result, "{match_id}");
         }
     }
+}
+
+/// Plays a league on as an organiser would: by the hints of the program, if it refuses to start.
+pub(crate) fn go_on(ground: &Ground, tally: &mut Tally) -> ProcessExit {
+    let mut ended = resume(ground, &[]);
+    if ended.code != Some(0) {
+        tally.refused += 1;
+        assert_eq!(ended.code, Some(3), "{ended:?}");
+    }
+    if ended.errors.contains("is damaged in line") {
+        let hint = ended.errors.split("truncate -s ").nth(1).unwrap();
+        let offset: String = hint.chars().take_while(char::is_ascii_digit).collect();
+        let journal = ground.league("journal.jsonl");
+        let file = fs::OpenOptions::new().write(true).open(journal).unwrap();
+        file.set_len(offset.parse().unwrap()).unwrap();
+        ended = resume(ground, &[]);
+    }
+    if ended
+        .errors
+        .contains("lines are missing that may have been acknowledged")
+    {
+        tally.accepted += 1;
+        ended = resume(ground, &["--accept-loss"]);
+    }
+    ended
 }
 
 fn resume(ground: &Ground, arguments: &[&str]) -> ProcessExit {
@@ -389,7 +396,7 @@ fn league_verify(ground: &Ground) -> String {
     league(["verify", ground.root()]).out
 }
 
-fn lines_of(journal: &Path) -> Vec<Vec<u8>> {
+pub(crate) fn lines_of(journal: &Path) -> Vec<Vec<u8>> {
     let bytes = fs::read(journal).unwrap();
     bytes
         .split_inclusive(|&byte| byte == b'\n')
@@ -405,13 +412,13 @@ fn count(journal: &Path, kind: &str) -> usize {
 }
 
 /// The last line that the manager noted as synced: nothing after it was acknowledged.
-fn noted_line(ground: &Ground) -> usize {
+pub(crate) fn noted_line(ground: &Ground) -> usize {
     let text = fs::read_to_string(ground.league(".lock")).unwrap();
     text.lines().nth(1).unwrap().parse().unwrap()
 }
 
 /// The results that may have been acknowledged.
-fn acknowledged(ground: &Ground, lines: &[Vec<u8>]) -> BTreeMap<String, Value> {
+pub(crate) fn acknowledged(ground: &Ground, lines: &[Vec<u8>]) -> BTreeMap<String, Value> {
     let noted = &lines[..noted_line(ground)];
     let results = noted.iter().filter_map(|line| {
         let line: Value = serde_json::from_slice(line).unwrap();
@@ -421,21 +428,4 @@ fn acknowledged(ground: &Ground, lines: &[Vec<u8>]) -> BTreeMap<String, Value> {
         Some((fact["match_id"].as_str()?.to_owned(), result))
     });
     results.collect()
-}
-
-/// A number that the caller of the test may set.
-fn setting(name: &str, usual: u64) -> u64 {
-    env::var(name).map_or(usual, |text| text.parse().unwrap())
-}
-
-/// Chance that is the same for the same seed (xorshift).
-struct Chance(u64);
-
-impl Chance {
-    fn below(&mut self, end: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 >> 16) % end
-    }
 }

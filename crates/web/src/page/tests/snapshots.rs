@@ -194,7 +194,7 @@ fn verification() {
         detail: "All follows.".to_owned(),
     });
     assert_snapshot!(lines(board::verification(&board.league)), @r#"
-    <p class="verdict holds" id="verdict"><strong>✓ Everything holds.</strong> All follows.</p>
+    <p class="verdict holds" id="verdict"><strong>✓</strong> All follows.</p>
     "#);
     board.league.verification = None;
     assert_snapshot!(lines(board::verification(&board.league)), @r#"
