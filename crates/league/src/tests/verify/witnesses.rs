@@ -462,7 +462,7 @@ fn handed_in_journal_that_claims_the_match_of_another_referee_is_disputed() {
             taken.push(record.clone());
         }
     });
-    rewrite_longer(&played.path_of_referee(&liar), taken);
+    rewrite_longer(&played, &liar, taken);
     hand_in(&played, &liar);
     see_disputed(&played.verdict(), &liar, "the manager took this result");
 }
@@ -528,7 +528,7 @@ fn handed_in_journal_confirms_nothing_in_the_name_of_another_referee() {
         }
     });
     others.extend(enrolled);
-    rewrite_longer(&played.path_of_referee(&liar), others);
+    rewrite_longer(&played, &liar, others);
     hand_in(&played, &liar);
     fs::remove_dir_all(played.path_of_referee(&owner).parent().unwrap()).unwrap();
     let verdict = played.verdict();
@@ -539,14 +539,16 @@ fn handed_in_journal_confirms_nothing_in_the_name_of_another_referee() {
     );
 }
 
-/// Appends records to a journal, and chains it anew.
-fn rewrite_longer(path: &Path, more: Vec<Record<referee::Event>>) {
-    let times = std::iter::repeat(league_protocol::time::Timestamp::default());
+/// Appends records to the journal of a referee, and chains it anew, without its times.
+fn rewrite_longer(played: &RealLeague, referee: &RefereeId, more: Vec<Record<referee::Event>>) {
+    let path = played.path_of_referee(referee);
     let mut records: Vec<Record<referee::Event>> = Vec::new();
-    rewrite(path, |found: &mut Vec<_>| {
+    rewrite(&path, |found: &mut Vec<_>| {
         records.extend(found.iter().cloned());
     });
     records.extend(more);
-    fs::remove_file(path).unwrap();
-    crate::tests::journals::write_journal(path, times.zip(&records));
+    fs::remove_file(&path).unwrap();
+    let times = std::iter::repeat(league_protocol::time::Timestamp::default());
+    crate::tests::journals::write_journal(&path, times.zip(&records));
+    fs::remove_dir_all(played.path("data/matches")).unwrap();
 }
