@@ -384,6 +384,16 @@ impl LeagueWorld {
         .0
     }
 
+    /// A letter could not leave the machine of the manager.
+    pub fn unsent(&mut self, correlation: CorrelationId) -> Vec<Event> {
+        let outcome = Err(CallFailure::local("no descriptors"));
+        let command = Command::Outcome {
+            correlation,
+            outcome,
+        };
+        self.when(&command).unwrap().0
+    }
+
     /// Plays every match that was ordered, until no order is left; players choose by number.
     pub fn play_on(&mut self) {
         self.play_by(honest);

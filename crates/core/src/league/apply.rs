@@ -12,6 +12,7 @@ use league_protocol::sender::{Agent, Dialect};
 use league_protocol::time::Timestamp;
 use league_protocol::token::{AuthToken, TokenHash};
 
+use super::command::CorrelationId;
 use super::event::{Doubt, Event, Reassignment};
 use super::roster::{AgentIndex, Member, PlayerEntry, RefereeEntry, capacity, folded, place};
 use super::round::{FixtureStage, HandOver, LeagueFixture, LeagueRound, LossClaim, read_match_id};
@@ -78,7 +79,8 @@ impl League {
             | Event::AgentAnswered { .. }
             | Event::RefereeSuspended { .. }
             | Event::ProbesSent { .. }
-            | Event::ProbeUnsent { .. }
+            | Event::LetterUnsent { .. }
+            | Event::Resumed { .. }
             | Event::Stopped => self.apply_volatile(event),
             Event::OrderDeclined { .. }
             | Event::PlayerInformed { .. }
@@ -117,7 +119,7 @@ impl League {
                 ..
             } => {
                 if let Some(fixture) = self.fixture_mut(match_id) {
-                    fixture.doubted = true;
+                    fixture.doubts.push(*doubt);
                 }
                 let number = self.referees.find(referee);
                 if let Some(referee) = number.and_then(|number| self.referees.get_mut(number))
@@ -175,31 +177,69 @@ impl League {
                     self.volatile.suspended.insert(AgentIndex::Referee(number));
                 }
             }
-            Event::ProbesSent { agents, at } => {
-                for agent in agents {
-                    if let Some(who) = self.find_agent(agent)
-                        && let Some(member) = self.member_mut(who)
-                    {
-                        member.health.asked = Some(*at);
-                        member.health.unanswered = member.health.unanswered.saturating_add(1);
-                    }
-                }
-                self.volatile.next_probes = *at + self.rules.probe_every;
-                // Waiting matches are tried again with every probe.
-                self.volatile.referee_came = true;
-            }
+            Event::ProbesSent { agents, unsent, at } => self.probe(agents, unsent, *at),
             Event::RefereeHeard {
                 referee, is_done, ..
             } => self.apply_heard(referee, *is_done),
-            Event::ProbeUnsent { agent } => {
+            Event::LetterUnsent { correlation } => self.keep_unsent(correlation),
+            Event::Resumed { at } => {
+                self.volatile.resumed = true;
+                let until = *at + self.rules.timeouts.other;
+                for held in &mut self.volatile.held {
+                    held.0 = until;
+                }
+            }
+            Event::Stopped => self.volatile.stopped = true,
+            _ => {}
+        }
+    }
+
+    fn probe(&mut self, agents: &[Agent], unsent: &[CorrelationId], at: Timestamp) {
+        for agent in agents {
+            if let Some(who) = self.find_agent(agent)
+                && let Some(member) = self.member_mut(who)
+            {
+                member.health.asked = Some(at);
+                member.health.unanswered = member.health.unanswered.saturating_add(1);
+            }
+        }
+        let until = at + self.rules.timeouts.other;
+        for unsent in unsent {
+            if let CorrelationId::Announcement {
+                match_id, attempt, ..
+            } = unsent
+            {
+                let held = (until, match_id.clone(), *attempt);
+                self.volatile.held.push_back(held);
+            }
+        }
+        self.volatile.unsent.clear();
+        self.volatile.next_probes = at + self.rules.probe_every;
+        // Waiting matches are tried again with every probe.
+        self.volatile.referee_came = true;
+    }
+
+    /// Keeps a letter for the next probes; its match is not ordered before it was sent.
+    fn keep_unsent(&mut self, correlation: &CorrelationId) {
+        match correlation {
+            CorrelationId::Probe(agent) => {
                 if let Some(who) = self.find_agent(agent)
                     && let Some(member) = self.member_mut(who)
                 {
                     member.health.unanswered = member.health.unanswered.saturating_sub(1);
                 }
+                return;
             }
-            Event::Stopped => self.volatile.stopped = true,
+            CorrelationId::Announcement {
+                match_id, attempt, ..
+            } => {
+                let held = &mut self.volatile.held;
+                held.retain(|(_, held, at)| held != match_id || at != attempt);
+            }
             _ => {}
+        }
+        if !self.volatile.unsent.contains(correlation) {
+            self.volatile.unsent.push(correlation.clone());
         }
     }
 
@@ -284,6 +324,7 @@ impl League {
             })
             .collect();
         self.volatile.held.clear();
+        self.volatile.unsent.clear();
         let past = self.round.replace(LeagueRound {
             number,
             open: matches,
@@ -335,7 +376,7 @@ impl League {
             }),
             signs: players.map(|player| player.signs),
             handed: None,
-            doubted: false,
+            doubts: Vec::new(),
             unproven: Vec::new(),
             informed: [false; 2],
             claim: None,

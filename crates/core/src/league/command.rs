@@ -123,14 +123,7 @@ pub enum CorrelationId {
         attempt: u32,
         player_id: PlayerId,
     },
-    /// A question to a player whether a referee has called it.
-    CallQuery {
-        match_id: MatchId,
-        attempt: u32,
-        referee: RefereeId,
-        player_id: PlayerId,
-        cause: QueryCause,
-    },
+    CallQuery(AskedCall),
     /// A question whether an agent is there.
     Probe(Agent),
     Notice(Agent),
@@ -139,6 +132,16 @@ pub enum CorrelationId {
         referee: RefereeId,
         round: u32,
     },
+}
+
+/// A question to a player whether a referee has called it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AskedCall {
+    pub match_id: MatchId,
+    pub attempt: u32,
+    pub referee: RefereeId,
+    pub player_id: PlayerId,
+    pub cause: QueryCause,
 }
 
 /// Why a player is asked whether a referee has called it.
@@ -258,7 +261,7 @@ pub enum Refusal {
     #[error("the order token is not the one of match `{0}`, this referee and this attempt")]
     OrderTokenInvalid(MatchId),
     /// A question to the absent player is open.
-    #[error("match `{0}` waits for the word of an absent player: report again in a while")]
+    #[error("the manager is asking a player of match `{0}` whether it was called: report again")]
     AskingPlayer(MatchId),
     #[error("match `{0}` does not exist, or not yet")]
     UnknownMatch(MatchId),

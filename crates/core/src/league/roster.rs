@@ -164,7 +164,7 @@ impl AgentHealth {
     }
 
     /// Whether one more failure suspends the agent.
-    pub(crate) fn is_last_straw(&self, rule: &BreakerRule) -> bool {
+    pub(crate) fn reaches_limit(&self, rule: &BreakerRule) -> bool {
         self.breaker.failures().saturating_add(1) >= rule.threshold.max(1)
     }
 
