@@ -47,7 +47,7 @@ use standings::{NamedPlayer, Ranking, Standings};
 pub use apply::MAX_PAST_MATCHES;
 pub use audit::Inconsistency;
 pub use command::{
-    Applicant, AskedCall, Command, CorrelationId, MemberKind, QueryCause, Refusal, Reply, Vouch,
+    Applicant, AskedCall, Command, CorrelationId, MemberKind, QueryCause, Refusal, Reply,
 };
 pub use event::{Admission, Doubt, Event, Reassignment};
 pub use roster::{AgentState, Member, PlayerEntry, RefereeEntry, is_same_place};

@@ -8,7 +8,7 @@ use std::time::Duration;
 use league_core::draw::{LeagueSecret, LeagueSecrets};
 use league_core::league::{
     Applicant, Command, CorrelationId, Event, FixtureStage, Inconsistency, League, LeagueFixture,
-    LeagueRules, Refusal, Reply, Vouch,
+    LeagueRules, Refusal, Reply,
 };
 use league_core::letter::{CallFailure, Letter, PeerAnswer};
 use league_core::machine::{Machine, Persistence};
@@ -512,7 +512,9 @@ pub fn candidate(name: &str, chance: u8) -> Applicant {
         endpoint: Ok(()),
         speech: Some(CallStyle::Simple),
         chance: [chance; 32],
-        vouched: Vouch::Key,
+        has_key: true,
+        is_listed: false,
+        is_at_address: true,
     }
 }
 

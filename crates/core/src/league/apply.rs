@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use league_protocol::fault::Code;
 use league_protocol::id::{MatchId, PlayerId, RefereeId};
-use league_protocol::message::{AgentMeta, MatchResult, RoundSummary};
+use league_protocol::message::{AgentMeta, MatchResult, RoundSummary, SignedMove};
 use league_protocol::secret::Commitment;
 use league_protocol::sender::{Agent, Dialect};
 use league_protocol::time::Timestamp;
@@ -58,6 +58,8 @@ impl League {
             } => {
                 if *restored {
                     self.hand_back(match_id, referee.as_ref(), *attempt);
+                } else if let Some(referee) = referee {
+                    self.note_false_proofs(match_id, referee, &result.evidence.moves);
                 }
                 self.finish(match_id, result, *at);
                 self.take_up(next.as_ref(), *at);
@@ -95,6 +97,7 @@ impl League {
         match event {
             Event::MovesReceived {
                 match_id,
+                referee,
                 attempt,
                 moves,
                 last,
@@ -110,6 +113,7 @@ impl League {
                     });
                     fixture.claim = None;
                 }
+                self.note_false_proofs(match_id, referee, moves);
             }
             Event::LossDoubted {
                 match_id,
@@ -125,7 +129,7 @@ impl League {
                 if let Some(referee) = number.and_then(|number| self.referees.get_mut(number))
                     && *doubt == Doubt::Denied
                 {
-                    referee.denied_by.insert(player_id.clone());
+                    referee.doubted_by.insert(player_id.clone());
                 }
             }
             Event::ReportConflicted {
@@ -147,6 +151,26 @@ impl League {
                 }
             }
             _ => {}
+        }
+    }
+
+    /// Notes referees that told wrong proofs of players whose proofs are right with this one.
+    fn note_false_proofs(&mut self, match_id: &MatchId, by: &RefereeId, moves: &[SignedMove]) {
+        let proved = |player: &PlayerId| {
+            let mut moves = moves.iter();
+            moves.any(|made| made.player_id == *player && made.proof.is_some())
+        };
+        let fixture = self.fixture(match_id);
+        let told = fixture.into_iter().flat_map(|fixture| &fixture.unproven);
+        let wrong: Vec<_> = told
+            .filter(|(player, referee)| referee != by && proved(player))
+            .cloned()
+            .collect();
+        for (player, referee) in wrong {
+            let number = self.referees.find(&referee);
+            if let Some(referee) = number.and_then(|number| self.referees.get_mut(number)) {
+                referee.doubted_by.insert(player);
+            }
         }
     }
 
@@ -581,7 +605,7 @@ impl League {
             running: 0,
             queue: VecDeque::new(),
             given: 0,
-            denied_by: BTreeSet::new(),
+            doubted_by: BTreeSet::new(),
         };
         let number = self.referees.len();
         self.index(&referee.member, AgentIndex::Referee(number));

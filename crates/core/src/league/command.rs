@@ -93,19 +93,13 @@ pub struct Applicant {
     pub endpoint: Result<(), String>,
     /// The chance that its token is made of.
     pub chance: [u8; 32],
-    /// What speaks for a referee.
-    pub vouched: Vouch,
-}
-
-/// What speaks for a referee that registers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Vouch {
-    #[default]
-    None,
-    /// The configuration lists its address.
-    Listed,
-    /// It showed the key by which the manager admits referees.
-    Key,
+    /// Whether it showed the key by which the manager admits referees.
+    pub has_key: bool,
+    /// Whether the configuration lists its address.
+    pub is_listed: bool,
+    /// Whether it calls from the machine of its address. Else the address says nothing of it: it
+    /// may be another agent's.
+    pub is_at_address: bool,
 }
 
 /// Names a letter whose outcome matters.
@@ -403,12 +397,17 @@ pub(crate) enum Rejection {
     #[error("Registration closed")]
     Closed,
     #[error(
-        "Registration closed: nothing speaks for this referee; start it with `league referee \
-         --referee-key KEY`, list its address in the configuration of the manager, have the \
-         organiser run `league admin admit-referee {endpoint}`, or start the manager with \
+        "Registration closed: this referee showed no key and is not listed; start it with `league \
+         referee --referee-key KEY`, list its address in the configuration of the manager, have \
+         the organiser run `league admin admit-referee {endpoint}`, or start the manager with \
          `--open-referees`"
     )]
     Stranger { endpoint: String },
+    #[error(
+        "Registration closed: `{endpoint}` may register, but this call comes from another machine; \
+         start the referee there, or with `league referee --referee-key KEY`"
+    )]
+    OtherMachine { endpoint: String },
     #[error(
         "Registration closed: the referee key is not the league's; start the referee with the \
          right `--referee-key`, or have the organiser run `league admin admit-referee {endpoint}`"
