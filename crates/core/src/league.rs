@@ -47,7 +47,7 @@ use standings::{NamedPlayer, Ranking, Standings};
 pub use apply::MAX_PAST_MATCHES;
 pub use audit::Inconsistency;
 pub use command::{
-    Applicant, Command, CorrelationId, MemberKind, QueryCause, Refusal, Reply, Vouch,
+    Applicant, AskedCall, Command, CorrelationId, MemberKind, QueryCause, Refusal, Reply,
 };
 pub use event::{Admission, Doubt, Event, Reassignment};
 pub use roster::{AgentState, Member, PlayerEntry, RefereeEntry, is_same_place};
@@ -130,6 +130,10 @@ struct Volatile {
     /// Until when the orders of matches, at these attempts, wait for the acknowledgement of their
     /// announcements; the earliest first.
     held: VecDeque<(Timestamp, MatchId, u32)>,
+    /// Whether this process has begun to run its round.
+    resumed: bool,
+    /// Letters that could not leave this machine; they are sent again with the next probes.
+    unsent: Vec<CorrelationId>,
 }
 
 /// An agent whose token was checked; only [`League::authenticate`] can make one.

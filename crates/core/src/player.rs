@@ -9,6 +9,7 @@ mod event;
 mod memory;
 mod news;
 mod play;
+mod question;
 
 use std::sync::Arc;
 
@@ -237,7 +238,8 @@ impl Player {
     fn enrol(&mut self, mut place: LeaguePlace) {
         match self.place.take() {
             // The manager's token lasts as long as the league; a later answer need not repeat it.
-            Some(before) if before.league_id == place.league_id => {
+            // Another token is that of a new league, which may have the same id.
+            Some(before) if before.league_id == place.league_id && !before.is_renewed(&place) => {
                 place.manager = place.manager.or(before.manager);
             }
             Some(_) => {

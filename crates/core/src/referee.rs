@@ -235,12 +235,12 @@ impl Referee {
         Some(game)
     }
 
-    /// Drops the matches of other leagues: their manager does not accept this referee's token, and
-    /// match ids repeat between leagues.
-    fn forget_others(&mut self, league_id: LeagueId) {
+    /// Drops the matches of another league, which may have had the same id: its manager does not
+    /// accept this referee's token, and match ids repeat between leagues.
+    fn forget_matches(&mut self, is_other: impl Fn(&MatchOrder) -> bool) {
         self.recent = RecentMatches::default();
         let games = self.running.iter();
-        let others = games.filter(|(_, game)| game.fixture.league_id != league_id);
+        let others = games.filter(|(_, game)| is_other(&game.fixture));
         let others: Vec<MatchId> = others.map(|(match_id, _)| match_id.clone()).collect();
         for match_id in others {
             self.remove(&match_id);
@@ -353,12 +353,15 @@ impl Machine for Referee {
         self.apply_to_breakers(event);
         self.apply_to_retelling(event);
         match event {
-            Event::Enrolled { league_id, .. } => {
+            Event::Enrolled {
+                league_id, manager, ..
+            } => {
                 self.league_over = false;
                 let another = self.enrolled().is_some_and(|(_, held)| held != league_id);
+                let renewed = !another && self.enrolment.is_other_manager(*manager);
                 self.enrolment.apply(event);
-                if another {
-                    self.forget_others(league_id.clone());
+                if another || renewed {
+                    self.forget_matches(|order| renewed || order.league_id != *league_id);
                 }
             }
             Event::RegistrationTried { .. } | Event::RegistrationFailed { .. } => {

@@ -4,7 +4,7 @@ use std::fmt::Debug;
 use std::sync::Arc;
 use std::time::Duration;
 
-use league_core::league::{self, AgentState, Applicant, League, Vouch};
+use league_core::league::{self, AgentState, Applicant, League};
 use league_core::machine::Machine;
 use league_core::player::{self, Player};
 use league_core::referee::{self, Referee};
@@ -186,7 +186,9 @@ impl SimulatedMachine for League {
             request.token = request.token.take().or(call.own_token);
             Applicant {
                 speech: request.meta.speech,
-                vouched: vouched(&request),
+                has_key: has_key(&request),
+                is_listed: false,
+                is_at_address: true,
                 request,
                 dialect: call.dialect,
                 endpoint: Ok(()),
@@ -303,14 +305,10 @@ impl SimulatedMachine for League {
     }
 }
 
-/// What speaks for an applicant, as the manager's shell finds out.
-fn vouched(request: &RegisterRequest) -> Vouch {
+/// Whether an applicant shows the key for referees, as the manager's shell finds out.
+fn has_key(request: &RegisterRequest) -> bool {
     let shown = request.referee_key.as_ref().map(AuthToken::reveal);
-    if shown == Some(REFEREE_KEY) {
-        Vouch::Key
-    } else {
-        Vouch::None
-    }
+    shown == Some(REFEREE_KEY)
 }
 
 /// The secrets that an admitted agent receives.

@@ -16,7 +16,7 @@ use league_protocol::message::{
     ByPlayer, DrawRequest, Evidence, MatchResult, MatchResultReport, MatchStatus, Message,
     OpenedDraw, SignedMove,
 };
-use league_protocol::sender::Agent;
+use league_protocol::sender::{Agent, Dialect};
 use league_protocol::time::Timestamp;
 use serde_json::{Map, Value};
 
@@ -41,6 +41,8 @@ pub(crate) enum Lie {
     ChangedMove,
     /// The referee requests the draw again with a move that its favourite signs afterwards.
     SecondRequest,
+    /// The referee offers a player that signs an illegal move alone, and shows it nothing.
+    FalseQuestion,
     /// The referee has lost the token of its order, and says nothing of it.
     NoOrderToken,
     /// A player does not come, or does not move, and denies that it was called.
@@ -49,7 +51,7 @@ pub(crate) enum Lie {
     WrongProof,
 }
 
-const LIES: [Lie; 10] = [
+const LIES: [Lie; 11] = [
     Lie::Stranger,
     Lie::InventedLoss,
     Lie::InventedMatch,
@@ -57,6 +59,7 @@ const LIES: [Lie; 10] = [
     Lie::SilentAfterDraw,
     Lie::ChangedMove,
     Lie::SecondRequest,
+    Lie::FalseQuestion,
     Lie::NoOrderToken,
     Lie::DeniedCall,
     Lie::WrongProof,
@@ -254,6 +257,11 @@ pub(crate) fn tamper_letters<T>(
         let lied = match (lie, &mut letter.message) {
             (Lie::ChangedMove, Message::DrawRequest(request)) => {
                 change_move(scenario, Arc::make_mut(request))
+            }
+            (Lie::FalseQuestion, Message::MoveCall(call)) if letter.to.dialect != Dialect::V1 => {
+                call.options = Arc::new([Value::from("as the liar says")]);
+                call.view = Arc::new(Value::Null);
+                true
             }
             (Lie::NoOrderToken, Message::DrawRequest(request)) => {
                 Arc::make_mut(request).order_token = None;

@@ -8,7 +8,7 @@ use std::time::Duration;
 use league_core::draw::{LeagueSecret, LeagueSecrets};
 use league_core::league::{
     Applicant, Command, CorrelationId, Event, FixtureStage, Inconsistency, League, LeagueFixture,
-    LeagueRules, Refusal, Reply, Vouch,
+    LeagueRules, Refusal, Reply,
 };
 use league_core::letter::{CallFailure, Letter, PeerAnswer};
 use league_core::machine::{Machine, Persistence};
@@ -384,6 +384,16 @@ impl LeagueWorld {
         .0
     }
 
+    /// A letter could not leave the machine of the manager.
+    pub fn unsent(&mut self, correlation: CorrelationId) -> Vec<Event> {
+        let outcome = Err(CallFailure::local("no descriptors"));
+        let command = Command::Outcome {
+            correlation,
+            outcome,
+        };
+        self.when(&command).unwrap().0
+    }
+
     /// Plays every match that was ordered, until no order is left; players choose by number.
     pub fn play_on(&mut self) {
         self.play_by(honest);
@@ -502,7 +512,9 @@ pub fn candidate(name: &str, chance: u8) -> Applicant {
         endpoint: Ok(()),
         speech: Some(CallStyle::Simple),
         chance: [chance; 32],
-        vouched: Vouch::Key,
+        has_key: true,
+        is_listed: false,
+        is_at_address: true,
     }
 }
 

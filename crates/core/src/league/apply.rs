@@ -6,12 +6,13 @@ use std::sync::Arc;
 
 use league_protocol::fault::Code;
 use league_protocol::id::{MatchId, PlayerId, RefereeId};
-use league_protocol::message::{AgentMeta, MatchResult, RoundSummary};
+use league_protocol::message::{AgentMeta, MatchResult, RoundSummary, SignedMove};
 use league_protocol::secret::Commitment;
 use league_protocol::sender::{Agent, Dialect};
 use league_protocol::time::Timestamp;
 use league_protocol::token::{AuthToken, TokenHash};
 
+use super::command::CorrelationId;
 use super::event::{Doubt, Event, Reassignment};
 use super::roster::{AgentIndex, Member, PlayerEntry, RefereeEntry, capacity, folded, place};
 use super::round::{FixtureStage, HandOver, LeagueFixture, LeagueRound, LossClaim, read_match_id};
@@ -57,6 +58,8 @@ impl League {
             } => {
                 if *restored {
                     self.hand_back(match_id, referee.as_ref(), *attempt);
+                } else if let Some(referee) = referee {
+                    self.note_false_proofs(match_id, referee, &result.evidence.moves);
                 }
                 self.finish(match_id, result, *at);
                 self.take_up(next.as_ref(), *at);
@@ -81,7 +84,8 @@ impl League {
             | Event::AgentAnswered { .. }
             | Event::RefereeSuspended { .. }
             | Event::ProbesSent { .. }
-            | Event::ProbeUnsent { .. }
+            | Event::LetterUnsent { .. }
+            | Event::Resumed { .. }
             | Event::Stopped => self.apply_volatile(event),
             Event::OrderDeclined { .. }
             | Event::PlayerInformed { .. }
@@ -96,6 +100,7 @@ impl League {
         match event {
             Event::MovesReceived {
                 match_id,
+                referee,
                 attempt,
                 moves,
                 last,
@@ -111,6 +116,7 @@ impl League {
                     });
                     fixture.claim = None;
                 }
+                self.note_false_proofs(match_id, referee, moves);
             }
             Event::LossDoubted {
                 match_id,
@@ -120,13 +126,13 @@ impl League {
                 ..
             } => {
                 if let Some(fixture) = self.fixture_mut(match_id) {
-                    fixture.doubted = true;
+                    fixture.doubts.push(*doubt);
                 }
                 let number = self.referees.find(referee);
                 if let Some(referee) = number.and_then(|number| self.referees.get_mut(number))
                     && *doubt == Doubt::Denied
                 {
-                    referee.denied_by.insert(player_id.clone());
+                    referee.doubted_by.insert(player_id.clone());
                 }
             }
             Event::ReportConflicted {
@@ -148,6 +154,26 @@ impl League {
                 }
             }
             _ => {}
+        }
+    }
+
+    /// Notes referees that told wrong proofs of players whose proofs are right with this one.
+    fn note_false_proofs(&mut self, match_id: &MatchId, by: &RefereeId, moves: &[SignedMove]) {
+        let proved = |player: &PlayerId| {
+            let mut moves = moves.iter();
+            moves.any(|made| made.player_id == *player && made.proof.is_some())
+        };
+        let fixture = self.fixture(match_id);
+        let told = fixture.into_iter().flat_map(|fixture| &fixture.unproven);
+        let wrong: Vec<_> = told
+            .filter(|(player, referee)| referee != by && proved(player))
+            .cloned()
+            .collect();
+        for (player, referee) in wrong {
+            let number = self.referees.find(&referee);
+            if let Some(referee) = number.and_then(|number| self.referees.get_mut(number)) {
+                referee.doubted_by.insert(player);
+            }
         }
     }
 
@@ -178,30 +204,68 @@ impl League {
                     self.volatile.suspended.insert(AgentIndex::Referee(number));
                 }
             }
-            Event::ProbesSent { agents, at } => {
-                for agent in agents {
-                    if let Some(who) = self.find_agent(agent)
-                        && let Some(member) = self.member_mut(who)
-                    {
-                        member.health.asked = Some(*at);
-                        member.health.unanswered = member.health.unanswered.saturating_add(1);
-                    }
-                }
-                self.volatile.next_probes = *at + self.rules.probe_every;
-                // Waiting matches are tried again with every probe.
-                self.volatile.referee_came = true;
-                self.limit_questions(*at);
-            }
+            Event::ProbesSent { agents, unsent, at } => self.probe(agents, unsent, *at),
             Event::RefereeHeard { referee, .. } => self.apply_heard(referee),
-            Event::ProbeUnsent { agent } => {
+            Event::LetterUnsent { correlation } => self.keep_unsent(correlation),
+            Event::Resumed { at } => {
+                self.volatile.resumed = true;
+                let until = *at + self.rules.timeouts.other;
+                for held in &mut self.volatile.held {
+                    held.0 = until;
+                }
+            }
+            Event::Stopped => self.volatile.stopped = true,
+            _ => {}
+        }
+    }
+
+    fn probe(&mut self, agents: &[Agent], unsent: &[CorrelationId], at: Timestamp) {
+        for agent in agents {
+            if let Some(who) = self.find_agent(agent)
+                && let Some(member) = self.member_mut(who)
+            {
+                member.health.asked = Some(at);
+                member.health.unanswered = member.health.unanswered.saturating_add(1);
+            }
+        }
+        let until = at + self.rules.timeouts.other;
+        for unsent in unsent {
+            if let CorrelationId::Announcement {
+                match_id, attempt, ..
+            } = unsent
+            {
+                let held = (until, match_id.clone(), *attempt);
+                self.volatile.held.push_back(held);
+            }
+        }
+        self.volatile.unsent.clear();
+        self.volatile.next_probes = at + self.rules.probe_every;
+        // Waiting matches are tried again with every probe.
+        self.volatile.referee_came = true;
+        self.limit_questions(at);
+    }
+
+    /// Keeps a letter for the next probes; its match is not ordered before it was sent.
+    fn keep_unsent(&mut self, correlation: &CorrelationId) {
+        match correlation {
+            CorrelationId::Probe(agent) => {
                 if let Some(who) = self.find_agent(agent)
                     && let Some(member) = self.member_mut(who)
                 {
                     member.health.unanswered = member.health.unanswered.saturating_sub(1);
                 }
+                return;
             }
-            Event::Stopped => self.volatile.stopped = true,
+            CorrelationId::Announcement {
+                match_id, attempt, ..
+            } => {
+                let held = &mut self.volatile.held;
+                held.retain(|(_, held, at)| held != match_id || at != attempt);
+            }
             _ => {}
+        }
+        if !self.volatile.unsent.contains(correlation) {
+            self.volatile.unsent.push(correlation.clone());
         }
     }
 
@@ -286,6 +350,7 @@ impl League {
             })
             .collect();
         self.volatile.held.clear();
+        self.volatile.unsent.clear();
         let past = self.round.replace(LeagueRound {
             number,
             open: matches,
@@ -337,7 +402,7 @@ impl League {
             }),
             signs: players.map(|player| player.signs),
             handed: None,
-            doubted: false,
+            doubts: Vec::new(),
             unproven: Vec::new(),
             informed: [false; 2],
             claim: None,
@@ -542,7 +607,7 @@ impl League {
             running: 0,
             queue: VecDeque::new(),
             given: 0,
-            denied_by: BTreeSet::new(),
+            doubted_by: BTreeSet::new(),
         };
         let number = self.referees.len();
         self.index(&referee.member, AgentIndex::Referee(number));

@@ -10,7 +10,7 @@ use league_protocol::secret::Commitment;
 use league_protocol::sender::Agent;
 use thiserror::Error;
 
-use super::event::{Admission, Event, Reassignment};
+use super::event::{Admission, Doubt, Event, Reassignment};
 use super::roster::place;
 use super::round::{FixtureStage, LeagueFixture, LeagueRound, read_match_id};
 use super::verify::ReportProblem;
@@ -77,18 +77,19 @@ pub enum Inconsistency {
         /// The attempt in the event.
         found: u32,
     },
-    /// The manager rules only where a player is out of the league, and then in one way.
+    /// The manager rules only where a player is out of the match or the moves that decide are handed
+    /// over, and then in one way.
     #[error("match `{0}` cannot be ruled by the manager in this way")]
     Ruling(MatchId),
-    /// Nothing that the journal tells speaks for the referee.
-    #[error("referee `{0}` is let in without a word for it")]
+    /// The journal does not tell why the referee was admitted.
+    #[error("referee `{0}` was admitted without key, listing or invitation")]
     Stranger(RefereeId),
     /// The moves that were handed over decide the match, so that no other referee may play it.
     #[error(
         "match `{0}` is decided by the moves that were handed over, and goes to no other referee"
     )]
     Fixed(MatchId),
-    /// A loss is doubted twice, or of someone who does not play.
+    /// A loss is doubted too often, or of someone who does not play.
     #[error("no loss can be doubted in match `{0}`")]
     Doubt(MatchId),
     /// The moves cannot be handed over.
@@ -190,7 +191,8 @@ impl Auditor<'_> {
             | Event::AgentAnswered { .. }
             | Event::RefereeSuspended { .. }
             | Event::ProbesSent { .. }
-            | Event::ProbeUnsent { .. }
+            | Event::LetterUnsent { .. }
+            | Event::Resumed { .. }
             | Event::Stopped => Ok(()),
         }
     }
@@ -213,8 +215,9 @@ impl Auditor<'_> {
                 attempt,
                 referee,
                 player_id,
+                doubt,
                 ..
-            } => self.check_doubt(match_id, *attempt, referee, player_id),
+            } => self.check_doubt(match_id, *attempt, referee, player_id, *doubt),
             Event::DeclinedAfterCall {
                 match_id,
                 referee,
@@ -300,18 +303,19 @@ impl Auditor<'_> {
         Ok(())
     }
 
-    /// A loss is doubted once in a match, while its referee has it.
+    /// A loss is doubted while its referee has the match, and so often as the rules allow.
     fn check_doubt(
         &self,
         match_id: &MatchId,
         attempt: u32,
         referee: &RefereeId,
         player: &PlayerId,
+        doubt: Doubt,
     ) -> Result<(), Inconsistency> {
         let fixture = self.must_be_in_hands(match_id, Some(referee), attempt)?;
         let seats = self.league.seats_of(fixture).into_iter().flatten();
         let plays = seats.into_iter().any(|seated| seated == player);
-        if plays && !fixture.doubted && !fixture.is_fixed() {
+        if plays && fixture.may_doubt(doubt) && !fixture.is_fixed() {
             Ok(())
         } else {
             Err(Inconsistency::Doubt(match_id.clone()))

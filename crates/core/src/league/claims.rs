@@ -5,26 +5,17 @@
 use std::sync::Arc;
 
 use league_protocol::fault::Code;
-use league_protocol::id::{MatchId, PlayerId, RefereeId};
+use league_protocol::id::PlayerId;
 use league_protocol::message::{MatchResult, MatchStatus, Message};
 use league_protocol::sender::Dialect;
 use league_protocol::time::Timestamp;
 
-use super::command::{QueryCause, Refusal};
+use super::command::{AskedCall, QueryCause, Refusal};
 use super::event::{Doubt, Event};
 use super::round::LeagueFixture;
 use super::standings::MatchEnding;
 use super::{Decision, League};
 use crate::letter::CallOutcome;
-
-/// A question to a player whether a referee has called it.
-pub(crate) struct AskedCall<'a> {
-    pub(crate) match_id: &'a MatchId,
-    pub(crate) attempt: u32,
-    pub(crate) referee: &'a RefereeId,
-    pub(crate) player_id: &'a PlayerId,
-    pub(crate) cause: QueryCause,
-}
 
 impl League {
     /// What comes before a technical loss is recorded; `None` if it stands.
@@ -35,12 +26,16 @@ impl League {
         number: u32,
         result: &MatchResult,
     ) -> Option<Decision> {
-        if result.status != MatchStatus::TechnicalLoss || fixture.doubted {
+        if result.status != MatchStatus::TechnicalLoss {
             return None;
         }
         let unproven = self.unproven_losers(fixture, result);
-        let unreached = |player: &&PlayerId| result.failed.get(player) == Some(&Code::Connection);
-        if let Some(player) = unproven.iter().find(|player| unreached(player)) {
+        let mut unreached = unproven
+            .iter()
+            .filter(|player| is_unreached(result, player));
+        if let Some(player) = unreached.next()
+            && !fixture.doubts.contains(&Doubt::Unreached)
+        {
             if !self.has_other(number) {
                 return None;
             }
@@ -50,6 +45,9 @@ impl League {
             ];
             let answer = Err(Refusal::TakenAway(fixture.match_id.clone()));
             return Some(Decision { events, answer });
+        }
+        if !fixture.may_doubt(Doubt::Denied) {
+            return None;
         }
         let understands = |player: &&PlayerId| {
             let player = self.player(player);
@@ -131,7 +129,7 @@ impl League {
     pub(crate) fn hear_of_call(
         &self,
         at: Timestamp,
-        asked: &AskedCall<'_>,
+        asked: &AskedCall,
         outcome: &CallOutcome,
     ) -> Vec<Event> {
         let called = outcome
@@ -139,8 +137,7 @@ impl League {
             .ok()
             .and_then(|answer| match &answer.message {
                 Message::CallQueryResponse(response)
-                    if response.match_id == *asked.match_id
-                        && response.attempt == asked.attempt =>
+                    if response.match_id == asked.match_id && response.attempt == asked.attempt =>
                 {
                     Some(response.called)
                 }
@@ -160,25 +157,20 @@ impl League {
     }
 
     /// Only a clear no moves the match; silence and errors count as a yes.
-    fn hear_of_loss(
-        &self,
-        at: Timestamp,
-        asked: &AskedCall<'_>,
-        called: Option<bool>,
-    ) -> Vec<Event> {
-        let fixture = self.fixture(asked.match_id);
+    fn hear_of_loss(&self, at: Timestamp, asked: &AskedCall, called: Option<bool>) -> Vec<Event> {
+        let fixture = self.fixture(&asked.match_id);
         let fixture = fixture.filter(|fixture| fixture.attempt == asked.attempt);
         let Some((fixture, claim)) = fixture.and_then(|fixture| {
             let claim = fixture.claim.as_ref()?;
             claim
                 .open
-                .contains(asked.player_id)
+                .contains(&asked.player_id)
                 .then_some((fixture, claim))
         }) else {
             return Vec::new();
         };
         if called == Some(false) {
-            return self.hear_denial(at, fixture, asked.player_id, &claim.result);
+            return self.hear_denial(at, fixture, &asked.player_id, &claim.result);
         }
         if claim.open.len() > 1 {
             return vec![Event::CallConfirmed {
@@ -196,13 +188,20 @@ impl League {
         player: &PlayerId,
         result: &Arc<MatchResult>,
     ) -> Vec<Event> {
-        let doubted = self.doubted(at, fixture, player, Doubt::Denied);
+        // A referee that says itself that it did not reach the player is not blamed.
+        let doubt = match is_unreached(result, player) {
+            true => Doubt::Unreached,
+            false => Doubt::Denied,
+        };
+        let doubted = self.doubted(at, fixture, player, doubt);
         let mut events: Vec<Event> = doubted.into_iter().collect();
         let number = fixture.referee.filter(|number| self.has_other(*number));
         let referee = number.and_then(|number| Some((number, self.referees.get(number)?)));
         match referee {
             None => events.extend(self.let_stand(at, fixture, result)),
-            Some((number, referee)) if referee.outlives_denial(player) => {
+            Some((number, referee))
+                if doubt == Doubt::Unreached || referee.outlives_denial(player) =>
+            {
                 events.push(self.take_away(at, fixture, number));
             }
             Some((number, _)) => events.extend(self.relieve(at, number)),
@@ -220,4 +219,9 @@ impl League {
         let recorded = ending.map(|ending| self.recorded(at, fixture, result, ending));
         recorded.unwrap_or_default()
     }
+}
+
+/// Whether the referee says that it could not reach a player.
+fn is_unreached(result: &MatchResult, player: &PlayerId) -> bool {
+    result.failed.get(player) == Some(&Code::Connection)
 }

@@ -96,19 +96,13 @@ pub struct Applicant {
     pub endpoint: Result<(), String>,
     /// The chance that its token is made of.
     pub chance: [u8; 32],
-    /// What speaks for a referee.
-    pub vouched: Vouch,
-}
-
-/// What speaks for a referee that registers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Vouch {
-    #[default]
-    None,
-    /// The configuration lists its address.
-    Listed,
-    /// It showed the key by which the manager admits referees.
-    Key,
+    /// Whether it showed the key by which the manager admits referees.
+    pub has_key: bool,
+    /// Whether the configuration lists its address.
+    pub is_listed: bool,
+    /// Whether it calls from the machine of its address. Else the address says nothing of it: it
+    /// may be another agent's.
+    pub is_at_address: bool,
 }
 
 /// Names a letter whose outcome matters.
@@ -126,14 +120,7 @@ pub enum CorrelationId {
         attempt: u32,
         player_id: PlayerId,
     },
-    /// A question to a player whether a referee has called it.
-    CallQuery {
-        match_id: MatchId,
-        attempt: u32,
-        referee: RefereeId,
-        player_id: PlayerId,
-        cause: QueryCause,
-    },
+    CallQuery(AskedCall),
     /// A question whether an agent is there.
     Probe(Agent),
     Notice(Agent),
@@ -142,6 +129,16 @@ pub enum CorrelationId {
         referee: RefereeId,
         round: u32,
     },
+}
+
+/// A question to a player whether a referee has called it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AskedCall {
+    pub match_id: MatchId,
+    pub attempt: u32,
+    pub referee: RefereeId,
+    pub player_id: PlayerId,
+    pub cause: QueryCause,
 }
 
 /// Why a player is asked whether a referee has called it.
@@ -261,7 +258,7 @@ pub enum Refusal {
     #[error("the order token is not the one of match `{0}`, this referee and this attempt")]
     OrderTokenInvalid(MatchId),
     /// A question to the absent player is open.
-    #[error("match `{0}` waits for the word of an absent player: report again in a while")]
+    #[error("the manager is asking a player of match `{0}` whether it was called: report again")]
     AskingPlayer(MatchId),
     #[error("match `{0}` does not exist, or not yet")]
     UnknownMatch(MatchId),
@@ -403,12 +400,17 @@ pub(crate) enum Rejection {
     #[error("Registration closed")]
     Closed,
     #[error(
-        "Registration closed: nothing speaks for this referee; start it with `league referee \
-         --referee-key KEY`, list its address in the configuration of the manager, have the \
-         organiser run `league admin admit-referee {endpoint}`, or start the manager with \
+        "Registration closed: this referee showed no key and is not listed; start it with `league \
+         referee --referee-key KEY`, list its address in the configuration of the manager, have \
+         the organiser run `league admin admit-referee {endpoint}`, or start the manager with \
          `--open-referees`"
     )]
     Stranger { endpoint: String },
+    #[error(
+        "Registration closed: `{endpoint}` may register, but this call comes from another machine; \
+         start the referee there, or with `league referee --referee-key KEY`"
+    )]
+    OtherMachine { endpoint: String },
     #[error(
         "Registration closed: the referee key is not the league's; start the referee with the \
          right `--referee-key`, or have the organiser run `league admin admit-referee {endpoint}`"

@@ -13,6 +13,7 @@ use league_protocol::time::Timestamp;
 use league_protocol::token::TokenHash;
 use serde::{Deserialize, Serialize};
 
+use super::command::CorrelationId;
 use super::verify::ReportProblem;
 use crate::machine::Persistence;
 
@@ -249,12 +250,20 @@ pub enum Event {
     ProbesSent {
         /// The probed agents; empty if all answered lately.
         agents: Vec<Agent>,
+        /// Other letters that could not leave this machine before, and are sent again.
+        unsent: Vec<CorrelationId>,
         at: Timestamp,
     },
-    /// A probe could not leave this machine, so that its silence says nothing.
+    /// A letter could not leave this machine, so that its silence says nothing.
     #[serde(skip)]
-    ProbeUnsent {
-        agent: Agent,
+    LetterUnsent {
+        correlation: CorrelationId,
+    },
+    /// This process goes on with the round: orders wait for the announcements that it sends, not
+    /// for those of an earlier process.
+    #[serde(skip)]
+    Resumed {
+        at: Timestamp,
     },
     #[serde(skip)]
     Stopped,
@@ -327,7 +336,8 @@ impl Event {
             | Self::AgentAnswered { .. }
             | Self::RefereeSuspended { .. }
             | Self::ProbesSent { .. }
-            | Self::ProbeUnsent { .. }
+            | Self::LetterUnsent { .. }
+            | Self::Resumed { .. }
             | Self::Stopped => Persistence::Memory,
         }
     }

@@ -9,7 +9,7 @@ use league_protocol::message::{
 };
 use league_protocol::sender::{Agent, Dialect};
 
-use super::command::{CorrelationId, QueryCause};
+use super::command::{AskedCall, CorrelationId, QueryCause};
 use super::event::{Event, Reassignment};
 use super::roster::{AgentIndex, AgentState, Member, PlayerEntry, RefereeEntry};
 use super::round::{FixtureStage, LeagueFixture, LeagueRound};
@@ -55,7 +55,17 @@ impl<'a> LetterWriter<'a> {
                     self.order_waiting(match_id);
                 }
             }
-            Event::LossQuestioned { .. } | Event::OrderDeclined { .. } => self.ask_players(event),
+            Event::LossQuestioned {
+                match_id, players, ..
+            } => self.ask_losers(match_id, players),
+            Event::OrderDeclined {
+                match_id,
+                attempt,
+                referee,
+            } => {
+                let players = self.signing(self.league.fixture(match_id));
+                self.ask_about_call(match_id, *attempt, referee, &players, QueryCause::Decline);
+            }
             Event::RoundClosed { .. } => self.broadcast_standings(),
             Event::LeagueCompleted { .. } => self.tell_end(),
             Event::AgentReturned { agent, .. } => {
@@ -67,7 +77,12 @@ impl<'a> LetterWriter<'a> {
                 recovered: true,
                 ..
             } => self.welcome_back(agent),
-            Event::ProbesSent { agents, .. } => self.probe_all(agents),
+            Event::ProbesSent { agents, unsent, .. } => {
+                self.probe_all(agents);
+                for unsent in unsent {
+                    self.send_again(unsent);
+                }
+            }
             Event::RefereeRegistered { referee_id, .. } => {
                 self.ask(|asked| asked.id == *referee_id);
             }
@@ -85,7 +100,8 @@ impl<'a> LetterWriter<'a> {
             | Event::AgentFailed { .. }
             | Event::AgentAnswered { .. }
             | Event::RefereeSuspended { .. }
-            | Event::ProbeUnsent { .. }
+            | Event::LetterUnsent { .. }
+            | Event::Resumed { .. }
             | Event::Stopped => {}
         }
     }
@@ -159,24 +175,11 @@ impl<'a> LetterWriter<'a> {
             let end = |member| self.notice(member, self.end(&league.table(), receiver));
             self.out.extend(member.map(end));
         }
-        let Some(round) = league.round.as_ref().filter(|round| !round.closed) else {
+        if league.round.as_ref().is_none_or(|round| round.closed) {
             return;
-        };
+        }
         match league.find_agent(agent) {
-            Some(AgentIndex::Player(number)) => {
-                if let Some(player) = league
-                    .players
-                    .get(number)
-                    .filter(|player| league.is_reached(player))
-                {
-                    self.out.push(self.announcement(
-                        number,
-                        player,
-                        round,
-                        &self.all_matches(round),
-                    ));
-                }
-            }
+            Some(AgentIndex::Player(number)) => self.announce_to(number),
             Some(AgentIndex::Referee(number)) => {
                 self.ask(|asked| Agent::Referee(asked.id.clone()) == *agent);
                 self.order_all(|fixture| fixture.referee == Some(number));
@@ -317,22 +320,25 @@ impl<'a> LetterWriter<'a> {
     /// that does not sign was told before, and that stays good.
     fn announce_attempt(&mut self, match_id: &MatchId) {
         let league = self.league;
-        let (Some(round), Some(fixture)) = (&league.round, league.fixture(match_id)) else {
+        let fixture = league.fixture(match_id);
+        let Some(fixture) = fixture.filter(|fixture| fixture.referee.is_some()) else {
             return;
         };
-        if fixture.referee.is_none() {
-            return;
-        }
         for (seat, &number) in fixture.pairing.seats.iter().enumerate() {
-            let player = league.players.get(number);
-            let Some(player) = player.filter(|player| league.is_reached(player)) else {
-                continue;
-            };
             if fixture.signs[seat] && !fixture.informed[seat] {
-                let all = self.all_matches(round);
-                self.out
-                    .push(self.announcement(number, player, round, &all));
+                self.announce_to(number);
             }
+        }
+    }
+
+    /// Tells a player that is reached of its match in the round.
+    fn announce_to(&mut self, number: u32) {
+        let player = self.league.players.get(number);
+        let player = player.filter(|player| self.league.is_reached(player));
+        if let (Some(round), Some(player)) = (&self.league.round, player) {
+            let all = self.all_matches(round);
+            self.out
+                .push(self.announcement(number, player, round, &all));
         }
     }
 
@@ -450,28 +456,13 @@ impl<'a> LetterWriter<'a> {
             .collect()
     }
 
-    /// Asks players whether a referee called them, because of what it says of a match.
-    fn ask_players(&mut self, event: &Event) {
-        match event {
-            Event::LossQuestioned {
-                match_id, players, ..
-            } => {
-                let fixture = self.league.fixture(match_id);
-                let referee = fixture.and_then(|fixture| self.league.referee_of(fixture));
-                let attempt = fixture.map_or(0, LeagueFixture::attempt);
-                if let Some(referee) = referee {
-                    self.ask_about_call(match_id, attempt, &referee.id, players, QueryCause::Loss);
-                }
-            }
-            Event::OrderDeclined {
-                match_id,
-                attempt,
-                referee,
-            } => {
-                let players = self.signing(self.league.fixture(match_id));
-                self.ask_about_call(match_id, *attempt, referee, &players, QueryCause::Decline);
-            }
-            _ => {}
+    /// Asks players whether the referee of a match called them, which reports that they failed.
+    fn ask_losers(&mut self, match_id: &MatchId, players: &[PlayerId]) {
+        let fixture = self.league.fixture(match_id);
+        let referee = fixture.and_then(|fixture| self.league.referee_of(fixture));
+        if let (Some(fixture), Some(referee)) = (fixture, referee) {
+            let (attempt, referee) = (fixture.attempt, &referee.id);
+            self.ask_about_call(match_id, attempt, referee, players, QueryCause::Loss);
         }
     }
 
@@ -484,23 +475,54 @@ impl<'a> LetterWriter<'a> {
         players: &[PlayerId],
         cause: QueryCause,
     ) {
-        for player in players.iter().filter_map(|id| self.league.player(id)) {
-            let message = Message::from(CallQuery {
-                league_id: self.league.rules.league_id.clone(),
-                match_id: match_id.clone(),
-                attempt,
-            });
-            let correlation = CorrelationId::CallQuery {
+        for player_id in players {
+            self.ask_player(AskedCall {
                 match_id: match_id.clone(),
                 attempt,
                 referee: referee.clone(),
-                player_id: player.id.clone(),
+                player_id: player_id.clone(),
                 cause,
-            };
-            let timeouts = &self.league.rules.timeouts;
-            let retry = timeouts.once(timeouts.query);
-            self.out
-                .push(letter(&player.member, message, retry, correlation));
+            });
+        }
+    }
+
+    fn ask_player(&mut self, asked: AskedCall) {
+        let Some(player) = self.league.player(&asked.player_id) else {
+            return;
+        };
+        let message = Message::from(CallQuery {
+            league_id: self.league.rules.league_id.clone(),
+            match_id: asked.match_id.clone(),
+            attempt: asked.attempt,
+        });
+        let timeouts = &self.league.rules.timeouts;
+        let retry = timeouts.once(timeouts.query);
+        let correlation = CorrelationId::CallQuery(asked);
+        self.out
+            .push(letter(&player.member, message, retry, correlation));
+    }
+
+    /// Sends a letter again that could not leave this machine, unless a newer one took its place.
+    fn send_again(&mut self, unsent: &CorrelationId) {
+        let league = self.league;
+        match unsent {
+            CorrelationId::Announcement {
+                match_id,
+                attempt,
+                player_id,
+            } => {
+                let fixture = league.fixture(match_id);
+                let is_now = fixture.is_some_and(|fixture| fixture.announced_attempt() == *attempt);
+                let number = league.players.find(player_id).filter(|_| is_now);
+                if let Some(number) = number {
+                    self.announce_to(number);
+                }
+            }
+            CorrelationId::CallQuery(asked) => self.ask_player(asked.clone()),
+            CorrelationId::Order { .. }
+            | CorrelationId::Probe(_)
+            | CorrelationId::Notice(_)
+            | CorrelationId::Question { .. } => {}
         }
     }
 

@@ -172,7 +172,7 @@ impl League {
         let is_done = match outcome.as_ref().map(|answer| &answer.message) {
             Ok(Message::LeagueError(error)) => !error.code.retryable(),
             Ok(_) => true,
-            Err(_) => health.suspended_since.is_some() || health.is_last_straw(&self.rules.breaker),
+            Err(_) => health.suspended_since.is_some() || health.reaches_limit(&self.rules.breaker),
         };
         if is_done {
             let referee = id.clone();

@@ -4,14 +4,13 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use league_protocol::id::{MatchId, PlayerId};
+use league_protocol::id::{MatchId, PlayerId, RefereeId};
 use league_protocol::message::Message;
 use league_protocol::secret::Commitment;
 use league_protocol::sender::Agent;
 use league_protocol::time::Timestamp;
 
 use super::Decision;
-use super::claims::AskedCall;
 use super::command::{CorrelationId, Refusal, Reply};
 use super::event::{Event, Reassignment};
 use super::roster::{AgentIndex, RefereeEntry};
@@ -68,7 +67,9 @@ impl League {
         match (self.phase, &self.round) {
             (Phase::Registering, _) if self.is_complete() => at_once(),
             (Phase::Registering | Phase::Completed, _) => None,
-            (Phase::Running, Some(round)) if !is_due(round) && !self.may_give(round) => {
+            (Phase::Running, Some(round))
+                if self.volatile.resumed && !is_due(round) && !self.may_give(round) =>
+            {
                 let held = self.volatile.held.front().map(|held| held.0);
                 held.into_iter().chain([self.volatile.next_probes]).min()
             }
@@ -85,6 +86,7 @@ impl League {
             (Phase::Registering, _) if self.is_complete() => vec![Event::LeagueStarted { at }],
             (Phase::Registering | Phase::Completed, _) => Vec::new(),
             (Phase::Running, None) => vec![self.open_round(at, 1)],
+            (Phase::Running, Some(_)) if !self.volatile.resumed => vec![Event::Resumed { at }],
             (Phase::Running, Some(round)) if round.open == 0 => self.close_round(at, round),
             (Phase::Running, Some(round)) if !round.unplayable.is_empty() => {
                 let unplayable = round.unplayable.iter().take(MAX_RULINGS);
@@ -172,7 +174,8 @@ impl League {
         });
         agents.extend(rested);
         agents.truncate(MAX_PROBES);
-        events.push(Event::ProbesSent { agents, at });
+        let unsent = self.volatile.unsent.clone();
+        events.push(Event::ProbesSent { agents, unsent, at });
         events.extend(self.end_questions(at));
         events.extend(self.overdue(at, round));
         events
@@ -205,7 +208,7 @@ impl League {
         };
         let agent = Agent::Referee(referee.id.clone());
         let mut events = vec![Event::AgentFailed { agent, at }];
-        if referee.member.health.is_last_straw(&self.rules.breaker) {
+        if referee.member.health.reaches_limit(&self.rules.breaker) {
             events.extend(self.relieve(at, number));
         } else {
             events.push(self.take_away(at, fixture, number));
@@ -222,57 +225,70 @@ impl League {
         if self.phase != Phase::Running {
             return Vec::new();
         }
+        if outcome.as_ref().is_err_and(CallFailure::is_local) {
+            return self.hear_of_unsent(at, correlation);
+        }
         match correlation {
             CorrelationId::Order {
                 match_id,
                 attempt,
                 referee,
-            } => {
-                let number = self.referees.find(referee);
-                let fixture = self.fixture(match_id).filter(|fixture| {
-                    fixture.attempt == *attempt && fixture.referee == number && fixture.is_started()
-                });
-                match (fixture, number) {
-                    (Some(fixture), Some(number)) => {
-                        self.hear_of_order(at, fixture, number, outcome)
-                    }
-                    _ => Vec::new(),
-                }
-            }
+            } => match self.ordered(match_id, *attempt, referee) {
+                Some((fixture, number)) => self.hear_of_order(at, fixture, number, outcome),
+                None => Vec::new(),
+            },
             CorrelationId::Announcement {
                 match_id,
                 attempt,
                 player_id,
             } => self.hear_of_announcement(at, match_id, *attempt, player_id, outcome.is_ok()),
-            CorrelationId::CallQuery {
-                match_id,
-                attempt,
-                referee,
-                player_id,
-                cause,
-            } => {
-                let (attempt, cause) = (*attempt, *cause);
-                let asked = AskedCall {
-                    match_id,
-                    attempt,
-                    referee,
-                    player_id,
-                    cause,
-                };
-                self.hear_of_call(at, &asked, outcome)
-            }
-            // The manager could not call: the agent is not to blame.
-            CorrelationId::Probe(agent) if is_unsent(outcome) => {
-                let agent = agent.clone();
-                vec![Event::ProbeUnsent { agent }]
-            }
-            CorrelationId::Notice(_) if is_unsent(outcome) => Vec::new(),
+            CorrelationId::CallQuery(asked) => self.hear_of_call(at, asked, outcome),
             CorrelationId::Probe(agent) => self.hear_of_probe(at, agent, outcome.is_ok()),
             CorrelationId::Notice(agent) => self.hear_of_notice(at, agent, outcome.is_ok()),
             CorrelationId::Question { referee, round } => {
                 self.hear_of_question(at, referee, *round, outcome)
             }
         }
+    }
+
+    /// A letter did not leave this machine: no agent is to blame. A match waits until the next
+    /// probes; an announcement or a question to a player is sent again with them. Referees are asked
+    /// for old results with each probe.
+    fn hear_of_unsent(&self, at: Timestamp, correlation: &CorrelationId) -> Vec<Event> {
+        match correlation {
+            CorrelationId::Order {
+                match_id,
+                attempt,
+                referee,
+            } => {
+                let ordered = self.ordered(match_id, *attempt, referee);
+                let untaken = |fixture: &LeagueFixture| fixture.stage == FixtureStage::Ordered;
+                let untaken = ordered.filter(|(fixture, _)| untaken(fixture));
+                let waits =
+                    untaken.map(|(fixture, number)| self.move_one(at, fixture, number, |_| false));
+                waits.into_iter().collect()
+            }
+            CorrelationId::Announcement { .. }
+            | CorrelationId::CallQuery(_)
+            | CorrelationId::Probe(_) => {
+                let correlation = correlation.clone();
+                vec![Event::LetterUnsent { correlation }]
+            }
+            CorrelationId::Notice(_) | CorrelationId::Question { .. } => Vec::new(),
+        }
+    }
+
+    /// The match that an order was about, and its referee, if both still go with it.
+    fn ordered(
+        &self,
+        match_id: &MatchId,
+        attempt: u32,
+        referee: &RefereeId,
+    ) -> Option<(&LeagueFixture, u32)> {
+        let number = self.referees.find(referee)?;
+        let fixture = self.fixture(match_id)?;
+        let is_now = fixture.attempt == attempt && fixture.referee == Some(number);
+        (is_now && fixture.is_started()).then_some((fixture, number))
     }
 
     fn hear_of_order(
@@ -299,10 +315,6 @@ impl League {
             Message::Acknowledged => true,
             _ => false,
         });
-        // The manager could not call, so the match waits until the next probes.
-        if is_unsent(outcome) && fixture.stage == FixtureStage::Ordered {
-            return vec![self.move_one(at, fixture, number, |_| false)];
-        }
         // Silence after the match was taken is an old letter's; probes will tell.
         let old_silence = outcome.is_err() && fixture.stage == FixtureStage::Running;
         if !taken && !old_silence {
@@ -368,7 +380,7 @@ impl League {
         let mut events = vec![Event::AgentFailed { agent, at }];
         if let AgentIndex::Referee(number) = who
             && let Some(referee) = self.referees.get(number)
-            && referee.member.health.is_last_straw(&self.rules.breaker)
+            && referee.member.health.reaches_limit(&self.rules.breaker)
         {
             events.extend(self.relieve(at, number));
         }
@@ -391,11 +403,6 @@ impl League {
             at,
         }]
     }
-}
-
-/// Whether a letter could not leave this machine.
-fn is_unsent(outcome: &CallOutcome) -> bool {
-    outcome.as_ref().is_err_and(CallFailure::is_local)
 }
 
 /// Whether a referee says that it does not run a match, which it may for a while. A referee that
@@ -539,14 +546,14 @@ impl League {
             let to = taker.map(|referee| referee.id.clone());
             Reassignment {
                 match_id: fixture.match_id.clone(),
-                attempt: fixture.attempt + u32::from(to.is_some() && !is_unheard_of(fixture)),
+                attempt: fixture.attempt + u32::from(to.is_some() && !was_never_ordered(fixture)),
                 to,
             }
         };
         fixtures.iter().map(to_move).collect()
     }
 
-    /// Finds a referee for each of so many matches among the permitted ones; `None` each if there
+    /// Finds a referee for each of so many matches among the permitted ones; an empty list if there
     /// are none.
     fn plan(&self, matches: usize, may: impl Fn(u32) -> bool) -> Vec<&RefereeEntry> {
         let referees: Vec<&RefereeEntry> = (0..)
@@ -598,7 +605,7 @@ impl League {
 }
 
 /// Whether its referee never received an order, so that a move does not count as an attempt.
-fn is_unheard_of(fixture: &LeagueFixture) -> bool {
+fn was_never_ordered(fixture: &LeagueFixture) -> bool {
     fixture.stage == FixtureStage::Queued
 }
 

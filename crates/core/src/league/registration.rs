@@ -8,7 +8,7 @@ use league_protocol::sender::{Agent, Dialect};
 use league_protocol::time::Timestamp;
 use league_protocol::token::{AuthToken, TokenHash};
 
-use super::command::{Applicant, MemberKind, Refusal, Rejection, Reply, Vouch};
+use super::command::{Applicant, MemberKind, Refusal, Rejection, Reply};
 use super::event::{Admission, Event};
 use super::roster::{AgentIndex, Member, capacity, folded, is_reserved, place};
 use super::{Decision, League, Phase};
@@ -45,7 +45,7 @@ pub(crate) fn register(
     };
     registration.check_form()?;
     Ok(match registration.admission() {
-        Ok((id, returning)) => registration.accept(id, returning),
+        Ok((id, entry)) => registration.accept(id, entry),
         Err(rejection) => {
             let reason = rejection.to_string();
             Decision::reply(match kind {
@@ -95,6 +95,14 @@ enum AdmittedId {
     Referee(RefereeId),
 }
 
+/// How an agent comes in.
+#[derive(Clone, Copy)]
+enum Entry {
+    /// For the first time; players need nothing.
+    New(Admission),
+    Return(Proof),
+}
+
 /// Which lasting tokens an agent is given.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum LastingTokens {
@@ -139,8 +147,8 @@ impl Registration<'_> {
         }
     }
 
-    /// The id of the agent, and its proof if a known agent returns.
-    fn admission(&self) -> Result<(AdmittedId, Option<Proof>), Rejection> {
+    /// The id of the agent, and how it comes in.
+    fn admission(&self) -> Result<(AdmittedId, Entry), Rejection> {
         let (league, meta) = (self.league, &self.applicant.request.meta);
         let known = league.names.get(&folded(&meta.display_name));
         if league.phase == Phase::Completed && known.is_none() {
@@ -164,13 +172,14 @@ impl Registration<'_> {
             return Err(Rejection::Shared(holder));
         }
         let Some(&index) = known else {
-            return Ok((self.new_id()?, None));
+            let (id, admission) = self.new_id()?;
+            return Ok((id, Entry::New(admission)));
         };
         let proof = self.recognise(index)?;
-        Ok((self.known_id(index)?, Some(proof)))
+        Ok((self.known_id(index)?, Entry::Return(proof)))
     }
 
-    fn new_id(&self) -> Result<AdmittedId, Rejection> {
+    fn new_id(&self) -> Result<(AdmittedId, Admission), Rejection> {
         let league = self.league;
         let wanted = self.applicant.request.wanted_id.as_ref();
         let wanted =
@@ -188,32 +197,42 @@ impl Registration<'_> {
         Ok(match self.kind {
             MemberKind::Player => {
                 let wanted = wanted.and_then(|wanted| PlayerId::new(wanted).ok());
-                AdmittedId::Player(league.players.choose_id(wanted))
+                let id = league.players.choose_id(wanted);
+                (AdmittedId::Player(id), Admission::Open)
             }
             MemberKind::Referee => {
-                self.admitted_by()?;
+                let admission = self.admitted_by()?;
                 let wanted = wanted.and_then(|wanted| RefereeId::new(wanted).ok());
-                AdmittedId::Referee(league.referees.choose_id(wanted))
+                let id = league.referees.choose_id(wanted);
+                (AdmittedId::Referee(id), admission)
             }
         })
     }
 
-    /// What speaks for a new referee; after the start only the organiser's word does.
+    /// How a new referee is admitted; after the start only by the organiser.
+    ///
+    /// An invitation and a listing are for an address, and so for the machine that it is of.
     fn admitted_by(&self) -> Result<Admission, Rejection> {
-        let (league, request) = (self.league, &self.applicant.request);
-        let endpoint = request.meta.contact_endpoint.clone();
-        if league.invited.contains(&place(&endpoint)) {
-            return Ok(Admission::Organiser);
-        }
-        if league.phase != Phase::Registering {
-            return Err(Rejection::Late { endpoint });
-        }
-        match self.applicant.vouched {
-            Vouch::Key => Ok(Admission::Key),
-            Vouch::Listed => Ok(Admission::Listed),
-            Vouch::None if league.rules.open_referees => Ok(Admission::Open),
-            Vouch::None if request.referee_key.is_some() => Err(Rejection::WrongKey { endpoint }),
-            Vouch::None => Err(Rejection::Stranger { endpoint }),
+        let (league, applicant) = (self.league, self.applicant);
+        let endpoint = applicant.request.meta.contact_endpoint.clone();
+        let is_invited = league.invited.contains(&place(&endpoint));
+        let is_open = league.phase == Phase::Registering;
+        if is_invited && applicant.is_at_address {
+            Ok(Admission::Organiser)
+        } else if is_open && applicant.has_key {
+            Ok(Admission::Key)
+        } else if is_open && applicant.is_listed && applicant.is_at_address {
+            Ok(Admission::Listed)
+        } else if is_open && league.rules.open_referees {
+            Ok(Admission::Open)
+        } else if is_invited || is_open && applicant.is_listed {
+            Err(Rejection::OtherMachine { endpoint })
+        } else if !is_open {
+            Err(Rejection::Late { endpoint })
+        } else if applicant.request.referee_key.is_some() {
+            Err(Rejection::WrongKey { endpoint })
+        } else {
+            Err(Rejection::Stranger { endpoint })
         }
     }
 
@@ -305,18 +324,20 @@ impl Registration<'_> {
         proof.is_some_and(|proof| pledge == Some(proof) || proof == token())
     }
 
-    fn accept(&self, id: AdmittedId, returning: Option<Proof>) -> Decision {
+    fn accept(&self, id: AdmittedId, entry: Entry) -> Decision {
         let (text, agent) = match &id {
             AdmittedId::Player(id) => (id.as_str(), Agent::Player(id.clone())),
             AdmittedId::Referee(id) => (id.as_str(), Agent::Referee(id.clone())),
         };
         let token = AuthToken::mint(text, &self.applicant.chance);
-        let lasting = match returning {
-            None => LastingTokens::for_new(self.pledge().is_some() || self.signs()),
-            Some(proof) if self.is_return_token(&agent, proof) => LastingTokens::Both,
-            Some(_) => LastingTokens::None,
+        let lasting = match entry {
+            Entry::New(_) => LastingTokens::for_new(self.pledge().is_some() || self.signs()),
+            Entry::Return(proof) if self.is_return_token(&agent, proof) => LastingTokens::Both,
+            Entry::Return(_) => LastingTokens::None,
         };
-        if let Some(token) = returning.and_then(|_| self.unchanged_token(&agent)) {
+        if let Entry::Return(_) = entry
+            && let Some(token) = self.unchanged_token(&agent)
+        {
             let seen = Event::AgentAnswered {
                 agent: agent.clone(),
                 recovered: true,
@@ -324,7 +345,7 @@ impl Registration<'_> {
             };
             return Decision::accept(vec![seen], self.enrolled(id, &agent, token, lasting));
         }
-        let event = self.admitted(&id, &agent, returning, token.hash());
+        let event = self.admitted(&id, &agent, entry, token.hash());
         Decision::accept(vec![event], self.enrolled(id, &agent, token, lasting))
     }
 
@@ -395,21 +416,15 @@ impl Registration<'_> {
         }
     }
 
-    fn admitted(
-        &self,
-        id: &AdmittedId,
-        agent: &Agent,
-        returning: Option<Proof>,
-        token: TokenHash,
-    ) -> Event {
+    fn admitted(&self, id: &AdmittedId, agent: &Agent, entry: Entry, token: TokenHash) -> Event {
         let mut meta = Box::new(self.kept_meta());
-        meta.proofs = match returning {
-            Some(proof) => self.signs_again(agent, proof),
-            None => self.signs(),
+        meta.proofs = match entry {
+            Entry::Return(proof) => self.signs_again(agent, proof),
+            Entry::New(_) => self.signs(),
         };
         let (dialect, pledge, at) = (self.applicant.dialect, self.pledge(), self.at);
-        match (returning, id) {
-            (Some(proof), _) => Event::AgentReturned {
+        match (entry, id) {
+            (Entry::Return(proof), _) => Event::AgentReturned {
                 agent: agent.clone(),
                 meta,
                 dialect,
@@ -417,7 +432,7 @@ impl Registration<'_> {
                 proof,
                 at,
             },
-            (None, AdmittedId::Player(player_id)) => Event::PlayerRegistered {
+            (Entry::New(_), AdmittedId::Player(player_id)) => Event::PlayerRegistered {
                 player_id: player_id.clone(),
                 meta,
                 dialect,
@@ -425,13 +440,13 @@ impl Registration<'_> {
                 pledge,
                 at,
             },
-            (None, AdmittedId::Referee(referee_id)) => Event::RefereeRegistered {
+            (Entry::New(admitted), AdmittedId::Referee(referee_id)) => Event::RefereeRegistered {
                 referee_id: referee_id.clone(),
                 meta,
                 dialect,
                 token,
                 pledge,
-                admitted: self.admitted_by().unwrap_or_default(),
+                admitted,
                 at,
             },
         }

@@ -164,7 +164,7 @@ impl AgentHealth {
     }
 
     /// Whether one more failure suspends the agent.
-    pub(crate) fn is_last_straw(&self, rule: &BreakerRule) -> bool {
+    pub(crate) fn reaches_limit(&self, rule: &BreakerRule) -> bool {
         self.breaker.failures().saturating_add(1) >= rule.threshold.max(1)
     }
 
@@ -208,12 +208,13 @@ pub struct RefereeEntry {
     pub(crate) queue: VecDeque<u32>,
     /// Matches it was given in all.
     pub(crate) given: u64,
-    /// Players that deny having been called where it reported that they failed.
-    pub(crate) denied_by: BTreeSet<PlayerId>,
+    /// Players that deny having been called where it reported that they failed, or whose proofs were
+    /// wrong with it and right with another referee of the same match.
+    pub(crate) doubted_by: BTreeSet<PlayerId>,
 }
 
-/// So many players that deny a call cost a referee its matches, as long as there is another.
-const MAX_DENIALS: usize = 2;
+/// So many players that speak against a referee cost it its matches, as long as there is another.
+const MAX_DOUBTING: usize = 2;
 
 impl RefereeEntry {
     pub fn id(&self) -> &RefereeId {
@@ -247,15 +248,15 @@ impl RefereeEntry {
         self.queue.len() < before
     }
 
-    /// Whether fewer players deny its calls than cost it its matches.
+    /// Whether fewer players speak against it than cost it its matches.
     pub(crate) fn is_trusted(&self) -> bool {
-        self.denied_by.len() < MAX_DENIALS
+        self.doubted_by.len() < MAX_DOUBTING
     }
 
     /// Whether it is still trusted if this player denies a call.
     pub(crate) fn outlives_denial(&self, by: &PlayerId) -> bool {
-        let more = usize::from(!self.denied_by.contains(by));
-        self.denied_by.len() + more < MAX_DENIALS
+        let more = usize::from(!self.doubted_by.contains(by));
+        self.doubted_by.len() + more < MAX_DOUBTING
     }
 
     pub(crate) fn load(&self) -> u64 {

@@ -9,6 +9,7 @@ use league_protocol::secret::{Commitment, Seed};
 use league_protocol::time::Timestamp;
 use league_protocol::token::AuthToken;
 
+use super::event::Doubt;
 use super::schedule::Pairing;
 use crate::timeouts::ATTEMPTS_PER_EPOCH;
 
@@ -48,8 +49,8 @@ pub struct LeagueFixture {
     pub(crate) signs: [bool; 2],
     /// What referees have handed over.
     pub(crate) handed: Option<HandOver>,
-    /// Whether a technical loss in it was doubted, which happens once.
-    pub(crate) doubted: bool,
+    /// Why technical losses in it did not count; at most [`MAX_DOUBTS`].
+    pub(crate) doubts: Vec<Doubt>,
     /// Players whose proofs were wrong, and who told so, once for each refused hand-over or report.
     pub(crate) unproven: Vec<(PlayerId, RefereeId)>,
     /// Which seats were told of this attempt; a restart tells them again.
@@ -86,6 +87,10 @@ pub(crate) struct LossClaim {
 const MAX_UNPROVEN: usize = 2;
 /// So many do if the match has but one referee.
 const MAX_UNPROVEN_BY_ONE: usize = 4;
+
+/// How many technical losses of one match do not count: one that a referee could not reach its
+/// player, and one that the player denies.
+pub(crate) const MAX_DOUBTS: usize = 2;
 
 /// How many bad or contradicting reports of one match are noted in the journal.
 pub(crate) const MAX_NOTED_REPORTS: usize = 8;
@@ -180,6 +185,12 @@ impl LeagueFixture {
         let wrong = self.unproven.iter().filter(|(wrong, _)| wrong == player);
         let referees: BTreeSet<&RefereeId> = wrong.clone().map(|(_, referee)| referee).collect();
         referees.len() >= MAX_UNPROVEN || wrong.count() >= MAX_UNPROVEN_BY_ONE
+    }
+
+    /// Whether one more technical loss may be doubted; a denial is heard once.
+    pub(crate) fn may_doubt(&self, doubt: Doubt) -> bool {
+        let heard = doubt == Doubt::Denied && self.doubts.contains(&doubt);
+        self.doubts.len() < MAX_DOUBTS && !heard
     }
 
     pub(crate) fn may_note(&self, digest: &str) -> bool {

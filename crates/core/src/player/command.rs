@@ -311,6 +311,16 @@ pub enum Refusal {
     /// A move is wanted and no option offered.
     #[error("the move request of match `{match_id}` has no option: name at least one")]
     NothingToChoose { match_id: MatchId },
+    /// Refused only by a player that signs.
+    #[error(
+        "no game of `{game_type}` comes to move `{turn}` of match `{match_id}` by these `moves`: \
+         send all moves in the order of play"
+    )]
+    ImpossibleMoves {
+        match_id: MatchId,
+        game_type: GameType,
+        turn: u32,
+    },
     #[error("no choice is pending for move `{turn}` of match `{match_id}`")]
     NotAsked { match_id: MatchId, turn: u32 },
     /// The end of a match in which this player had no seat.
@@ -336,6 +346,7 @@ impl Refusal {
             Self::OtherPlayer { .. } => (Code::TokenInvalid, Some("player_id")),
             Self::OtherLeague { .. } => (Code::TokenInvalid, Some("league_id")),
             Self::NothingToChoose { .. } => (Code::InvalidMessage, Some("options")),
+            Self::ImpossibleMoves { .. } => (Code::InvalidMessage, Some("moves")),
             Self::NotAsked { .. } | Self::NoRegistration => (Code::OutOfTurn, None),
             Self::NotSeated { .. } | Self::NotPlayed { .. } => {
                 (Code::MatchNotFound, Some("match_id"))

@@ -62,6 +62,14 @@ pub(crate) struct LeaguePlace {
     pub(crate) manager: Option<TokenHash>,
 }
 
+impl LeaguePlace {
+    /// Whether the manager of another place proves itself by another token.
+    pub(crate) fn is_renewed(&self, other: &Self) -> bool {
+        let known = self.manager.zip(other.manager);
+        known.is_some_and(|(before, now)| before != now)
+    }
+}
+
 impl Contact {
     pub(crate) fn is_quiet(&self) -> bool {
         self.talk == Talk::Quiet

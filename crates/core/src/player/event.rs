@@ -149,6 +149,10 @@ pub struct MoveQuestion {
     pub options: Arc<[Value]>,
     /// The moves so far, which the proof of the move covers.
     pub moves: Arc<[SignedMove]>,
+    /// Whether the player signs its answer, so that it gives only one.
+    pub signed: bool,
+    /// Whether the options are those of the rules, so that a refusal does not change the answer.
+    pub by_rules: bool,
 }
 
 const fn first_attempt() -> u32 {

@@ -340,6 +340,8 @@ pub enum DrawProblem {
     MoveChanged,
     /// The key that is opened for this player is not its own.
     KeyChanged,
+    /// A referee asked for a move with options, a view or moves that the rules do not lead to.
+    FalseQuestion,
 }
 
 /// The latest draws that this player does not believe.
@@ -352,6 +354,11 @@ impl Disputes {
         if self.0.len() > SHOWN_DISPUTES {
             self.0.pop_front();
         }
+    }
+
+    pub(crate) fn contains(&self, match_id: &MatchId, problem: DrawProblem) -> bool {
+        let mut known = self.0.iter();
+        known.any(|known| known.0 == *match_id && known.1 == problem)
     }
 
     pub(crate) fn list(&self) -> Vec<(MatchId, DrawProblem)> {

@@ -18,6 +18,8 @@ use super::Decision;
 use super::Player;
 use super::command::{Fallback, Refusal, Reply, Think};
 use super::event::{Event, MoveQuestion};
+use super::news::DrawProblem;
+use super::question::RulesReading;
 use crate::draw::{self, MAX_NONCE_LENGTH};
 
 /// The longest that a player thinks about one move, whatever the referee grants.
@@ -83,17 +85,18 @@ impl Player {
                 match_id: call.match_id.clone(),
             });
         }
+        let question = self.question(call);
         match self.open_move(&call.match_id, call.turn_number) {
-            Some(open) if self.is_same(&open.question, call) => {
+            Some(open) if is_same(&open.question, &question) => {
                 Ok(Decision::reply(match &open.answer {
                     Some((response, fallback)) => Reply::Move {
                         response: response.clone(),
                         fallback: *fallback,
                     },
-                    None => self.think(at, call),
+                    None => self.think(at, call, &open.question),
                 }))
             }
-            Some(_) | None => Ok(self.ask(at, call)),
+            Some(_) | None => Ok(self.ask(at, call, question)),
         }
     }
 
@@ -228,39 +231,73 @@ impl Player {
         }))
     }
 
-    fn ask(&self, at: Timestamp, call: &MoveCall) -> Decision {
-        let question = MoveQuestion {
+    /// A request as the referee writes it.
+    fn question(&self, call: &MoveCall) -> MoveQuestion {
+        MoveQuestion {
             turn: call.turn_number,
             game_type: self.game_of(call).clone(),
             move_type: Arc::clone(&call.move_type),
             view: Arc::clone(&call.view),
             options: Arc::clone(&call.options),
             moves: Arc::clone(&call.moves),
+            signed: self.present_key(&call.match_id).is_some(),
+            by_rules: false,
+        }
+    }
+
+    /// Takes a new request up; a player that signs reads it by the rules, and notes a false one.
+    fn ask(&self, at: Timestamp, call: &MoveCall, mut question: MoveQuestion) -> Decision {
+        let (match_id, own) = (&call.match_id, self.player_id());
+        let reading = match own.filter(|_| question.signed) {
+            Some(own) => RulesReading::of(&question.game_type, own, call),
+            None => RulesReading::Unknown,
         };
-        Decision::accept(
-            vec![Event::Asked {
-                match_id: call.match_id.clone(),
-                question,
-            }],
-            self.think(at, call),
-        )
+        let problem = DrawProblem::FalseQuestion;
+        let noted = reading.agrees(call) || self.disputes.contains(match_id, problem);
+        let disputed = (!noted).then(|| Event::DrawDisputed {
+            match_id: match_id.clone(),
+            problem,
+            at,
+        });
+        let mut events: Vec<Event> = disputed.into_iter().collect();
+        match reading {
+            RulesReading::Position { options, view } => {
+                question.options = options;
+                question.view = view.unwrap_or(question.view);
+                question.by_rules = true;
+            }
+            RulesReading::Unknown => {}
+            RulesReading::Impossible => {
+                let refusal = Refusal::ImpossibleMoves {
+                    match_id: match_id.clone(),
+                    game_type: question.game_type,
+                    turn: question.turn,
+                };
+                let answer = Err(refusal);
+                return Decision { events, answer };
+            }
+        }
+        let reply = self.think(at, call, &question);
+        let match_id = match_id.clone();
+        events.push(Event::Asked { match_id, question });
+        Decision::accept(events, reply)
     }
 
     fn game_of<'c>(&'c self, call: &'c MoveCall) -> &'c GameType {
         self.known_game(&call.game_type).unwrap_or(&call.game_type)
     }
 
-    fn think(&self, at: Timestamp, call: &MoveCall) -> Reply {
+    fn think(&self, at: Timestamp, call: &MoveCall, question: &MoveQuestion) -> Reply {
         let opponent_id = self.opponent_in(&call.match_id, &call.opponent_id);
         let announced = self.announced.find(&call.match_id);
         Reply::Think(Box::new(Think {
             attempt: announced.map_or(1, |announced| announced.attempt),
             match_id: call.match_id.clone(),
             turn: call.turn_number,
-            game_type: self.game_of(call).clone(),
-            move_type: Arc::clone(&call.move_type),
-            view: Arc::clone(&call.view),
-            options: Arc::clone(&call.options),
+            game_type: question.game_type.clone(),
+            move_type: Arc::clone(&question.move_type),
+            view: Arc::clone(&question.view),
+            options: Arc::clone(&question.options),
             until: self.think_until(at, call),
             opponent: self.memory.opponent(&opponent_id).cloned(),
             opponent_id,
@@ -329,14 +366,15 @@ impl Player {
         let history = history.map(|made| (&made.player_id, &made.choice));
         Some(draw::proof(&key, question.turn, history, choice, nonce))
     }
+}
 
-    /// Whether a call repeats a question; another referee may ask the same turn differently.
-    fn is_same(&self, question: &MoveQuestion, call: &MoveCall) -> bool {
-        question.game_type == *self.game_of(call)
-            && question.options == call.options
-            && question.view == call.view
-            && question.moves == call.moves
-    }
+/// Whether the same turn is asked again. A player that signs answers each turn of an attempt once,
+/// whatever the referee shows; another player may be asked the same turn differently.
+fn is_same(before: &MoveQuestion, question: &MoveQuestion) -> bool {
+    let shown = before.game_type == question.game_type
+        && before.options == question.options
+        && before.view == question.view;
+    before.moves == question.moves && (before.signed && question.signed || shown)
 }
 
 /// How many matches a player sits in at once; one more makes it leave the oldest.
@@ -431,10 +469,11 @@ impl OpenMatches {
         }
     }
 
-    /// Forgets the questions and answers of a match, but not that the player sits in it.
+    /// Forgets the questions and answers of a match, but not that the player sits in it. An answer
+    /// that is legal by the rules stands, whatever a referee says of it.
     pub(crate) fn forget_moves(&mut self, match_id: &MatchId) {
         if let Some(table) = self.get_mut(match_id) {
-            table.moves.clear();
+            table.moves.retain(|open| open.question.by_rules);
         }
     }
 

@@ -48,6 +48,13 @@ impl ManagerContact {
         }
     }
 
+    /// Whether a manager proves itself by another token than the one before, which lasts as long as
+    /// a league: a new league may have the id of an old one.
+    pub(crate) fn is_other_manager(&self, manager: Option<TokenHash>) -> bool {
+        let known = self.manager.zip(manager);
+        known.is_some_and(|(before, now)| before != now)
+    }
+
     /// Why the manager has not let the referee in so far.
     pub(crate) fn refused(&self) -> Option<&str> {
         self.refused.as_deref()

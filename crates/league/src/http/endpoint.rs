@@ -265,6 +265,15 @@ impl AllowList {
         }
     }
 
+    /// Whether a caller is on the machine of an address; all addresses of this machine are one.
+    pub(crate) fn is_at(&self, origin: Origin, endpoint: &Endpoint) -> bool {
+        let host = endpoint.address.ip().to_canonical();
+        match origin {
+            Origin::Network { from, .. } if from.to_canonical() == host => true,
+            _ => local::is_own(host) && self.is_from_here(origin, endpoint.address),
+        }
+    }
+
     /// Whether a host may be this machine, at any port, directly or through a router. If the system
     /// does not list our addresses, any host but the caller's own may be ours.
     fn leads_here(&self, host: IpAddr, origin: Origin) -> bool {

@@ -1,7 +1,7 @@
 //! Which referees are let in, and which agents may come back.
 
 use league_core::league::{
-    Admission, Applicant, Command, Event, Inconsistency, LeagueRules, Refusal, Reply, Vouch,
+    Admission, Applicant, Command, Event, Inconsistency, LeagueRules, Refusal, Reply,
 };
 use league_protocol::id::{PlayerId, RefereeId};
 use league_protocol::message::RegisterResponse;
@@ -13,7 +13,7 @@ use league_testkit::league::{LeagueWorld, SECRET, rules};
 
 fn stranger(world: &mut LeagueWorld) -> Applicant {
     changed(world.candidate("Stranger"), |candidate| {
-        candidate.vouched = Vouch::None;
+        candidate.has_key = false;
     })
 }
 
@@ -65,22 +65,44 @@ fn referee_that_nothing_speaks_for_is_told_what_would() {
 
 #[test]
 fn each_word_lets_a_referee_in_before_the_start_and_is_noted() {
-    for (vouched, open_referees, admitted) in [
-        (Vouch::Key, false, Admission::Key),
-        (Vouch::Listed, false, Admission::Listed),
-        (Vouch::None, true, Admission::Open),
+    for (has_key, is_listed, open_referees, admitted) in [
+        (true, true, true, Admission::Key),
+        (false, true, true, Admission::Listed),
+        (false, false, true, Admission::Open),
     ] {
         let mut world = LeagueWorld::new(LeagueRules {
             open_referees,
             ..rules()
         });
         let candidate = changed(world.candidate("Whistle"), |candidate| {
-            candidate.vouched = vouched;
+            candidate.has_key = has_key;
+            candidate.is_listed = is_listed;
         });
         world.register_referee(candidate);
         assert_eq!(admission(&world), admitted);
         world.audited().unwrap();
     }
+}
+
+#[test]
+fn listing_and_invitation_are_for_the_machine_of_the_address() {
+    let mut world = LeagueWorld::new(rules());
+    let elsewhere = changed(stranger(&mut world), |candidate| {
+        candidate.is_listed = true;
+        candidate.is_at_address = false;
+    });
+    let told = turned_away(&mut world, elsewhere.clone());
+    assert!(told.contains("from another machine"), "{told}");
+    let unlisted = changed(elsewhere.clone(), |candidate| candidate.is_listed = false);
+    invite(&mut world, &unlisted.request.meta.contact_endpoint).unwrap();
+    turned_away(&mut world, unlisted);
+    let by_key = changed(elsewhere, |candidate| candidate.has_key = true);
+    world.register_referee(by_key);
+    assert_eq!(
+        admission(&world),
+        Admission::Key,
+        "a key is the caller's own"
+    );
 }
 
 #[test]
@@ -94,8 +116,8 @@ fn only_the_organisers_word_lets_a_referee_in_after_the_start() {
         1,
         1,
     );
-    for vouched in [Vouch::None, Vouch::Listed, Vouch::Key] {
-        let late = changed(world.candidate("Stranger"), |late| late.vouched = vouched);
+    for has_key in [false, true] {
+        let late = changed(world.candidate("Stranger"), |late| late.has_key = has_key);
         let told = turned_away(&mut world, late);
         assert!(told.contains("league admin admit-referee"), "{told}");
     }
@@ -134,7 +156,7 @@ fn known_referee_returns_after_the_start_without_a_new_word() {
     let mut world = LeagueWorld::begun(2, 1, 1);
     let token = world.tokens[&Agent::Referee(RefereeId::numbered(1))].clone();
     let back = changed(world.candidate("Referee 1"), |back| {
-        back.vouched = Vouch::None;
+        back.has_key = false;
         back.request.token = Some(token);
         back.request.meta.version = "1.0.1".to_owned();
     });

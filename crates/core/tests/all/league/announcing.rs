@@ -1,6 +1,7 @@
 //! Orders wait until the players of a match know what its referee will show.
 
 use league_core::league::CorrelationId;
+use league_core::machine::Machine;
 use league_protocol::fault::Code;
 use league_protocol::id::PlayerId;
 use league_protocol::message::{Message, RoundAnnouncement};
@@ -122,5 +123,51 @@ fn player_that_is_not_reached_delays_no_order() {
         world.hear(CorrelationId::Notice(silent.clone()), Err(Code::Connection));
     }
     world.hear(told[0].1.clone(), Ok(Message::Acknowledged));
+    assert_eq!(world.orders().len(), 1);
+}
+
+#[test]
+fn announcement_that_cannot_be_sent_is_sent_again_and_blames_no_player() {
+    let (timeout, probe_every) = (rules().timeouts.other, rules().probe_every);
+    for answered in [true, false] {
+        let mut world = quiet(true);
+        let told = announcements(&mut world);
+        world.hear(told[0].1.clone(), Ok(Message::Acknowledged));
+        let unsent = told[1].1.clone();
+        world.unsent(unsent.clone());
+        let player = world.league.player(&PlayerId::numbered(2)).unwrap();
+        assert_eq!(player.member().failures(), 0);
+        assert!(world.orders().is_empty(), "it does not know the attempt");
+        world.pass(probe_every.as_secs());
+        let again = announcements(&mut world);
+        let [(_, correlation)] = &again[..] else {
+            panic!("{again:?}");
+        };
+        assert_eq!(*correlation, unsent);
+        assert!(world.orders().is_empty());
+        if answered {
+            world.hear(unsent, Ok(Message::Acknowledged));
+        } else {
+            world.pass(timeout.as_secs() - 1);
+            assert!(world.orders().is_empty(), "its time counts from the letter");
+            world.pass(1);
+        }
+        assert_eq!(world.orders().len(), 1);
+    }
+}
+
+#[test]
+fn restarted_manager_gives_players_their_time_again() {
+    let mut world = quiet(true);
+    announcements(&mut world);
+    world.league = world.replayed();
+    world.letters = world.league.pending();
+    let timeout = rules().timeouts.other.as_secs();
+    world.pass(3_600);
+    assert_eq!(announcements(&mut world).len(), 2);
+    assert!(world.orders().is_empty());
+    world.pass(timeout - 1);
+    assert!(world.orders().is_empty());
+    world.pass(1);
     assert_eq!(world.orders().len(), 1);
 }

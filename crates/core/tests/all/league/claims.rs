@@ -1,7 +1,7 @@
 //! Technical losses: players that are said to have failed are asked whether they were called.
 
 use league_core::league::{
-    AgentState, CorrelationId, Doubt, Event, LeagueRules, QueryCause, Refusal, Reply,
+    AgentState, AskedCall, CorrelationId, Doubt, Event, LeagueRules, QueryCause, Refusal, Reply,
 };
 use league_protocol::fault::Code;
 use league_protocol::id::{PlayerId, RefereeId};
@@ -45,15 +45,12 @@ fn queries(world: &mut LeagueWorld) -> Vec<CorrelationId> {
 }
 
 fn answer(correlation: &CorrelationId, called: bool) -> Message {
-    let CorrelationId::CallQuery {
-        match_id, attempt, ..
-    } = correlation
-    else {
+    let CorrelationId::CallQuery(asked) = correlation else {
         panic!("{correlation:?}");
     };
     Message::from(CallQueryResponse {
-        match_id: match_id.clone(),
-        attempt: *attempt,
+        match_id: asked.match_id.clone(),
+        attempt: asked.attempt,
         called,
     })
 }
@@ -130,6 +127,22 @@ fn silence_and_errors_count_as_called() {
             "{events:?}"
         );
     }
+}
+
+#[test]
+fn question_that_cannot_be_sent_is_asked_again() {
+    let mut world = begun(2);
+    let (referee, order) = world.orders().remove(0);
+    let _ = report(&mut world, &referee, forfeited(&order, &LATE));
+    let query = queries(&mut world).remove(0);
+    world.unsent(query.clone());
+    assert_eq!(world.league.matches_played(), 0, "silence of the manager");
+    assert!(queries(&mut world).is_empty());
+    world.pass(rules().probe_every.as_secs());
+    assert_eq!(queries(&mut world), [query.clone()]);
+    say(&mut world, &query, false);
+    assert_eq!(doubts(&world), [(referee, Doubt::Denied)]);
+    check_journal(&world);
 }
 
 #[test]
@@ -235,7 +248,35 @@ fn player_that_could_not_be_reached_costs_the_referee_nothing() {
     let (second, again) = next_order(&mut world);
     assert_ne!(first, second);
     let loss = forfeited(&again, &unreached);
-    assert!(report(&mut world, &second, loss).is_ok(), "once a match");
+    let answer = report(&mut world, &second, loss);
+    assert_eq!(answer, Err(Refusal::AskingPlayer(order.match_id.clone())));
+    let query = queries(&mut world).remove(0);
+    say(&mut world, &query, true);
+    assert_eq!(world.league.matches_played(), 1, "it moves once a match");
+    check_journal(&world);
+}
+
+#[test]
+fn player_that_one_referee_could_not_reach_may_deny_a_call_of_another() {
+    let mut world = begun(3);
+    let (first, order) = world.orders().remove(0);
+    let _ = report(
+        &mut world,
+        &first,
+        forfeited(&order, &[(1, Code::Connection)]),
+    );
+    let (second, again) = next_order(&mut world);
+    let answer = report(&mut world, &second, forfeited(&again, &LATE));
+    assert_eq!(answer, Err(Refusal::AskingPlayer(order.match_id.clone())));
+    let query = queries(&mut world).remove(0);
+    say(&mut world, &query, false);
+    assert_eq!(
+        doubts(&world),
+        [(first, Doubt::Unreached), (second, Doubt::Denied)]
+    );
+    let (third, last) = next_order(&mut world);
+    assert_eq!(last.attempt, 3);
+    assert!(report(&mut world, &third, forfeited(&last, &LATE)).is_ok());
     check_journal(&world);
 }
 
@@ -384,11 +425,11 @@ fn referee_that_declines_after_a_call_is_noted() {
         for correlation in &asked {
             assert!(matches!(
                 correlation,
-                CorrelationId::CallQuery {
+                CorrelationId::CallQuery(AskedCall {
                     attempt: 1,
                     cause: QueryCause::Decline,
                     ..
-                }
+                })
             ));
         }
         let events = say(&mut world, &asked[1], called);

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use league_core::draw::{self, keeps_promise, proof_key as key_of};
 use league_core::league::{
-    Command, CorrelationId, Event, FixtureStage, Inconsistency, LeagueRules, Refusal, Reply,
-    ReportProblem,
+    AgentState, Command, CorrelationId, Event, FixtureStage, Inconsistency, LeagueRules, Refusal,
+    Reply, ReportProblem,
 };
 use league_core::letter::Credential;
 use league_core::machine::Machine;
@@ -301,6 +301,45 @@ fn player_whose_proofs_are_wrong_twice_loses_the_match() {
     let loser = PlayerId::numbered(2);
     assert_eq!(result.failed.get(&loser), Some(&Code::InvalidMove));
     assert_eq!(result.winner, Some(PlayerId::numbered(1)));
+    check_journal(&world);
+}
+
+#[test]
+fn referee_that_tells_wrong_proofs_of_two_players_is_set_aside() {
+    let mut world = LeagueWorld::begun_signing(4, 2, 2);
+    let first = RefereeId::numbered(1);
+    let state = |world: &LeagueWorld| {
+        let referee = world.league.referee(&first).unwrap();
+        world.league.referee_state(referee)
+    };
+    let mut wrong = 0;
+    while wrong < 2 {
+        assert_eq!(state(&world), AgentState::Active, "{wrong} wrong proofs");
+        let (referee, order, report) = ordered(&mut world);
+        world.answer_order(&referee, &order, true);
+        if referee != first {
+            world.report(&referee, report).unwrap();
+            world.settle();
+            continue;
+        }
+        let mut moves = report.result.evidence.moves.clone();
+        moves[wrong].proof = None;
+        let (_, answer) = world.request_draw(&referee, &order, &moves);
+        assert!(matches!(answer, Err(Refusal::BadMoves { .. })));
+        wrong += 1;
+        let (other, order, report) = loop {
+            let (referee, order, report) = ordered(&mut world);
+            if order.attempt == 2 {
+                break (referee, order, report);
+            }
+            world.report(&referee, report).unwrap();
+        };
+        assert_ne!(other, first);
+        assert_eq!(order.attempt, 2);
+        world.report(&other, report).unwrap();
+        world.settle();
+    }
+    assert_eq!(state(&world), AgentState::Suspended);
     check_journal(&world);
 }
 

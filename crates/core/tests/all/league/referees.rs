@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use league_core::league::{Assignment, Command, CorrelationId, Event, FixtureStage, LeagueRules};
-use league_core::letter::CallFailure;
 use league_core::machine::Machine;
 use league_core::timeouts::{Backoff, FORCED_ATTEMPT};
 use league_protocol::fault::Code;
@@ -452,21 +451,11 @@ fn answer_from_another_match_or_agent_changes_nothing() {
     }
 }
 
-/// The outcome of a letter that could not leave the machine of the manager.
-fn unsent(world: &mut LeagueWorld, correlation: CorrelationId) -> Vec<Event> {
-    let outcome = Err(CallFailure::local("no descriptors"));
-    let command = Command::Outcome {
-        correlation,
-        outcome,
-    };
-    world.when(&command).unwrap().0
-}
-
 #[test]
 fn order_that_cannot_be_sent_waits_and_no_referee_is_blamed() {
     let mut world = LeagueWorld::begun(4, 1, 2);
     let (referee, order) = world.order("R1M1");
-    let events = unsent(&mut world, order_correlation(&referee, &order));
+    let events = world.unsent(order_correlation(&referee, &order));
     assert!(
         matches!(&events[..], [Event::MatchesMoved { .. }]),
         "{events:?}"
@@ -494,10 +483,32 @@ fn probe_that_cannot_be_sent_says_nothing_of_a_referee() {
             _ => None,
         });
         for agent in probed.flatten().collect::<Vec<_>>() {
-            unsent(&mut world, CorrelationId::Probe(agent.clone()));
-            unsent(&mut world, CorrelationId::Notice(agent));
+            world.unsent(CorrelationId::Probe(agent.clone()));
+            world.unsent(CorrelationId::Notice(agent));
         }
     }
+}
+
+#[test]
+fn question_for_results_that_cannot_be_sent_is_asked_again_without_blame() {
+    let mut world = LeagueWorld::begun(4, 1, 2);
+    let loss = Command::AcceptLoss { known_version: 99 };
+    world.when(&loss).unwrap();
+    let referee = RefereeId::numbered(1);
+    let question = CorrelationId::Question {
+        referee: referee.clone(),
+        round: 1,
+    };
+    for _ in 0..10 {
+        let events = world.unsent(question.clone());
+        assert!(events.is_empty(), "{events:?}");
+    }
+    let entry = world.league.referee(&referee).unwrap();
+    assert_eq!((entry.member().failures(), entry.running()), (0, 2));
+    world.letters.clear();
+    world.pass(rules().probe_every.as_secs());
+    let mut letters = world.letters.iter();
+    assert!(letters.any(|letter| letter.correlation.as_ref() == Some(&question)));
 }
 
 #[test]

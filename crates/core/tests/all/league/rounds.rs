@@ -32,7 +32,8 @@ fn league_starts_when_enough_agents_registered() {
             events[..],
             [
                 Event::LeagueStarted { .. },
-                Event::RoundOpened { round: 1, .. }
+                Event::RoundOpened { round: 1, .. },
+                Event::Resumed { .. }
             ]
         ),
         "{events:?}"

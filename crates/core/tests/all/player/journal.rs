@@ -101,6 +101,8 @@ fn memory_events() -> Vec<Event> {
                 view: Arc::new(json!(null)),
                 options: Arc::new([json!("even")]),
                 moves: Arc::new([]),
+                signed: false,
+                by_rules: false,
             },
         },
         Event::Answered {

@@ -5,10 +5,11 @@ use std::sync::Arc;
 use league_core::draw;
 use league_core::machine::Machine;
 use league_core::player::{Command, DrawProblem, Event, Player, PlayerNotice, Refusal, Reply};
+use league_protocol::fault::Code;
 use league_protocol::id::GameType;
 use league_protocol::message::{
-    CallQuery, Enrolment, Evidence, GameJoinAck, GameOver, MatchStatus, Message, MoveCall,
-    MoveResponse, PlayerEvidence, RegisterResponse, SignedMove,
+    CallQuery, Enrolment, Evidence, GameError, GameJoinAck, GameOver, MatchState, MatchStatus,
+    Message, MoveCall, MoveResponse, PlayerEvidence, RegisterResponse, SignedMove,
 };
 use league_protocol::secret::ProofKey;
 use league_protocol::sender::Dialect;
@@ -141,6 +142,139 @@ fn proof_of_a_move_covers_the_moves_before_it() {
     };
     let reply = shell.does(wanted(other, MATCH_TOKEN));
     assert!(matches!(reply, Reply::Think(_)), "it is another question");
+}
+
+/// A signing player of tic-tac-toe that is asked for its second move, after 0 and 4.
+fn second_move() -> (PlayerWorld, MoveCall) {
+    let game_type = GameType::new("tic_tac_toe").unwrap();
+    let mut rules = rules();
+    rules.games = vec![game_type.clone()];
+    let mut shell = PlayerWorld::new(rules);
+    shell.does(begin());
+    shell.answers(admitted(league().as_str(), Some(RETURN)));
+    announce(&mut shell, announcement("R1M1")).unwrap();
+    let made = |by: &str, choice: Value| SignedMove {
+        player_id: player(by),
+        choice,
+        nonce: None,
+        proof: None,
+    };
+    let board = json!(["X", null, null, null, "O", null, null, null, null]);
+    let asked = MoveCall {
+        game_type,
+        options: [1, 2, 3, 5, 6, 7, 8].map(Value::from).to_vec().into(),
+        view: Arc::new(json!({ "board": board, "your_mark": "X", "next_mark": "X" })),
+        moves: Arc::new([made("P01", json!(0)), made("P02", json!(4))]),
+        ..call(&shell, "R1M1", 2)
+    };
+    (shell, asked)
+}
+
+fn false_questions(shell: &PlayerWorld) -> usize {
+    let disputed = shell.player.view().disputed;
+    let is_false = |problem: &DrawProblem| *problem == DrawProblem::FalseQuestion;
+    disputed.iter().filter(|(_, found)| is_false(found)).count()
+}
+
+#[test]
+fn signing_player_chooses_by_the_rules_and_not_by_what_it_is_shown() {
+    let (_, honest) = second_move();
+    let fewer = MoveCall {
+        options: Arc::new([json!(1)]),
+        ..honest.clone()
+    };
+    let other_board = MoveCall {
+        view: Arc::new(json!({ "board": [null], "your_mark": "O", "next_mark": "O" })),
+        ..honest.clone()
+    };
+    for (asked, lies) in [(honest.clone(), 0), (fewer, 1), (other_board, 1)] {
+        let (mut shell, _) = second_move();
+        let Reply::Think(think) = shell.does(wanted(asked.clone(), MATCH_TOKEN)) else {
+            panic!("it thinks")
+        };
+        assert_eq!(
+            (&think.options, &think.view),
+            (&honest.options, &honest.view)
+        );
+        assert_eq!(false_questions(&shell), lies);
+        let Reply::Move { response, .. } = shell.does(chooses("R1M1", 2, Some(json!(8)))) else {
+            panic!("it moves")
+        };
+        assert_eq!(response.choice, json!(8));
+    }
+}
+
+#[test]
+fn signing_player_repeats_its_move_whatever_the_referee_changes() {
+    let (mut shell, asked) = second_move();
+    let first = moves(&mut shell, asked.clone(), MATCH_TOKEN, json!(8));
+    let refused = PlayerNotice::GameError(Box::new(GameError {
+        league_id: league(),
+        round_id: 1,
+        match_id: match_id("R1M1"),
+        player_id: player("P01"),
+        code: Code::InvalidMove,
+        detail: "no".to_owned(),
+        action_required: "GAME_MOVE_RESPONSE",
+        state: MatchState::CollectingChoices,
+        retry_count: 1,
+        max_retries: 3,
+        next_retry_at: None,
+    }));
+    let token = Some(TokenHash::of(MATCH_TOKEN));
+    shell.does(Command::Told {
+        news: refused,
+        token,
+    });
+    let changed = MoveCall {
+        options: Arc::new([json!(1)]),
+        view: Arc::new(json!(null)),
+        ..asked.clone()
+    };
+    for again in [asked, changed] {
+        let reply = shell.does(wanted(again, MATCH_TOKEN));
+        let Reply::Move { response, .. } = reply else {
+            panic!("{reply:?}")
+        };
+        assert_eq!(*response, first);
+    }
+}
+
+#[test]
+fn signing_player_refuses_moves_that_no_game_has() {
+    let (_, honest) = second_move();
+    let twice = [honest.moves[0].clone(), honest.moves[0].clone()];
+    let none: [SignedMove; 0] = [];
+    for moves in [twice.to_vec(), none.to_vec(), honest.moves[..1].to_vec()] {
+        let (mut shell, _) = second_move();
+        let asked = MoveCall {
+            moves: moves.into(),
+            ..honest.clone()
+        };
+        let answer = shell.tries(wanted(asked, MATCH_TOKEN));
+        let Err(refusal) = answer else {
+            panic!("{answer:?}")
+        };
+        assert!(matches!(refusal, Refusal::ImpossibleMoves { .. }));
+        assert_eq!(false_questions(&shell), 1);
+    }
+}
+
+#[test]
+fn options_that_the_registry_lists_are_not_narrowed() {
+    let mut shell = signing();
+    let asked = MoveCall {
+        options: Arc::new([json!("even")]),
+        view: Arc::new(json!({ "lowest": 0, "highest": 99 })),
+        ..call(&shell, "R1M1", 1)
+    };
+    let view = Arc::clone(&asked.view);
+    let Reply::Think(think) = shell.does(wanted(asked, MATCH_TOKEN)) else {
+        panic!("it thinks")
+    };
+    assert_eq!(*think.options, [json!("even"), json!("odd")]);
+    assert_eq!(think.view, view, "the range is the league's");
+    assert_eq!(false_questions(&shell), 1);
 }
 
 #[test]

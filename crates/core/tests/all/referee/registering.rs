@@ -17,11 +17,16 @@ fn granted() -> AuthToken {
 }
 
 fn accepted() -> CallOutcome {
+    accepted_by(None)
+}
+
+/// An admission by a manager that proves itself with this token.
+fn accepted_by(manager: Option<&str>) -> CallOutcome {
     let response = RegisterResponse::from(Enrolment {
         id: RefereeId::numbered(1),
         token: granted(),
         league_id: league(),
-        manager_token: None,
+        manager_token: manager.map(AuthToken::new),
         return_token: None,
     });
     Ok(PeerAnswer {
@@ -45,6 +50,32 @@ fn enrolled() -> RefereeWorld {
     let letter = registration(&mut house);
     house.hear(&letter, accepted()).unwrap();
     house
+}
+
+#[test]
+fn match_of_a_new_league_with_an_old_id_is_played() {
+    for (manager, plays) in [("tok-manager-one", false), ("tok-manager-two", true)] {
+        let mut house = RefereeWorld::new();
+        house.tell(Command::Begin { token: None }).unwrap();
+        let letter = registration(&mut house);
+        let first = accepted_by(Some("tok-manager-one"));
+        house.hear(&letter, first).unwrap();
+        let order = order("R1M1");
+        let shown = AuthToken::new("tok-manager-one").hash();
+        house.tell(start(order.clone(), Some(shown))).unwrap();
+        house.both_join();
+        house.choose(1, even());
+        house.choose(2, odd());
+        house.close();
+        house.tell(Command::Begin { token: None }).unwrap();
+        let letter = registration(&mut house);
+        house.hear(&letter, accepted_by(Some(manager))).unwrap();
+        let shown = AuthToken::new(manager).hash();
+        house.tell(start(order, Some(shown))).unwrap();
+        let said = house.said();
+        let invited = said.iter().filter(|said| said.contains("GAME_INVITATION"));
+        assert_eq!(invited.count(), if plays { 2 } else { 0 }, "{said:?}");
+    }
 }
 
 #[test]

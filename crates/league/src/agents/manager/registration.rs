@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use league_core::league::{Applicant, Command, Vouch, is_same_place};
+use league_core::league::{Applicant, Command, is_same_place};
 use league_mcp::Origin;
 use league_protocol::CURRENT_VERSION;
 use league_protocol::finding::harmless;
@@ -116,7 +116,9 @@ impl InvitedPlayer {
                 referee_key: None,
             }),
             dialect: self.dialect,
-            vouched: Vouch::None,
+            has_key: false,
+            is_listed: false,
+            is_at_address: true,
             chance: chance.bytes(),
         })
     }
@@ -129,13 +131,12 @@ impl ManagerService {
         dialect: Dialect,
         origin: Origin,
     ) -> ServiceReply {
-        let has_key = self.vouch(&request) == Vouch::Key;
-        let limit = &self.registration_limit;
-        if let Err(error) = limit.admit(has_key, origin, Instant::now()) {
-            return ServiceReply::error(error);
-        }
         let meta = request.meta.clone();
         let applicant = self.applicant(request, dialect, origin);
+        let limit = &self.registration_limit;
+        if let Err(error) = limit.admit(applicant.has_key, origin, Instant::now()) {
+            return ServiceReply::error(error);
+        }
         let reply = self.ask(Command::RegisterReferee(applicant)).await;
         self.log_registration("referee", &meta, &reply);
         reply
@@ -178,30 +179,22 @@ impl ManagerService {
         dialect: Dialect,
         origin: Origin,
     ) -> Applicant {
-        let endpoint = &request.meta.contact_endpoint;
-        let endpoint = self.allowed.check_of(origin, endpoint);
+        let address = &request.meta.contact_endpoint;
+        let endpoint = self.allowed.check_of(origin, address);
+        let mut listed = self.listed_referees.iter();
+        // The key is compared by its hash, so that the time of the comparison tells nothing.
+        let key = request.referee_key.as_ref().map(AuthToken::hash);
         Applicant {
+            has_key: key == Some(self.referee_key),
+            is_listed: listed.any(|listed| is_same_place(listed, address)),
+            is_at_address: endpoint
+                .as_ref()
+                .is_ok_and(|endpoint| self.allowed.is_at(origin, endpoint)),
             endpoint: endpoint.map(drop).map_err(|error| error.to_string()),
-            vouched: self.vouch(&request),
             speech: request.meta.speech,
             request,
             dialect,
             chance: self.chance.bytes(),
-        }
-    }
-
-    /// What speaks for a referee: the key is compared by its hash, so that the time of the
-    /// comparison tells nothing.
-    fn vouch(&self, request: &RegisterRequest) -> Vouch {
-        let key = request.referee_key.as_ref().map(AuthToken::hash);
-        if key == Some(self.referee_key) {
-            return Vouch::Key;
-        }
-        let mut listed = self.listed_referees.iter();
-        if listed.any(|listed| is_same_place(listed, &request.meta.contact_endpoint)) {
-            Vouch::Listed
-        } else {
-            Vouch::None
         }
     }
 
