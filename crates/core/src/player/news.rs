@@ -321,7 +321,7 @@ fn verdict(result: &MatchResult, own: &PlayerId) -> Option<MatchOutcome> {
     }
 }
 
-/// How many attempts at a match have their keys checked.
+/// How many attempts at a match have their keys checked: so many of the last, and of the first.
 const MAX_KEYS: u32 = 1_000;
 
 /// How many disputed draws are shown; one more drops the oldest. The journal holds them all.
@@ -439,14 +439,17 @@ impl Player {
     }
 
     /// Whether a key is that of this player's proofs. A match that went on with another referee
-    /// shows the keys of earlier attempts too.
+    /// shows the keys of earlier attempts too, and a result that came back after a loss those of the
+    /// first ones.
     fn is_own_key(&self, over: &GameOver, key: &ProofKey) -> bool {
         let announced = self.announced.find(&over.match_id);
         // Without its return token or an attempt the player cannot tell.
         let Some(announced) = announced.filter(|_| self.return_token.is_some()) else {
             return true;
         };
-        let mut attempts = 1..=announced.attempt.min(MAX_KEYS);
+        let last = announced.attempt;
+        let first = last.saturating_sub(MAX_KEYS).max(1);
+        let mut attempts = (first..=last).chain(1..=first.min(MAX_KEYS));
         attempts.any(|attempt| self.proof_key(&over.match_id, attempt).as_ref() == Some(key))
     }
 }

@@ -483,7 +483,14 @@ fn end_told_by_the_manager_with_the_match_token_counts() {
 
 /// A player that moved, and the end of its match with this evidence.
 fn ended(change: impl FnOnce(&mut Evidence)) -> Vec<DrawProblem> {
+    ended_at(1, change)
+}
+
+/// The same for a match at this attempt.
+fn ended_at(attempt: u32, change: impl FnOnce(&mut Evidence)) -> Vec<DrawProblem> {
     let mut shell = signing();
+    let news = announced("R1M1", attempt, MATCH_TOKEN);
+    announce(&mut shell, news).unwrap();
     joins(&mut shell, MATCH_TOKEN);
     let asked = call(&shell, "R1M1", 1);
     let response = moves(&mut shell, asked, MATCH_TOKEN, json!("even"));
@@ -491,7 +498,7 @@ fn ended(change: impl FnOnce(&mut Evidence)) -> Vec<DrawProblem> {
         players: vec![PlayerEvidence {
             player_id: player("P01"),
             join: None,
-            key: Some(key(1)),
+            key: Some(key(attempt)),
         }],
         moves: vec![
             SignedMove {
@@ -521,6 +528,16 @@ fn ended(change: impl FnOnce(&mut Evidence)) -> Vec<DrawProblem> {
 fn honest_evidence_is_not_disputed() {
     assert_eq!(ended(|_| {}), []);
     assert_eq!(ended(|evidence| *evidence = Evidence::default()), []);
+}
+
+#[test]
+fn key_of_an_attempt_after_a_loss_is_not_disputed() {
+    for key_of in [1, 999_998, 1_000_001, 1_000_003] {
+        let shown = |evidence: &mut Evidence| evidence.players[0].key = Some(key(key_of));
+        assert_eq!(ended_at(1_000_003, shown), [], "{key_of}");
+    }
+    let later = |evidence: &mut Evidence| evidence.players[0].key = Some(key(1_000_004));
+    assert_eq!(ended_at(1_000_003, later), [DrawProblem::KeyChanged]);
 }
 
 #[test]

@@ -561,6 +561,8 @@ mod tests {
         ] {
             fs::remove_file(name).unwrap();
         }
+        let noted = format!("{:<10}\n{:020}\n", 1, 12);
+        fs::write(lock_of(&place.journal()), noted).unwrap();
         for accept_loss in [false, true] {
             let refused = place.start(0, accept_loss).err().unwrap();
             assert!(matches!(refused, StartError::Lost { .. }), "{refused}");

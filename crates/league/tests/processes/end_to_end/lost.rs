@@ -344,8 +344,13 @@ impl InterruptedLeague {
         tally.restored += checked["restored"].as_u64().unwrap();
     }
 
-    /// Sees that the league is over and no acknowledged result is another.
+    /// Sees that the league is over, no acknowledged result is another, and no player disputes one.
     fn see_unchanged(&self, ground: &Ground) {
+        let journals = ground.files("data/players").into_iter();
+        for journal in journals.filter(|file| file.ends_with("journal.jsonl")) {
+            let text = fs::read_to_string(&journal).unwrap();
+            assert!(!text.contains("draw_disputed"), "{}", journal.display());
+        }
         let results = ground.results();
         assert_eq!(results.len(), MATCHES);
         for (match_id, result) in &self.acknowledged {
