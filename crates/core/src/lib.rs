@@ -13,6 +13,7 @@ pub mod draw;
 pub mod league;
 pub mod letter;
 pub mod machine;
+mod played;
 pub mod player;
 pub mod referee;
 pub mod timeouts;

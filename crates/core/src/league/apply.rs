@@ -27,12 +27,26 @@ use crate::draw::{self, KeyedSecret};
 pub const MAX_PAST_MATCHES: usize = 2_000;
 
 impl League {
+    /// Each event has its arm, so that a new one does not compile without.
+    #[expect(clippy::too_many_lines, reason = "one arm for each event")]
     pub(crate) fn apply_event(&mut self, event: &Event) {
         match event {
-            Event::PlayerRegistered { .. }
-            | Event::RefereeRegistered { .. }
-            | Event::RefereeInvited { .. }
-            | Event::AgentReturned { .. } => self.apply_registration(event),
+            Event::PlayerRegistered { .. } => self.add_player(event),
+            Event::RefereeRegistered { .. } => self.add_referee(event),
+            Event::RefereeInvited { endpoint, .. } => {
+                self.invited.insert(place(endpoint));
+            }
+            Event::AgentReturned {
+                agent,
+                meta,
+                dialect,
+                token,
+                proof,
+                at,
+            } => {
+                let fresh = self.make_member(agent.clone(), meta, *dialect, *token, *at);
+                self.take_back(agent, meta, fresh, *proof, *at);
+            }
             Event::LeagueStarted { .. } => self.begin(),
             Event::RoundOpened {
                 round,
@@ -47,6 +61,23 @@ impl League {
                 self.take_up(next.as_ref(), *at);
                 self.volatile.referee_came = false;
             }
+            Event::MovesReceived {
+                match_id,
+                referee,
+                attempt,
+                moves,
+                last,
+                ..
+            } => self.receive_moves(match_id, referee, *attempt, moves, *last),
+            Event::LossDoubted {
+                match_id,
+                referee,
+                player_id,
+                doubt,
+                ..
+            } => self.doubt_loss(match_id, referee, player_id, *doubt),
+            // It is there to be read.
+            Event::DeclinedAfterCall { .. } | Event::OrderDeclined { .. } => {}
             Event::ResultRecorded {
                 match_id,
                 referee,
@@ -64,11 +95,16 @@ impl League {
                 self.finish(match_id, result, *at);
                 self.take_up(next.as_ref(), *at);
             }
-            Event::MovesReceived { .. }
-            | Event::LossDoubted { .. }
-            | Event::DeclinedAfterCall { .. }
-            | Event::ReportConflicted { .. }
-            | Event::ReportRefused { .. } => self.apply_word(event),
+            Event::ReportConflicted {
+                match_id, digest, ..
+            } => self.note_report(match_id, digest, None),
+            Event::ReportRefused {
+                match_id,
+                referee,
+                digest,
+                problem,
+                ..
+            } => self.note_report(match_id, digest, Some((problem, referee))),
             Event::PlayerShutDown { player_id, .. } => self.shut_down(player_id),
             Event::RoundClosed { .. } => self.close(),
             Event::LeagueCompleted { .. } => self.phase = Phase::Completed,
@@ -78,82 +114,141 @@ impl League {
                 at,
                 ..
             } => self.apply_loss(*epoch, commitments, *at),
-            Event::RefereeHeard { .. }
-            | Event::MatchAccepted { .. }
-            | Event::AgentFailed { .. }
-            | Event::AgentAnswered { .. }
-            | Event::RefereeSuspended { .. }
-            | Event::ProbesSent { .. }
-            | Event::LetterUnsent { .. }
-            | Event::Resumed { .. }
-            | Event::Stopped => self.apply_volatile(event),
-            Event::OrderDeclined { .. }
-            | Event::PlayerInformed { .. }
-            | Event::OrdersReleased { .. }
-            | Event::LossQuestioned { .. }
-            | Event::CallConfirmed { .. } => self.apply_answer(event),
+            Event::RefereeHeard { referee, .. } => self.apply_heard(referee),
+            Event::MatchAccepted {
+                match_id,
+                referee,
+                at,
+            } => self.accept_match(match_id, referee, *at),
+            Event::PlayerInformed {
+                match_id,
+                attempt,
+                player_id,
+            } => self.inform_player(match_id, *attempt, player_id),
+            Event::OrdersReleased { matches } => self.release(matches),
+            Event::LossQuestioned {
+                match_id,
+                result,
+                players,
+            } => {
+                if let Some(fixture) = self.fixture_mut(match_id) {
+                    fixture.claim = Some(LossClaim {
+                        result: Arc::clone(result),
+                        open: players.clone(),
+                    });
+                }
+            }
+            Event::CallConfirmed {
+                match_id,
+                player_id,
+            } => {
+                let fixture = self.fixture_mut(match_id);
+                if let Some(claim) = fixture.and_then(|fixture| fixture.claim.as_mut()) {
+                    claim.open.retain(|open| open != player_id);
+                }
+            }
+            Event::AgentFailed { agent, at } => self.fail(self.find_agent(agent), *at),
+            Event::AgentAnswered { agent, at, .. } => self.succeed(self.find_agent(agent), *at),
+            Event::RefereeSuspended { referee, at } => self.suspend(referee, *at),
+            Event::ProbesSent { agents, unsent, at } => self.probe(agents, unsent, *at),
+            Event::LetterUnsent { correlation } => self.keep_unsent(correlation),
+            Event::Resumed { at } => {
+                self.volatile.resumed = true;
+                let until = *at + self.rules.timeouts.other;
+                for held in &mut self.volatile.held {
+                    held.0 = until;
+                }
+            }
+            Event::Stopped => self.volatile.stopped = true,
         }
     }
 
-    /// What referees told of matches, and what players said to it.
-    fn apply_word(&mut self, event: &Event) {
-        match event {
-            Event::MovesReceived {
-                match_id,
-                referee,
-                attempt,
-                moves,
+    fn receive_moves(
+        &mut self,
+        match_id: &MatchId,
+        referee: &RefereeId,
+        attempt: u32,
+        moves: &[SignedMove],
+        last: bool,
+    ) {
+        if let Some(fixture) = self.fixture_mut(match_id) {
+            let mut rolls = fixture.rolls().to_vec();
+            rolls.push((attempt, moves.len()));
+            fixture.handed = Some(HandOver {
+                moves: moves.to_vec(),
+                rolls,
                 last,
-                ..
-            } => {
-                if let Some(fixture) = self.fixture_mut(match_id) {
-                    let mut rolls = fixture.rolls().to_vec();
-                    rolls.push((*attempt, moves.len()));
-                    fixture.handed = Some(HandOver {
-                        moves: moves.clone(),
-                        rolls,
-                        last: *last,
-                    });
-                    fixture.claim = None;
-                }
-                self.note_false_proofs(match_id, referee, moves);
+            });
+            fixture.claim = None;
+        }
+        self.note_false_proofs(match_id, referee, moves);
+    }
+
+    fn doubt_loss(
+        &mut self,
+        match_id: &MatchId,
+        referee: &RefereeId,
+        player: &PlayerId,
+        doubt: Doubt,
+    ) {
+        if let Some(fixture) = self.fixture_mut(match_id) {
+            fixture.doubts.push(doubt);
+        }
+        if doubt == Doubt::Denied {
+            self.note_against(referee, player);
+        }
+    }
+
+    fn note_against(&mut self, referee: &RefereeId, player: &PlayerId) {
+        let number = self.referees.find(referee);
+        if let Some(referee) = number.and_then(|number| self.referees.get_mut(number)) {
+            referee.doubted_by.insert(player.clone());
+        }
+    }
+
+    /// Notes a report that was turned down; for a wrong proof also whose, and by which referee.
+    fn note_report(
+        &mut self,
+        match_id: &MatchId,
+        digest: &str,
+        refused: Option<(&ReportProblem, &RefereeId)>,
+    ) {
+        if let Some(fixture) = self.fixture_mut(match_id) {
+            fixture.noted.push(digest.to_owned());
+            if let Some((ReportProblem::Proof(player), referee)) = refused {
+                fixture.unproven.push((player.clone(), referee.clone()));
             }
-            Event::LossDoubted {
-                match_id,
-                referee,
-                player_id,
-                doubt,
-                ..
-            } => {
-                if let Some(fixture) = self.fixture_mut(match_id) {
-                    fixture.doubts.push(*doubt);
-                }
-                let number = self.referees.find(referee);
-                if let Some(referee) = number.and_then(|number| self.referees.get_mut(number))
-                    && *doubt == Doubt::Denied
-                {
-                    referee.doubted_by.insert(player_id.clone());
-                }
+        }
+    }
+
+    fn accept_match(&mut self, match_id: &MatchId, referee: &RefereeId, at: Timestamp) {
+        if let Some(fixture) = self.fixture_mut(match_id) {
+            fixture.stage = FixtureStage::Running;
+            // A manager that was away must not hold its absence against a referee.
+            fixture.since = at;
+        }
+        let who = self.referees.find(referee).map(AgentIndex::Referee);
+        self.succeed(who, at);
+    }
+
+    fn release(&mut self, matches: &[(MatchId, u32)]) {
+        let released = matches.len().min(self.volatile.held.len());
+        self.volatile.held.drain(..released);
+        for (match_id, attempt) in matches {
+            let fixture = self.fixture_mut(match_id);
+            if let Some(fixture) = fixture.filter(|fixture| fixture.attempt == *attempt) {
+                fixture.informed = [true; 2];
             }
-            Event::ReportConflicted {
-                match_id, digest, ..
-            }
-            | Event::ReportRefused {
-                match_id, digest, ..
-            } => {
-                if let Some(fixture) = self.fixture_mut(match_id) {
-                    fixture.noted.push(digest.clone());
-                    if let Event::ReportRefused {
-                        problem: ReportProblem::Proof(player),
-                        referee,
-                        ..
-                    } = event
-                    {
-                        fixture.unproven.push((player.clone(), referee.clone()));
-                    }
-                }
-            }
-            _ => {}
+        }
+    }
+
+    fn suspend(&mut self, referee: &RefereeId, at: Timestamp) {
+        let number = self.referees.find(referee);
+        if let Some(number) = number
+            && let Some(referee) = self.referees.get_mut(number)
+        {
+            referee.member.health.suspended_since = Some(at);
+            self.volatile.suspended.insert(AgentIndex::Referee(number));
         }
     }
 
@@ -170,52 +265,7 @@ impl League {
             .cloned()
             .collect();
         for (player, referee) in wrong {
-            let number = self.referees.find(&referee);
-            if let Some(referee) = number.and_then(|number| self.referees.get_mut(number)) {
-                referee.doubted_by.insert(player);
-            }
-        }
-    }
-
-    /// The facts that a restart forgets.
-    fn apply_volatile(&mut self, event: &Event) {
-        match event {
-            Event::MatchAccepted {
-                match_id,
-                referee,
-                at,
-            } => {
-                if let Some(fixture) = self.fixture_mut(match_id) {
-                    fixture.stage = FixtureStage::Running;
-                    // A manager that was away must not hold its absence against a referee.
-                    fixture.since = *at;
-                }
-                let who = self.referees.find(referee).map(AgentIndex::Referee);
-                self.succeed(who, *at);
-            }
-            Event::AgentFailed { agent, at } => self.fail(self.find_agent(agent), *at),
-            Event::AgentAnswered { agent, at, .. } => self.succeed(self.find_agent(agent), *at),
-            Event::RefereeSuspended { referee, at } => {
-                let number = self.referees.find(referee);
-                if let Some(number) = number
-                    && let Some(referee) = self.referees.get_mut(number)
-                {
-                    referee.member.health.suspended_since = Some(*at);
-                    self.volatile.suspended.insert(AgentIndex::Referee(number));
-                }
-            }
-            Event::ProbesSent { agents, unsent, at } => self.probe(agents, unsent, *at),
-            Event::RefereeHeard { referee, .. } => self.apply_heard(referee),
-            Event::LetterUnsent { correlation } => self.keep_unsent(correlation),
-            Event::Resumed { at } => {
-                self.volatile.resumed = true;
-                let until = *at + self.rules.timeouts.other;
-                for held in &mut self.volatile.held {
-                    held.0 = until;
-                }
-            }
-            Event::Stopped => self.volatile.stopped = true,
-            _ => {}
+            self.note_against(&referee, &player);
         }
     }
 
@@ -266,48 +316,6 @@ impl League {
         }
         if !self.volatile.unsent.contains(correlation) {
             self.volatile.unsent.push(correlation.clone());
-        }
-    }
-
-    /// What players answered to the manager, which a restart asks again.
-    fn apply_answer(&mut self, event: &Event) {
-        match event {
-            Event::PlayerInformed {
-                match_id,
-                attempt,
-                player_id,
-            } => self.inform_player(match_id, *attempt, player_id),
-            Event::OrdersReleased { matches } => {
-                self.volatile.held.drain(..matches.len());
-                for (match_id, attempt) in matches {
-                    let fixture = self.fixture_mut(match_id);
-                    if let Some(fixture) = fixture.filter(|fixture| fixture.attempt == *attempt) {
-                        fixture.informed = [true; 2];
-                    }
-                }
-            }
-            Event::LossQuestioned {
-                match_id,
-                result,
-                players,
-            } => {
-                if let Some(fixture) = self.fixture_mut(match_id) {
-                    fixture.claim = Some(LossClaim {
-                        result: Arc::clone(result),
-                        open: players.clone(),
-                    });
-                }
-            }
-            Event::CallConfirmed {
-                match_id,
-                player_id,
-            } => {
-                let fixture = self.fixture_mut(match_id);
-                if let Some(claim) = fixture.and_then(|fixture| fixture.claim.as_mut()) {
-                    claim.open.retain(|open| open != player_id);
-                }
-            }
-            _ => {}
         }
     }
 
@@ -538,48 +546,31 @@ impl League {
             .fixture_mut(index)
     }
 
-    /// Applies the events of registration.
-    pub(crate) fn apply_registration(&mut self, event: &Event) {
-        match event {
-            Event::PlayerRegistered {
-                player_id,
-                meta,
-                dialect,
-                token,
-                pledge,
-                at,
-            } => {
-                let agent = Agent::Player(player_id.clone());
-                let mut member = self.make_member(agent, meta, *dialect, *token, *at);
-                member.pledge = *pledge;
-                member.returns = pledge.is_some() || meta.proofs;
-                let player = PlayerEntry {
-                    id: player_id.clone(),
-                    member,
-                    signs: meta.proofs,
-                    forfeits: 0,
-                    shut_down: false,
-                };
-                self.index(&player.member, AgentIndex::Player(self.players.len()));
-                self.players.add(player_id, player);
-            }
-            Event::RefereeRegistered { .. } => self.add_referee(event),
-            Event::RefereeInvited { endpoint, .. } => {
-                self.invited.insert(place(endpoint));
-            }
-            Event::AgentReturned {
-                agent,
-                meta,
-                dialect,
-                token,
-                proof,
-                at,
-            } => {
-                let fresh = self.make_member(agent.clone(), meta, *dialect, *token, *at);
-                self.take_back(agent, meta, fresh, *proof, *at);
-            }
-            _ => {}
-        }
+    fn add_player(&mut self, event: &Event) {
+        let Event::PlayerRegistered {
+            player_id,
+            meta,
+            dialect,
+            token,
+            pledge,
+            at,
+        } = event
+        else {
+            return;
+        };
+        let agent = Agent::Player(player_id.clone());
+        let mut member = self.make_member(agent, meta, *dialect, *token, *at);
+        member.pledge = *pledge;
+        member.returns = pledge.is_some() || meta.proofs;
+        let player = PlayerEntry {
+            id: player_id.clone(),
+            member,
+            signs: meta.proofs,
+            forfeits: 0,
+            shut_down: false,
+        };
+        self.index(&player.member, AgentIndex::Player(self.players.len()));
+        self.players.add(player_id, player);
     }
 
     fn add_referee(&mut self, event: &Event) {

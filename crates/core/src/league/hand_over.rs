@@ -2,7 +2,7 @@
 //! and gets the seed of the roll only once they are written down. From a roll on that ends the game
 //! the result is fixed, whatever becomes of the referee.
 
-use league_games::{Outcome, Seat, Table, Turn};
+use league_games::{Seat, Table, Turn};
 use league_protocol::id::PlayerId;
 use league_protocol::message::{
     ByPlayer, DrawRequest, DrawResponse, Evidence, HandedOver, MatchResult, MatchStatus,
@@ -19,14 +19,12 @@ use super::event::Event;
 use super::report::{check_right, refused};
 use super::roster::RefereeEntry;
 use super::round::{FixtureStage, LeagueFixture};
-use super::standings::MatchEnding;
 use super::verify::{MAX_MOVES, ReportPart, ReportProblem};
 use super::{AuthenticatedAgent, Decision, League};
 use crate::draw::{self, MAX_NONCE_LENGTH};
+use crate::played::{self, choices_of, roll_all};
 
 const SEATS: [Seat; 2] = [Seat::A, Seat::B];
-/// The most rolls in a row that a game may ask for.
-const MAX_ROLLS: u32 = 1_000;
 
 impl League {
     pub(crate) fn weigh_request(
@@ -78,8 +76,8 @@ impl League {
         }
     }
 
-    /// A refusal that is noted once and costs the referee the match, unless that is over: waiting
-    /// for a better word would be in vain.
+    /// A refusal that is noted once and costs the referee the match, unless that is over: the referee
+    /// would only say the same again.
     pub(crate) fn refuse(
         &self,
         at: Timestamp,
@@ -188,23 +186,15 @@ impl League {
     pub(crate) fn settled(&self, fixture: &LeagueFixture, seed: &Seed) -> Option<MatchResult> {
         let moves = &fixture.handed.as_ref().filter(|handed| handed.last)?.moves;
         let replay = self.replay(fixture, moves, seed).ok()?;
-        let Turn::Over(outcome) = replay.table.turn() else {
-            return None;
-        };
         let players = self.seats_of(fixture)?.map(Clone::clone);
-        let (status, ending) = match outcome {
-            Outcome::Win(seat) => (MatchStatus::Win, MatchEnding::Win(seat.index())),
-            Outcome::Draw => (MatchStatus::Draw, MatchEnding::Draw),
-        };
-        let names = players.each_ref().map(PlayerId::as_str);
-        Some(MatchResult {
-            status,
-            winner: ending.winner().map(|seat| players[seat].clone()),
-            points: [0, 1].map(|seat| ending.points(seat, &self.rules.score)),
+        let parts = MatchResult {
+            status: MatchStatus::Draw,
+            winner: None,
+            points: [0; 2],
             failed: ByPlayer::new(),
             choices: self.choices_of(fixture, moves),
-            details: replay.table.details(),
-            reason: replay.table.reason(&names),
+            details: serde_json::Map::new(),
+            reason: String::new(),
             draw: Some(OpenedDraw {
                 commitment: fixture.commitment,
                 seed: Some(*seed),
@@ -217,28 +207,17 @@ impl League {
                 moves: moves.clone(),
             },
             players,
-        })
+        };
+        played::ended(parts, &*replay.table, &self.rules.score)
     }
 
-    /// What each player chose: its one move in a game of hidden moves, else the list of its moves.
     pub(crate) fn choices_of(
         &self,
         fixture: &LeagueFixture,
         moves: &[SignedMove],
     ) -> ByPlayer<Value> {
-        let hidden = self.opening.0.rules().hidden_moves;
-        let mut chosen = ByPlayer::new();
-        for player in self.seats_of(fixture).into_iter().flatten() {
-            let mine = moves.iter().filter(|made| made.player_id == *player);
-            let mut mine: Vec<Value> = mine.map(|made| made.choice.clone()).collect();
-            let value = match mine.len() {
-                0 => continue,
-                1 if hidden => mine.remove(0),
-                _ => Value::Array(mine),
-            };
-            chosen.insert(player.clone(), value);
-        }
-        chosen
+        let players = self.seats_of(fixture).into_iter().flatten();
+        choices_of(players, moves, self.opening.0.rules().hidden_moves)
     }
 }
 
@@ -293,12 +272,7 @@ impl League {
         let seed = self.roll_seed(fixture, seed, replay.rolls);
         let (league, attempt) = (&self.rules.league_id, fixture.draw_attempt());
         let mut dice = draw::dice_of(league, &fixture.match_id, &seed, attempt, replay.nonces);
-        for _ in 0..MAX_ROLLS {
-            if replay.table.turn() != Turn::Dice {
-                break;
-            }
-            replay.table.roll(&mut dice);
-        }
+        roll_all(&mut *replay.table, &mut dice);
         replay.rolls += 1;
     }
 

@@ -48,8 +48,10 @@ impl League {
         let ending = self.check_ending(result)?;
         let (opened, seed) = self.check_draw(fixture, result)?;
         check_length(result)?;
-        let of_version_0_1 =
-            self.rules.draws.is_none() && fixture.handed.is_none() && result.evidence.is_empty();
+        let of_version_0_1 = self.rules.draws.is_none()
+            && fixture.handed.is_none()
+            && result.evidence.is_empty()
+            && fixture.signs == [false; 2];
         if !of_version_0_1 {
             self.check_course(fixture, result, ending, seed)?;
         } else if matches!(ending, MatchEnding::Win(_) | MatchEnding::Draw) {

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use league_games::{Dice, Seat, Table, Turn};
+use league_games::{Dice, Seat, Turn};
 use league_protocol::id::PlayerId;
 use league_protocol::message::{HandedOver, SignedMove};
 use league_protocol::secret::Seed;
@@ -14,9 +14,7 @@ use super::event::{Event, ReportAnswer, SealedChoice};
 use super::match_state::{Match, SEATS, TablePosition};
 use super::match_step::{StepContext, longest, patient};
 use crate::draw;
-
-/// The most rolls in a row that a game may ask for.
-const MAX_ROLLS: u32 = 1_000;
+use crate::played::roll_all;
 
 /// How far a request for a draw has come.
 #[derive(Debug, Clone, Copy)]
@@ -209,15 +207,5 @@ impl Match {
             proof: sealed.proof,
         });
         signed.collect()
-    }
-}
-
-/// Rolls all dice that are owed now.
-fn roll_all(table: &mut dyn Table, dice: &mut Dice) {
-    for _ in 0..MAX_ROLLS {
-        if table.turn() != Turn::Dice {
-            break;
-        }
-        table.roll(dice);
     }
 }

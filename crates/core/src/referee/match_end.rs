@@ -2,14 +2,15 @@
 
 use std::sync::Arc;
 
-use league_games::{Outcome, Seat, Turn};
+use league_games::Seat;
 use league_protocol::fault::Code;
 use league_protocol::message::{
     ByPlayer, Evidence, MatchResult, MatchStatus, OpenedDraw, PlayerEvidence,
 };
-use serde_json::{Map, Value};
+use serde_json::Map;
 
 use super::match_state::{Loss, Match, SEATS};
+use crate::played::{self, choices_of};
 
 /// The cause of a loss by a refused invitation: no code of the documents says it better.
 const DECLINED: Code = Code::OutOfTurn;
@@ -17,30 +18,8 @@ const DECLINED: Code = Code::OutOfTurn;
 impl Match {
     /// The result of a game that was played to its end.
     pub(crate) fn played(&self) -> Option<Arc<MatchResult>> {
-        let Turn::Over(outcome) = self.table.turn() else {
-            return None;
-        };
-        let score = &self.fixture.score;
-        let (status, winner, points) = match outcome {
-            Outcome::Win(seat) if seat == Seat::A => {
-                (MatchStatus::Win, Some(seat), [score.win, score.loss])
-            }
-            Outcome::Win(seat) => (MatchStatus::Win, Some(seat), [score.loss, score.win]),
-            Outcome::Draw => (MatchStatus::Draw, None, [score.draw; 2]),
-        };
-        let names = self
-            .fixture
-            .players
-            .each_ref()
-            .map(|seated| seated.player_id.as_str());
-        Some(Arc::new(MatchResult {
-            status,
-            winner: winner.map(|seat| self.seated(seat).player_id.clone()),
-            points,
-            details: self.table.details(),
-            reason: self.table.reason(&names),
-            ..self.bare_result()
-        }))
+        let result = played::ended(self.bare_result(), &*self.table, &self.fixture.score);
+        result.map(Arc::new)
     }
 
     /// The result of a match that one player, or both, did not play.
@@ -65,17 +44,15 @@ impl Match {
 
     /// The members that every result has. The seed and the keys are opened by the manager.
     fn bare_result(&self) -> MatchResult {
+        let seated = self.fixture.players.each_ref();
+        let players = seated.map(|seated| seated.player_id.clone());
+        let evidence = self.evidence();
         MatchResult {
-            players: self
-                .fixture
-                .players
-                .each_ref()
-                .map(|seated| seated.player_id.clone()),
             status: MatchStatus::Draw,
             winner: None,
             points: [0; 2],
             failed: ByPlayer::new(),
-            choices: self.choices(),
+            choices: choices_of(&players, &evidence.moves, self.rules().hidden_moves),
             details: Map::new(),
             reason: String::new(),
             draw: Some(OpenedDraw {
@@ -85,7 +62,8 @@ impl Match {
                 attempt: self.draw_attempt(),
                 nonces: SEATS.map(|seat| self.nonce(seat).to_owned()),
             }),
-            evidence: self.evidence(),
+            evidence,
+            players,
         }
     }
 
@@ -104,22 +82,6 @@ impl Match {
             players: joined.collect(),
             moves: self.signed_moves(),
         }
-    }
-
-    /// What each player chose: its one move in a game of hidden moves, else the list of its moves.
-    fn choices(&self) -> ByPlayer<Value> {
-        let mut chosen = ByPlayer::new();
-        for seat in SEATS {
-            let mine = self.moves.iter().filter(|(by, _)| *by == seat);
-            let mut moves = mine.map(|(_, sealed)| sealed.choice.clone());
-            let Some(first) = moves.next() else { continue };
-            let value = match moves.next() {
-                None if self.rules().hidden_moves => first,
-                second => [first].into_iter().chain(second).chain(moves).collect(),
-            };
-            chosen.insert(self.seated(seat).player_id.clone(), value);
-        }
-        chosen
     }
 
     fn failed(&self) -> ByPlayer<Code> {

@@ -373,7 +373,7 @@ pub(crate) fn patient(backoff: Backoff) -> Backoff {
     }
 }
 
-/// The longest that an retry can take, when its outcome has got lost.
+/// The longest that a retry can take, when its outcome has got lost.
 pub(crate) fn longest(retry: RetryRule) -> Duration {
     (retry.timeout + MAX_BACKOFF).saturating_mul(retry.attempts)
 }

@@ -12,6 +12,7 @@ use league_protocol::secret::{Commitment, Seed};
 use serde_json::Value;
 
 use super::{GroundTruth, Oracle, number};
+use crate::lies::{Liar, Lie};
 use crate::report::Invariant;
 use crate::{CheckResult, NodeId, breach};
 
@@ -154,7 +155,8 @@ impl Oracle {
         Ok(())
     }
 
-    /// No honest draw is disputed, except by a player that crashed and forgot its nonce.
+    /// No honest draw is disputed, except by a player that crashed and forgot its nonce; a false
+    /// question of a liar is.
     pub(crate) fn check_dispute(
         &mut self,
         who: NodeId,
@@ -175,6 +177,10 @@ impl Oracle {
             DrawProblem::NonceChanged | DrawProblem::MoveChanged
         );
         if forgot && shares.len() > 1 {
+            return Ok(());
+        }
+        let is_asked_falsely = |liar: Liar| liar.lie == Lie::FalseQuestion;
+        if problem == DrawProblem::FalseQuestion && self.facts.liar.is_some_and(is_asked_falsely) {
             return Ok(());
         }
         let what = format!("player {who} does not believe the draw of `{match_id}`: {problem:?}");

@@ -312,33 +312,35 @@ fn referee_that_tells_wrong_proofs_of_two_players_is_set_aside() {
         let referee = world.league.referee(&first).unwrap();
         world.league.referee_state(referee)
     };
-    let mut wrong = 0;
-    while wrong < 2 {
-        assert_eq!(state(&world), AgentState::Active, "{wrong} wrong proofs");
-        let (referee, order, report) = ordered(&mut world);
-        world.answer_order(&referee, &order, true);
-        if referee != first {
-            world.report(&referee, report).unwrap();
-            world.settle();
-            continue;
-        }
-        let mut moves = report.result.evidence.moves.clone();
-        moves[wrong].proof = None;
-        let (_, answer) = world.request_draw(&referee, &order, &moves);
-        assert!(matches!(answer, Err(Refusal::BadMoves { .. })));
-        wrong += 1;
-        let (other, order, report) = loop {
-            let (referee, order, report) = ordered(&mut world);
-            if order.attempt == 2 {
-                break (referee, order, report);
+    let honest = |order: &StartMatch| {
+        let report = played(order, [json!("even"), json!("odd")]);
+        signed(report, order, &[0, 1])
+    };
+    let mut accused: Vec<PlayerId> = Vec::new();
+    for _ in 0..2 {
+        assert_eq!(state(&world), AgentState::Active, "{accused:?}");
+        for (referee, order) in world.orders() {
+            let report = honest(&order);
+            if referee != first {
+                world.report(&referee, report).unwrap();
+                continue;
             }
-            world.report(&referee, report).unwrap();
-        };
-        assert_ne!(other, first);
-        assert_eq!(order.attempt, 2);
-        world.report(&other, report).unwrap();
+            let mut moves = report.result.evidence.moves.clone();
+            let wrong = moves
+                .iter_mut()
+                .find(|made| !accused.contains(&made.player_id));
+            let wrong = wrong.unwrap();
+            wrong.proof = None;
+            accused.push(wrong.player_id.clone());
+            let (_, answer) = world.request_draw(&referee, &order, &moves);
+            assert!(matches!(answer, Err(Refusal::BadMoves { .. })));
+            let (other, again) = world.order(order.match_id.as_str());
+            assert_ne!(other, first);
+            world.report(&other, honest(&again)).unwrap();
+        }
         world.settle();
     }
+    assert_eq!(accused.len(), 2);
     assert_eq!(state(&world), AgentState::Suspended);
     check_journal(&world);
 }
@@ -709,6 +711,24 @@ fn referee_of_version_0_1_finishes_a_resumed_league() {
     assert_eq!(line.get("evidence"), None, "as version 0.1 wrote it");
     assert_eq!(line["draw"].get("mode"), None);
     check_journal(&world);
+}
+
+#[test]
+fn journal_of_a_resumed_league_needs_the_proofs_of_players_that_sign() {
+    let mut world = LeagueWorld::begun_with(of_version_0_1(), 2, 1, 1, |player| {
+        player.request.meta.proofs = true;
+    });
+    let (referee, _, report) = ordered(&mut world);
+    world.report(&referee, report).unwrap();
+    check_journal(&world);
+    let handed = |event: &Event| matches!(event, Event::MovesReceived { .. });
+    world.events.retain(|event| !handed(event));
+    for event in &mut world.events {
+        if let Event::ResultRecorded { result, .. } = event {
+            Arc::make_mut(result).evidence = Default::default();
+        }
+    }
+    assert!(world.audited().is_err());
 }
 
 #[test]
