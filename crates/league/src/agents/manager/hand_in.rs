@@ -256,8 +256,7 @@ mod tests {
         );
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
         referee.abort();
-        let asked = asked.lock().unwrap().clone();
-        asked
+        std::mem::take(&mut *asked.lock().unwrap())
     }
 
     #[tokio::test]

@@ -166,10 +166,10 @@ impl Rogue {
         }
     }
 
-    /// Invents an absence, and a whole match, in each match of its owner and in another.
+    /// Invents an absence, and a whole match, in the latest match of its owner.
     fn invent(&self, tally: &mut Tally) {
         let token = self.tokens().pop();
-        for (match_id, victim) in self.matches() {
+        if let Some((match_id, victim)) = self.latest_match() {
             for sender in [
                 "referee:REF01",
                 "referee:REF02",
@@ -193,9 +193,9 @@ impl Rogue {
         }
     }
 
-    /// Calls the victims as their referee would, with the tokens that its owner was given.
+    /// Calls the victim as its referee would, with the tokens that its owner was given.
     fn call_players(&self, victims: &[Agent], tally: &mut Tally) {
-        for (match_id, victim) in self.matches() {
+        if let Some((match_id, victim)) = self.latest_match() {
             let number: usize = victim.trim_start_matches('P').parse().unwrap();
             let endpoint = &victims[number - 1].endpoint;
             let mut tokens: Vec<Option<String>> = self.tokens().into_iter().map(Some).collect();
@@ -237,8 +237,8 @@ impl Rogue {
         }
     }
 
-    /// The matches of its owner so far, and who sits opposite.
-    fn matches(&self) -> Vec<(String, String)> {
+    /// The latest match of its owner, and who sits opposite.
+    fn latest_match(&self) -> Option<(String, String)> {
         let rounds = self.owner.all("ROUND_ANNOUNCEMENT");
         let listed = rounds
             .iter()
@@ -249,8 +249,8 @@ impl Rogue {
             let is_own = seats.contains(&Some(OWNER));
             is_own.then_some((listed["match_id"].as_str()?, *victim))
         });
-        let own = own.map(|(match_id, victim)| (match_id.to_owned(), victim.to_owned()));
-        own.last().into_iter().collect()
+        let mut own = own.map(|(match_id, victim)| (match_id.to_owned(), victim.to_owned()));
+        own.next_back()
     }
 
     /// The tokens that its owner has seen of late: those of its match, of the manager and a guess.
