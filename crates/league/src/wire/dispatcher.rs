@@ -222,10 +222,10 @@ impl<A: AgentService> Dispatcher<A> {
         origin: Origin,
     ) -> Result<ToolAnswer, RpcError> {
         match inbound {
-            Inbound::Message(received) => Ok(self.answer_message(*received, origin).await),
-            Inbound::Unread(unread) => Ok(self.refuse(*unread)),
+            Inbound::Message(received) => self.answer_message(*received, origin).await,
+            Inbound::Unread(unread) => self.refuse(*unread),
             Inbound::Arguments(arguments) => match self.service.call(tool, arguments).await {
-                Some(reply) => Ok(self.written(reply, Dialect::V2, None)),
+                Some(reply) => self.written(reply, Dialect::V2, None),
                 None => Err(RpcError::method_not_found(tool)),
             },
             Inbound::Acknowledged => Ok(ToolAnswer {
@@ -236,7 +236,11 @@ impl<A: AgentService> Dispatcher<A> {
         }
     }
 
-    async fn answer_message(&self, mut received: Received, origin: Origin) -> ToolAnswer {
+    async fn answer_message(
+        &self,
+        mut received: Received,
+        origin: Origin,
+    ) -> Result<ToolAnswer, RpcError> {
         let dialect = self.identity.answers_in(received.dialect);
         let call = IncomingCall::log_received(&self.identity, &received);
         let findings = std::mem::take(&mut received.findings);
@@ -252,7 +256,7 @@ impl<A: AgentService> Dispatcher<A> {
     }
 
     /// Answers a message that could not be decoded.
-    fn refuse(&self, unread: Unread) -> ToolAnswer {
+    fn refuse(&self, unread: Unread) -> Result<ToolAnswer, RpcError> {
         let call = IncomingCall::log_unread(&self.identity, &unread);
         let kind = unread.error.original_message_type.as_deref();
         let is_news = kind.is_some_and(|kind| !expects_answer(kind));
@@ -296,19 +300,28 @@ impl<A: AgentService> Dispatcher<A> {
         }
     }
 
+    /// Writes a reply in a dialect. `league.v1` has no message for most refusals, so they become
+    /// JSON-RPC errors.
     fn written(
         &self,
         reply: ServiceReply,
         dialect: Dialect,
         conversation: Option<ConversationId>,
-    ) -> ToolAnswer {
+    ) -> Result<ToolAnswer, RpcError> {
         let failed = reply.is_refusal();
-        let given = |answer| ToolAnswer { answer, failed };
+        let given = |answer| Ok(ToolAnswer { answer, failed });
         let (message, proven, dialect) = match reply {
             ServiceReply::Plain(value) => return given(raw(&value)),
             ServiceReply::Message(message) => (message, false, dialect),
             ServiceReply::Proven(message) => (message, true, dialect),
             ServiceReply::Spelled(message, dialect) => (message, false, dialect),
+        };
+        let message = match &*message {
+            Message::LeagueError(error) if dialect == Dialect::V1 => match error.to_rejection() {
+                Some(rejection) => Box::new(rejection),
+                None => return Err(error.to_rpc_error()),
+            },
+            _ => message,
         };
         let latest = self.identity.latest();
         let own = || league_protocol::encode::conversation(&message, &latest.names.label);
@@ -373,7 +386,10 @@ impl<A: AgentService> Offering for Dispatcher<A> {
             let inbound = self.read(from, |context| {
                 wire::receive_tool_call(tool, arguments, clock::now(), context)
             })?;
-            self.serve(tool, inbound, caller.origin).await.ok()
+            match self.serve(tool, inbound, caller.origin).await {
+                Ok(given) => Some(given),
+                Err(error) => failed_tool(&error),
+            }
         })
     }
 
@@ -464,6 +480,14 @@ fn listed(tool: &ToolEntry) -> Tool {
         read_only: tool.read_only,
         idempotent: tool.idempotent,
     }
+}
+
+/// A refusal without a message, as the result of a tool; `None` if there is no such tool.
+fn failed_tool(error: &RpcError) -> Option<ToolAnswer> {
+    let protocol = Dialect::V1.protocol();
+    let answer = raw(&json!({"protocol": protocol, "error": error.message, "data": error.data}));
+    let failed = true;
+    (error.code != RpcError::METHOD_NOT_FOUND).then_some(ToolAnswer { answer, failed })
 }
 
 fn acknowledgement() -> Value {

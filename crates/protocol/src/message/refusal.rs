@@ -2,16 +2,18 @@
 
 use std::time::Duration;
 
-use serde_json::{Map, Value};
+use serde_json::value::to_raw_value;
+use serde_json::{Map, Value, json};
 
 use crate::fault::Code;
 use crate::id::{LeagueId, MatchId, PlayerId};
+use crate::rpc::RpcError;
 use crate::sender::Dialect;
 use crate::shape::{Cx, Field, Plain, RowStates, Spelling, Value as _, drafts, objects};
 use crate::time::Timestamp;
 
-use super::Message;
 use super::play::MatchState;
+use super::{Message, RegisterResponse};
 
 /// The manager, or any agent, refuses a message.
 #[derive(Debug, Clone, PartialEq)]
@@ -49,6 +51,32 @@ impl LeagueError {
         self
     }
 
+    /// The refusal as a message of `league.v1`, which has one: a registration that is rejected for
+    /// good.
+    pub fn to_rejection(&self) -> Option<Message> {
+        let registers = self.original_message_type.as_deref() == Some("LEAGUE_REGISTER_REQUEST");
+        let reason = || format!("{}: {}", self.code.name(), self.detail);
+        let rejected = || RegisterResponse::Rejected { reason: reason() };
+        (registers && !self.code.retryable()).then(|| Message::PlayerRegisterResponse(rejected()))
+    }
+
+    /// The refusal as a JSON-RPC error, for callers whose protocol has no message for it; its kind
+    /// is one of the three that 003 tells apart.
+    pub fn to_rpc_error(&self) -> RpcError {
+        let message = format!("{} {}: {}", self.code, self.code.name(), self.detail);
+        let error = RpcError::new(REFUSED, message);
+        let data = to_raw_value(&json!({
+            "error_code": self.code.as_str(),
+            "error_name": self.code.name(),
+            "error_type": self.code.class().as_str(),
+            "retryable": self.code.retryable(),
+        }));
+        match data {
+            Ok(data) => error.with_data(data),
+            Err(_) => error,
+        }
+    }
+
     /// How long the agent is asked to wait before it tries again.
     pub fn retry_after(&self) -> Duration {
         let seconds = self.context.get(RETRY_AFTER).and_then(Value::as_u64);
@@ -56,6 +84,8 @@ impl LeagueError {
     }
 }
 
+/// The JSON-RPC code of a refusal by the rules of the league.
+const REFUSED: i64 = -32_000;
 /// The member of the context that holds the wait in seconds.
 const RETRY_AFTER: &str = "retry_after_sec";
 /// The longest wait that an agent obeys.
