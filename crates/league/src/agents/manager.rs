@@ -16,10 +16,9 @@ use league_protocol::id::{LeagueId, MatchId};
 use league_protocol::message::{
     AgentMeta, LeagueError, LeagueQuery, Message, Query, QueryAnswer, RegisterResponse,
 };
-use league_protocol::sender::Agent;
+use league_protocol::sender::{Agent, Dialect};
 use league_protocol::time::Timestamp;
 use league_protocol::token::{AuthToken, TokenHash};
-use registration::AdmissionSpelling;
 pub(crate) use registration::InvitedPlayer;
 use serde_json::{Map, Value, json};
 use tokio::sync::mpsc::UnboundedSender;
@@ -88,7 +87,6 @@ pub(crate) fn start(
         .filter(|_| !rules.strict)
         .map(|player| player.registration(&rules.game_type, &allowed, &chance))
         .collect();
-    let spelling = AdmissionSpelling::new(rules.strict);
     let door = Door::new(rules, shared.join_code.as_ref());
     let parts = AgentParts {
         first: registrations,
@@ -109,7 +107,7 @@ pub(crate) fn start(
         admin: keys.admin.hash(),
         referee_key,
         listed_referees: shared.listed_referees.clone(),
-        spelling,
+        listed_dialects: shared.listed_dialects.clone(),
         door,
     }))
 }
@@ -261,7 +259,8 @@ pub(crate) struct ManagerService {
     referee_key: TokenHash,
     /// The addresses of referees that the configuration lists.
     listed_referees: Vec<String>,
-    spelling: AdmissionSpelling,
+    /// The addresses of players that the configuration lists with another spelling than the usual.
+    listed_dialects: Vec<(String, Dialect)>,
     door: Door,
 }
 
@@ -303,7 +302,7 @@ impl AgentService for ManagerService {
                 return reply;
             }
             Message::PlayerRegisterRequest(request) => {
-                let address = self.spelling.address_of(&request, received.dialect);
+                let dialect = self.dialect_of(&request.meta, received.dialect);
                 let meta = request.meta.clone();
                 let code = request.join_code.as_ref();
                 if let Err(error) = self.door.admit(code, origin, Instant::now()) {
@@ -320,11 +319,10 @@ impl AgentService for ManagerService {
                     self.log_registration("player", &meta, &reply);
                     return reply;
                 }
-                let applicant = self.applicant(request, received.dialect, origin);
+                let applicant = self.applicant(request, dialect, origin);
                 let reply = self.ask(Command::RegisterPlayer(applicant)).await;
                 self.log_registration("player", &meta, &reply);
-                let spelling = address.and_then(|address| self.spelling.next(address, &reply));
-                return reply.spelled(spelling);
+                return reply.spelled(dialect);
             }
             Message::DrawRequest(request) => Command::RequestDraw {
                 token,

@@ -12,8 +12,7 @@ use league_mcp::{
     Template, Tool, ToolAnswer,
 };
 use league_protocol::encode::{Stamp, encode};
-use league_protocol::fault::Code;
-use league_protocol::finding::{Finding, Notes, Path, Reading};
+use league_protocol::finding::Finding;
 use league_protocol::id::{ConversationId, MatchId};
 use league_protocol::message::{LeagueError, Message, RegisterResponse, expects_answer};
 use league_protocol::rpc::{self, Call, Era, RpcError};
@@ -90,12 +89,12 @@ pub(crate) enum ServiceReply {
 }
 
 impl ServiceReply {
-    /// The same reply in another dialect, if one is given; a proven message stays unchanged.
+    /// The same reply in this dialect; a proven message stays unchanged.
     #[must_use]
-    pub(crate) fn spelled(self, spelling: Option<Dialect>) -> Self {
-        match (self, spelling) {
-            (Self::Message(message), Some(dialect)) => Self::Spelled(message, dialect),
-            (reply, _) => reply,
+    pub(crate) fn spelled(self, dialect: Dialect) -> Self {
+        match self {
+            Self::Message(message) => Self::Spelled(message, dialect),
+            reply => reply,
         }
     }
 
@@ -118,7 +117,7 @@ impl ServiceReply {
 
     /// Sets the type of the message that an error refers to.
     fn about(mut self, kind: Option<&'static str>) -> Self {
-        if let Self::Message(message) = &mut self
+        if let Self::Message(message) | Self::Spelled(message, _) = &mut self
             && let Message::LeagueError(error) = &mut **message
             && error.original_message_type.is_none()
         {
@@ -294,9 +293,6 @@ impl<A: AgentService> Dispatcher<A> {
         match admitted.as_ref().or(believed) {
             Some(sender) => note(&sender.to_string(), findings),
             None => note("unproven callers", findings),
-        }
-        if let (ServiceReply::Spelled(..), Some(admitted)) = (reply, &admitted) {
-            note(&admitted.to_string(), &registers_again());
         }
     }
 
@@ -497,17 +493,6 @@ fn acknowledgement() -> Value {
 /// The JSON of an answer, with its members in declaration order.
 fn raw(answer: &impl serde::Serialize) -> Box<RawValue> {
     serde_json::value::to_raw_value(answer).unwrap_or_else(|_| RawValue::NULL.to_owned())
-}
-
-/// The finding for an admitted player that registers again.
-fn registers_again() -> Vec<Finding> {
-    let mut notes = Notes::new(Reading::Lenient);
-    let detail = "it registers again although it was admitted, so it is told `REGISTERED`; take \
-                  `ACCEPTED` for an admission";
-    let root = Path::root("ruling 2");
-    let at = root.member("status", false);
-    notes.forgive(Code::InvalidMessage, &at, "`ACCEPTED`", detail);
-    notes.findings
 }
 
 /// Whether a message answers a registration.

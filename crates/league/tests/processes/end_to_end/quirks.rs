@@ -106,7 +106,10 @@ static QUIRKS: &[Quirk] = &[
     },
     Quirk {
         name: "Wants REGISTERED",
-        registers: register,
+        registers: |mut message| {
+            message["sender"] = "unregistered".into();
+            register(message)
+        },
         answers: |called| framed(called, &proper(called)),
     },
     Quirk {
