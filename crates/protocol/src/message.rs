@@ -20,7 +20,9 @@ pub use evidence::{
     CallQuery, CallQueryResponse, DrawRequest, DrawResponse, Evidence, MatchResultAck,
     PlayerEvidence, SignedMove,
 };
-pub(crate) use forms::{AnyForm, form, is_taken, reply_type, spoken_type, write};
+pub(crate) use forms::{
+    AnyForm, GENERIC_MOVE, form, is_taken, reply_type, spoken_type, write,
+};
 pub use forms::{expects_answer, types, types_taken};
 pub use order::{HandedOver, Mode, StartMatch, StartMatchAck, StartMatchPlayer};
 pub use play::{

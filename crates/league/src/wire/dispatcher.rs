@@ -11,12 +11,14 @@ use league_mcp::{
     About, BoxFuture, Completing, Offering, Origin, Prompt, PromptFault, Resource, ResourceText,
     Template, Tool, ToolAnswer,
 };
+use league_protocol::dialect::Hints;
 use league_protocol::encode::{Stamp, encode};
 use league_protocol::finding::Finding;
 use league_protocol::id::{ConversationId, MatchId};
 use league_protocol::message::{LeagueError, Message, RegisterResponse, expects_answer};
 use league_protocol::rpc::{self, Call, Era, RpcError};
 use league_protocol::sender::{Agent, Dialect};
+use league_protocol::token::AuthToken;
 use league_protocol::tools::{ToolArguments, ToolEntry};
 use league_protocol::wire::{self, Context, Inbound, Received, Unread};
 use serde_json::value::RawValue;
@@ -115,13 +117,21 @@ impl ServiceReply {
         matches!(self.message(), Some(Message::LeagueError(_)))
     }
 
-    /// Sets the type of the message that an error refers to.
-    fn about(mut self, kind: Option<&'static str>) -> Self {
+    /// Completes an error with the call that it answers.
+    fn about(
+        mut self,
+        kind: Option<&'static str>,
+        token: Option<&AuthToken>,
+        sender: Option<&Agent>,
+    ) -> Self {
+        let player = match sender {
+            Some(Agent::Player(id)) => Some(id),
+            _ => None,
+        };
         if let Self::Message(message) | Self::Spelled(message, _) = &mut self
             && let Message::LeagueError(error) = &mut **message
-            && error.original_message_type.is_none()
         {
-            error.original_message_type = kind.map(str::to_owned);
+            error.complete(kind, token, player);
         }
         self
     }
@@ -224,7 +234,7 @@ impl<A: AgentService> Dispatcher<A> {
             Inbound::Message(received) => self.answer_message(*received, origin).await,
             Inbound::Unread(unread) => self.refuse(*unread),
             Inbound::Arguments(arguments) => match self.service.call(tool, arguments).await {
-                Some(reply) => self.written(reply, Dialect::V2, None),
+                Some(reply) => self.written(reply, Dialect::V2, None, false),
                 None => Err(RpcError::method_not_found(tool)),
             },
             Inbound::Acknowledged => Ok(ToolAnswer {
@@ -248,10 +258,13 @@ impl<A: AgentService> Dispatcher<A> {
             received.message.match_id().cloned(),
             received.conversation.clone(),
         );
-        let reply = self.service.hear(received, origin).await.about(kind);
+        let token = received.token.clone();
+        let is_generic = received.reply_type == Some("GAME_MOVE_RESPONSE");
+        let reply = self.service.hear(received, origin).await;
+        let reply = reply.about(kind, token.as_ref(), sender.agent());
         call.log_answer(&self.identity, reply.message());
         self.note(&reply, sender.agent(), match_id.as_ref(), &findings);
-        self.written(reply, dialect, conversation)
+        self.written(reply, dialect, conversation, is_generic)
     }
 
     /// Answers a message that could not be decoded.
@@ -266,7 +279,7 @@ impl<A: AgentService> Dispatcher<A> {
         };
         call.log_answer(&self.identity, reply.message());
         let dialect = self.identity.answers_in(unread.dialect);
-        self.written(reply, dialect, unread.conversation)
+        self.written(reply, dialect, unread.conversation, false)
     }
 
     /// Counts tolerated deviations, under the name of a caller that is authenticated or was just
@@ -297,12 +310,13 @@ impl<A: AgentService> Dispatcher<A> {
     }
 
     /// Writes a reply in a dialect. `league.v1` has no message for most refusals, so they become
-    /// JSON-RPC errors.
+    /// JSON-RPC errors. A generic request for a move gets a generic answer.
     fn written(
         &self,
         reply: ServiceReply,
         dialect: Dialect,
         conversation: Option<ConversationId>,
+        is_generic: bool,
     ) -> Result<ToolAnswer, RpcError> {
         let failed = reply.is_refusal();
         let given = |answer| Ok(ToolAnswer { answer, failed });
@@ -328,13 +342,15 @@ impl<A: AgentService> Dispatcher<A> {
             conversation: &conversation,
             token: latest.info.token.as_ref().filter(|_| proven),
         };
+        let hints = Hints {
+            generic_moves: is_generic,
+            ..self.identity.hints(&latest)
+        };
         // If the dialect has no form for the answer, the caller gets an acknowledgement.
-        given(
-            match encode(&message, dialect, stamp, &self.identity.hints(&latest)) {
-                Some(outgoing) => raw(&outgoing),
-                None => raw(&acknowledgement()),
-            },
-        )
+        given(match encode(&message, dialect, stamp, &hints) {
+            Some(outgoing) => raw(&outgoing),
+            None => raw(&acknowledgement()),
+        })
     }
 
     /// Reads a listed resource, sanitised for display.

@@ -252,6 +252,7 @@ fn understand(
         dialect: decoded.dialect,
         conversation: conversation(&decoded),
         token: decoded.token(),
+        reply_type: None,
         style: None,
         findings: Vec::new(),
     })
@@ -264,6 +265,7 @@ fn acknowledged(call: &SentCall<'_>) -> Received {
         dialect: call.dialect,
         conversation: None,
         token: None,
+        reply_type: None,
         style: None,
         findings: Vec::new(),
     }
