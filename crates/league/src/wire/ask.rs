@@ -319,7 +319,7 @@ fn printable(mut answer: QueryAnswer) -> QueryAnswer {
     match &mut answer {
         QueryAnswer::Standings { rows, .. } => *rows = rows.iter().map(harmless).collect(),
         QueryAnswer::PlayerStats(stats) => stats.row = harmless(&stats.row),
-        QueryAnswer::Schedule { .. } | QueryAnswer::NextMatch(_) => {}
+        QueryAnswer::Schedule { .. } | QueryAnswer::NextMatch(_) | QueryAnswer::Games(_) => {}
     }
     answer
 }
