@@ -15,6 +15,7 @@ use crate::id::PlayerId;
 use crate::lenient::{self, Expected, Repair};
 use crate::message::{LeagueError, Message, reply_type, spoken_type};
 use crate::peer::{self, HttpReply, McpFault, ToolResult};
+use crate::rpc::RpcError;
 use crate::rpc::members::split;
 use crate::sender::{CallStyle, Dialect};
 
@@ -38,6 +39,8 @@ pub struct ReadReply {
     pub read: Result<Received, Unread>,
     /// Whether the receiver may take calls in another style than assumed.
     pub doubtful: bool,
+    /// Whether the receiver knows no method of the name in the call.
+    pub is_unknown_method: bool,
     /// The message as it was sent, if there was one and it is kept.
     pub sent: Option<Value>,
     /// The repaired message, if a repair was necessary and it is kept.
@@ -76,6 +79,7 @@ pub fn read_reply(call: &SentCall<'_>, reply: &HttpReply<'_>, context: &Context<
             }),
         },
         doubtful,
+        is_unknown_method: doubtful && is_unknown_method(reply.body),
         sent: reader.sent,
         repaired: reader.repaired,
     }
@@ -280,6 +284,11 @@ fn understand(
         style: None,
         findings: Vec::new(),
     })
+}
+
+fn is_unknown_method(body: &[u8]) -> bool {
+    let body: Option<Value> = serde_json::from_slice(body).ok();
+    body.is_some_and(|body| body["error"]["code"] == RpcError::METHOD_NOT_FOUND)
 }
 
 /// Whether a body is a JSON-RPC error, or another object with an `error`.
