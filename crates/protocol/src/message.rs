@@ -34,7 +34,9 @@ pub use query::{
     RoundListing,
 };
 pub use refusal::{GameError, LeagueError};
-pub use registration::{AgentMeta, Enrolment, RegisterRequest, RegisterResponse};
+pub use registration::{
+    AgentMeta, Enrolment, RegisterRequest, RegisterResponse, is_harmless, is_name, is_supported,
+};
 pub use result::{GameOver, MatchResult, MatchResultReport, MatchStatus, OpenedDraw, Score};
 pub use round::{
     AnnouncedMatch, Champion, LeagueCompleted, LeagueStart, OwnMatch, RoundAnnouncement,
