@@ -35,6 +35,7 @@ use league_protocol::message::{
 use league_protocol::sender::Agent;
 use league_protocol::time::Timestamp;
 use league_protocol::token::{AuthToken, TokenHash};
+use serde_json::json;
 
 use crate::draw::LeagueSecrets;
 use crate::letter::{CallOutcome, Letter};
@@ -653,6 +654,7 @@ impl League {
             Query::Schedule => self.whole_schedule(),
             Query::NextMatch(player) => self.next_match(player).map(QueryAnswer::NextMatch),
             Query::PlayerStats(player) => self.player_stats(player).map(QueryAnswer::PlayerStats),
+            Query::Games => Ok(QueryAnswer::Games(json!(league_games::registry()))),
         }
     }
 
@@ -722,9 +724,15 @@ impl League {
         let opponent = self.players.get(pairing.seats[other]);
         let opponent = opponent.ok_or_else(|| format!("no match of `{player}` is left"))?;
         let match_id = MatchId::numbered(pairing.round, pairing.index + 1);
-        let referee = self
+        let assigned = self
             .fixture(&match_id)
             .and_then(|fixture| self.referee_of(fixture));
+        // Before its round begins, the referee whose turn it will be.
+        let planned = || {
+            let matches = usize::try_from(pairing.index).ok()?.checked_add(1)?;
+            self.plan(matches, |_| true).last().copied()
+        };
+        let referee = assigned.or_else(planned);
         Ok(NextMatch {
             match_id,
             round_id: pairing.round,

@@ -272,7 +272,11 @@ fn spelled_by_the_api_page(message_type: &str, members: &Members<'_>) -> Option<
     let says = |name: &str, value: &str| members.get(name).and_then(text).as_deref() == Some(value);
     let (main, page) = match message_type {
         "QUERY_STANDINGS_REQUEST" | "QUERY_STANDINGS_RESPONSE" => (false, true),
-        "LEAGUE_REGISTER_REQUEST" => (false, says("sender", "player:UNREGISTERED")),
+        "LEAGUE_REGISTER_REQUEST" => {
+            let sender = members.get("sender").and_then(text).unwrap_or_default();
+            let name = sender.rsplit(':').next().unwrap_or_default();
+            (false, name.eq_ignore_ascii_case("UNREGISTERED"))
+        }
         "LEAGUE_REGISTER_RESPONSE" => (says("status", "ACCEPTED"), says("status", "REGISTERED")),
         "GAME_INVITATION" => (has(&["role_in_match"]), has(&["role"])),
         // Here the API page only omits fields of the document. So a message must have all fields of

@@ -30,6 +30,8 @@ pub struct Hints<'h> {
     pub placeholders: bool,
     /// Whether answers include the usual synonyms of their fields (ruling 48).
     pub synonyms: bool,
+    /// Whether a move is told by the message of all games, also where its game has one of its own.
+    pub generic_moves: bool,
 }
 
 impl Hints<'_> {

@@ -56,7 +56,12 @@ pub fn encode<'m>(
     stamp: Stamp<'m>,
     hints: &Hints<'_>,
 ) -> Option<Outgoing<'m>> {
-    let message_type = spoken_type(message, dialect);
+    let message_type = match message {
+        Message::MoveResponse(_) if hints.generic_moves && dialect != Dialect::V1 => {
+            Some(message::GENERIC_MOVE)
+        }
+        _ => spoken_type(message, dialect),
+    };
     if message_type.is_none() && !matches!(message, Message::Ping | Message::Acknowledged) {
         return None;
     }
@@ -89,7 +94,13 @@ impl Serialize for Outgoing<'_> {
         let mut map = serializer.serialize_map(None)?;
         if let Some(message_type) = self.message_type {
             self.write_envelope(message_type, &mut map)?;
-            message::write(self.message, self.dialect, &self.league, &mut map)?;
+            message::write(
+                self.message,
+                message_type,
+                self.dialect,
+                &self.league,
+                &mut map,
+            )?;
             for (name, value) in &self.synonyms {
                 map.serialize_entry(name, value)?;
             }

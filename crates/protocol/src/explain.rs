@@ -17,11 +17,12 @@ use crate::document;
 use crate::fault::Code;
 use crate::finding::{Finding, Notes, Path, Reading, Severity, excerpt};
 use crate::id::PlayerId;
-use crate::lenient::nearest;
-use crate::message::types;
+use crate::lenient::{self, nearest};
+use crate::message::{Message, is_name, is_supported, types};
 use crate::rpc::members::{Members, split};
 use crate::sender::Dialect;
 use crate::shape::not_an_object;
+use crate::{CURRENT_VERSION, MINIMUM_VERSION};
 use pieces::Line;
 pub use pieces::{MAX_EXPLAINED, MAX_PIECES};
 pub use repaired::explain_leniently;
@@ -193,9 +194,12 @@ fn message(raw: &RawValue, lens: Lens, kind: &'static str) -> Explanation {
         synonyms: false,
         ..Hints::default()
     };
-    let understood = decoded.message(&hints);
-    if let (Err(finding), None) = (understood, decoded.notes.first_error()) {
-        decoded.notes.findings.push(finding);
+    match decoded.message(&hints) {
+        Ok(message) => judge(&message, decoded.dialect, &mut decoded.notes),
+        Err(finding) if decoded.notes.first_error().is_none() => {
+            decoded.notes.findings.push(finding);
+        }
+        Err(_) => {}
     }
     let named = decoded.envelope.protocol.is_some();
     let known = suggest_type(&mut decoded) || named;
@@ -205,6 +209,36 @@ fn message(raw: &RawValue, lens: Lens, kind: &'static str) -> Explanation {
         message_type: decoded.message_type().map(excerpt),
         again: Again::of(&Whole(&decoded)),
         ..Explanation::new(kind, decoded.notes)
+    }
+}
+
+/// Notes what a manager refuses after it has read a registration.
+fn judge(message: &Message, dialect: Dialect, notes: &mut Notes) {
+    let (place, meta) = match message {
+        Message::PlayerRegisterRequest(request) => ("player_meta", &request.meta),
+        Message::RefereeRegisterRequest(request) => ("referee_meta", &request.meta),
+        _ => return,
+    };
+    let root = Path::root("000 §2.10.2");
+    let at = root.member(place, true);
+    // A lenient manager reads other spellings of a version first.
+    let mut read = meta.clone();
+    lenient::application(&mut read, None, &mut Notes::new(notes.reading));
+    let version = read.protocol_version.filter(|_| dialect != Dialect::V1);
+    if let Some(version) = version.filter(|version| !is_supported(version)) {
+        let expected = format!("{MINIMUM_VERSION} or later");
+        let detail = format!(
+            "protocol version `{}` is not supported; use {expected}, preferably {CURRENT_VERSION}",
+            excerpt(&version)
+        );
+        let at = at.member("protocol_version", true);
+        notes.refuse(Code::VersionMismatch, &at, expected, detail);
+    }
+    if !is_name(meta.display_name.trim()) {
+        let detail = "a display name has 1 to 64 visible characters; choose such a name";
+        let at = at.member("display_name", true);
+        let expected = "a name of 1 to 64 visible characters";
+        notes.refuse(Code::InvalidMessage, &at, expected, detail);
     }
 }
 

@@ -20,7 +20,7 @@ pub use evidence::{
     CallQuery, CallQueryResponse, DrawRequest, DrawResponse, Evidence, MatchResultAck,
     PlayerEvidence, SignedMove,
 };
-pub(crate) use forms::{AnyForm, form, is_taken, reply_type, spoken_type, write};
+pub(crate) use forms::{AnyForm, GENERIC_MOVE, form, is_taken, reply_type, spoken_type, write};
 pub use forms::{expects_answer, types, types_taken};
 pub use order::{HandedOver, Mode, StartMatch, StartMatchAck, StartMatchPlayer};
 pub use play::{
@@ -32,7 +32,9 @@ pub use query::{
     RoundListing,
 };
 pub use refusal::{GameError, LeagueError};
-pub use registration::{AgentMeta, Enrolment, RegisterRequest, RegisterResponse};
+pub use registration::{
+    AgentMeta, Enrolment, RegisterRequest, RegisterResponse, is_harmless, is_name, is_supported,
+};
 pub use result::{GameOver, MatchResult, MatchResultReport, MatchStatus, OpenedDraw, Score};
 pub use round::{
     AnnouncedMatch, Champion, LeagueCompleted, LeagueStart, OwnMatch, RoundAnnouncement,

@@ -123,11 +123,28 @@ const OTHER_ENDS: [&str; 10] = [
 
 /// Parses a text that certainly means UTC in a form that the table does not allow.
 fn spelled_otherwise(text: &str) -> Option<OffsetDateTime> {
+    if let Some(moment) = basic(text) {
+        return Some(moment);
+    }
     let time = OTHER_ENDS.iter().find_map(|end| text.strip_suffix(end))?;
     let time = time.strip_suffix(' ').unwrap_or(time);
     let (day, time) = (time.get(..10)?, time.get(10..)?);
     let time = time.strip_prefix(['T', 't', ' '])?;
     utc(&format!("{day}T{time}Z"))
+}
+
+/// Parses the basic form of ISO 8601 with `Z`: `20250115T103000Z`.
+fn basic(text: &str) -> Option<OffsetDateTime> {
+    let (day, time) = text.strip_suffix('Z')?.split_once('T')?;
+    let digits = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
+    let (whole, fraction) = time.split_at_checked(6)?;
+    let is_basic = day.len() == 8 && digits(day) && digits(whole);
+    is_basic.then_some(())?;
+    let (year, month, date) = (&day[..4], &day[4..6], &day[6..]);
+    let (hour, minute, second) = (&whole[..2], &whole[2..4], &whole[4..]);
+    utc(&format!(
+        "{year}-{month}-{date}T{hour}:{minute}:{second}{fraction}Z"
+    ))
 }
 
 /// The end of a text that names another time zone, in any spelling.

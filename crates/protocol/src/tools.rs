@@ -317,8 +317,9 @@ pub static MANAGER_TOOLS: [ToolEntry; 10] = [
         "league_query",
         "Ask about the league",
         "Answers a question of a registered agent. `query_type` is `GET_STANDINGS`, \
-            `GET_SCHEDULE`, `GET_NEXT_MATCH` or `GET_PLAYER_STATS`; the last two want \
-            `query_params.player_id`. Needs the `auth_token` of the agent that asks.",
+            `GET_SCHEDULE`, `GET_NEXT_MATCH`, `GET_PLAYER_STATS` or `GET_SUPPORTED_GAMES`; next \
+            match and stats want `query_params.player_id`. Needs the `auth_token` of the agent \
+            that asks.",
     )
     .read_only(),
 ];

@@ -20,7 +20,7 @@ use crate::fault::Code;
 use crate::finding::{Finding, Notes, Path, Reading, excerpt};
 use crate::id::{ConversationId, PlayerId, RefereeId};
 use crate::lenient::{self, Expected, Repair};
-use crate::message::{LeagueError, Message, types_taken};
+use crate::message::{LeagueError, Message, reply_type, types_taken};
 use crate::rpc::members::split;
 use crate::rpc::{Call, RpcError};
 use crate::schema::is_message_type;
@@ -52,6 +52,8 @@ pub struct Received {
     pub dialect: Dialect,
     pub conversation: Option<ConversationId>,
     pub token: Option<AuthToken>,
+    /// The type of the answer that the documents show for it.
+    pub reply_type: Option<&'static str>,
     /// How the sender calls, if that differs from the documents.
     pub style: Option<CallStyle>,
     /// The departures that were forgiven.
@@ -467,6 +469,9 @@ impl Content<'_> {
             dialect: decoded.dialect,
             conversation: conversation(&decoded),
             token,
+            reply_type: decoded
+                .message_type()
+                .and_then(|kind| reply_type(decoded.dialect, kind)),
             style: self.style,
             findings,
         })

@@ -555,7 +555,7 @@ impl League {
 
     /// Finds a referee for each of so many matches among the permitted ones; an empty list if there
     /// are none.
-    fn plan(&self, matches: usize, may: impl Fn(u32) -> bool) -> Vec<&RefereeEntry> {
+    pub(crate) fn plan(&self, matches: usize, may: impl Fn(u32) -> bool) -> Vec<&RefereeEntry> {
         let referees: Vec<&RefereeEntry> = (0..)
             .zip(&self.referees.members)
             .filter(|(number, referee)| may(*number) && is_available(referee))

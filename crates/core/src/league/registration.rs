@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use league_protocol::id::{PlayerId, RefereeId};
-use league_protocol::message::{AgentMeta, Enrolment, RegisterResponse};
+use league_protocol::message::{
+    AgentMeta, Enrolment, RegisterResponse, is_harmless, is_name, is_supported,
+};
 use league_protocol::sender::{Agent, Dialect};
 use league_protocol::time::Timestamp;
 use league_protocol::token::{AuthToken, TokenHash};
@@ -13,8 +15,6 @@ use super::event::{Admission, Event};
 use super::roster::{AgentIndex, Member, capacity, folded, is_reserved, place};
 use super::{Decision, League, Phase};
 
-/// The longest display name, in characters.
-const MAX_NAME: usize = 64;
 /// The longest version that an agent may give, in bytes.
 const MAX_VERSION: usize = 64;
 /// The longest address, in bytes.
@@ -25,7 +25,6 @@ const MAX_REFEREES: u32 = 10_000;
 /// How long a replaced token is still good for registering again, and for nothing else: the reply
 /// with the new token may have been lost.
 const REPLACED_TOKEN_GRACE: Duration = Duration::from_secs(10 * 60);
-const MIN_VERSION: (u64, u64, u64) = (2, 0, 0);
 
 /// The hash of the token that an agent showed, if it showed one.
 type Proof = Option<TokenHash>;
@@ -499,52 +498,20 @@ impl Registration<'_> {
 }
 
 fn is_showable(name: &str) -> bool {
-    let length = name.chars().take(MAX_NAME + 1).count();
-    (1..=MAX_NAME).contains(&length) && name.chars().all(is_harmless) && !folded(name).is_empty()
-}
-
-/// Neither a control character, nor a direction mark, nor an invisible character.
-fn is_harmless(character: char) -> bool {
-    !character.is_control()
-        && !matches!(
-            character,
-            '\u{061C}'
-                | '\u{200B}'..='\u{200F}'
-                | '\u{2028}'..='\u{202E}'
-                | '\u{2060}'..='\u{206F}'
-                | '\u{FEFF}'
-                | '\u{FFF9}'..='\u{FFFB}'
-                | '\u{E0000}'..='\u{E007F}'
-        )
+    is_name(name) && !folded(name).is_empty()
 }
 
 /// Refuses an unsupported version; the error holds its showable part.
 fn check_version(found: Option<&str>) -> Result<(), String> {
     match found {
-        None | Some("league.v2") => Ok(()),
-        Some(text)
-            if text.len() <= MAX_VERSION
-                && read_version(text).is_some_and(|version| version >= MIN_VERSION) =>
-        {
-            Ok(())
-        }
-        Some(text) => Err(excerpt(text)),
+        Some(text) if !is_supported(text) => Err(excerpt(text)),
+        _ => Ok(()),
     }
 }
 
 fn excerpt(text: &str) -> String {
     let plain = text.chars().filter(|&character| is_harmless(character));
     plain.take(MAX_VERSION).collect()
-}
-
-/// Three numbers with dots between them.
-fn read_version(text: &str) -> Option<(u64, u64, u64)> {
-    let mut parts = text.split('.').map(|part| {
-        let digits = !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
-        if digits { part.parse().ok() } else { None }
-    });
-    let version = (parts.next()??, parts.next()??, parts.next()??);
-    parts.next().is_none().then_some(version)
 }
 
 #[cfg(test)]

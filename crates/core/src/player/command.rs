@@ -263,19 +263,6 @@ pub enum PlayerPhase {
     Completed,
 }
 
-impl PlayerPhase {
-    /// The name on the health page and in `get_player_state`.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Idle => "IDLE",
-            Self::Registering => "REGISTERING",
-            Self::Rejected => "REJECTED",
-            Self::Enrolled => "ENROLLED",
-            Self::Completed => "COMPLETED",
-        }
-    }
-}
-
 /// Why a player turns a command down.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum Refusal {

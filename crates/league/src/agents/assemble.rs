@@ -56,6 +56,8 @@ pub(crate) struct Shared {
     pub(crate) referee_key: Option<AuthToken>,
     /// The addresses of referees that the configuration lists; only a manager asks.
     pub(crate) listed_referees: Vec<String>,
+    /// The addresses of players that the configuration lists with another spelling than `v2`.
+    pub(crate) listed_dialects: Vec<(String, Dialect)>,
     /// Whether a manager goes on with a journal that lost lines.
     pub(crate) accept_loss: bool,
 }
@@ -91,6 +93,7 @@ impl Shared {
             join_code: system.security.join_code(),
             referee_key: system.security.referee_key(),
             listed_referees: Vec::new(),
+            listed_dialects: Vec::new(),
             accept_loss: false,
         }
     }

@@ -235,7 +235,7 @@ impl AgentService for PlayerService {
             json!({
                 "player_id": player.player_id(),
                 "league_id": player.league_id(),
-                "state": player.phase().as_str(),
+                "state": state(&player.view()),
                 "problem": player.rejection(),
                 "matches": player.memory().statistics().total_matches,
             })
@@ -350,6 +350,17 @@ impl PlayerService {
     }
 }
 
+/// The state of 000 §2.8.1, as far as a player knows it: whether it is suspended, its manager knows.
+fn state(view: &PlayerView) -> &'static str {
+    let plays = !view.open_matches.is_empty() || !view.history.is_empty();
+    match view.phase {
+        PlayerPhase::Idle | PlayerPhase::Registering | PlayerPhase::Rejected => "INIT",
+        PlayerPhase::Enrolled if plays || view.standing.is_some() => "ACTIVE",
+        PlayerPhase::Enrolled => "REGISTERED",
+        PlayerPhase::Completed => "SHUTDOWN",
+    }
+}
+
 /// A player as `get_player_state` shows it.
 fn shown(view: &PlayerView) -> Value {
     let history: Vec<&league_core::player::MatchRecord> =
@@ -358,7 +369,7 @@ fn shown(view: &PlayerView) -> Value {
         "player_id": view.player_id,
         "display_name": view.display_name,
         "league_id": view.league_id,
-        "state": view.phase.as_str(),
+        "state": state(view),
         "stats": view.statistics,
         "standing": view.standing,
         "open_matches": view.open_matches,

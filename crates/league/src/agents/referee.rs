@@ -363,6 +363,12 @@ impl AgentService for RefereeService {
             Message::RoundCompleted(_) | Message::StandingsUpdate(_) | Message::LeagueStart(_) => {
                 return ServiceReply::Message(Box::new(Message::Acknowledged));
             }
+            // An answer is the result of the question, so one that comes as a call comes after it.
+            Message::GameJoinAck(_) | Message::MoveResponse(_) => {
+                let detail = "no question waits for this answer: give it as the result of the \
+                              referee's call, before the deadline";
+                return ServiceReply::error(LeagueError::new(Code::DeadlinePassed, detail));
+            }
             other => return not_for_me(&other),
         };
         self.ask(command).await

@@ -126,6 +126,7 @@ impl QueryArgs {
             } => print_schedule(out, *total_rounds, rounds),
             QueryAnswer::NextMatch(next) => print_next(out, self.player.as_ref(), next),
             QueryAnswer::PlayerStats(stats) => print_stats(out, stats),
+            QueryAnswer::Games(registry) => writeln!(out, "{registry:#}"),
         }
     }
 }

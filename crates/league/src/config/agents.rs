@@ -38,6 +38,15 @@ impl AgentsConfig {
         referees.map(|referee| referee.endpoint.clone()).collect()
     }
 
+    /// The endpoints of the listed players that speak another dialect than the usual one.
+    pub(crate) fn listed_dialects(&self) -> Vec<(String, Dialect)> {
+        let players = self.players.iter();
+        let others = players.filter(|player| player.dialect != Dialect::default());
+        others
+            .map(|player| (player.default_endpoint.clone(), player.dialect))
+            .collect()
+    }
+
     /// The endpoints of all listed referees and players.
     pub fn endpoints(&self) -> impl Iterator<Item = &str> {
         let referees = self.referees.iter().map(|referee| &*referee.endpoint);

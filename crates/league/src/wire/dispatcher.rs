@@ -11,13 +11,14 @@ use league_mcp::{
     About, BoxFuture, Completing, Offering, Origin, Prompt, PromptFault, Resource, ResourceText,
     Template, Tool, ToolAnswer,
 };
+use league_protocol::dialect::Hints;
 use league_protocol::encode::{Stamp, encode};
-use league_protocol::fault::Code;
-use league_protocol::finding::{Finding, Notes, Path, Reading};
+use league_protocol::finding::Finding;
 use league_protocol::id::{ConversationId, MatchId};
 use league_protocol::message::{LeagueError, Message, RegisterResponse, expects_answer};
 use league_protocol::rpc::{self, Call, Era, RpcError};
 use league_protocol::sender::{Agent, Dialect};
+use league_protocol::token::AuthToken;
 use league_protocol::tools::{ToolArguments, ToolEntry};
 use league_protocol::wire::{self, Context, Inbound, Received, Unread};
 use serde_json::value::RawValue;
@@ -90,12 +91,12 @@ pub(crate) enum ServiceReply {
 }
 
 impl ServiceReply {
-    /// The same reply in another dialect, if one is given; a proven message stays unchanged.
+    /// The same reply in this dialect; a proven message stays unchanged.
     #[must_use]
-    pub(crate) fn spelled(self, spelling: Option<Dialect>) -> Self {
-        match (self, spelling) {
-            (Self::Message(message), Some(dialect)) => Self::Spelled(message, dialect),
-            (reply, _) => reply,
+    pub(crate) fn spelled(self, dialect: Dialect) -> Self {
+        match self {
+            Self::Message(message) => Self::Spelled(message, dialect),
+            reply => reply,
         }
     }
 
@@ -116,13 +117,21 @@ impl ServiceReply {
         matches!(self.message(), Some(Message::LeagueError(_)))
     }
 
-    /// Sets the type of the message that an error refers to.
-    fn about(mut self, kind: Option<&'static str>) -> Self {
-        if let Self::Message(message) = &mut self
+    /// Completes an error with the call that it answers.
+    fn about(
+        mut self,
+        kind: Option<&'static str>,
+        token: Option<&AuthToken>,
+        sender: Option<&Agent>,
+    ) -> Self {
+        let player = match sender {
+            Some(Agent::Player(id)) => Some(id),
+            _ => None,
+        };
+        if let Self::Message(message) | Self::Spelled(message, _) = &mut self
             && let Message::LeagueError(error) = &mut **message
-            && error.original_message_type.is_none()
         {
-            error.original_message_type = kind.map(str::to_owned);
+            error.complete(kind, token, player);
         }
         self
     }
@@ -226,10 +235,10 @@ impl<A: AgentService> Dispatcher<A> {
         origin: Origin,
     ) -> Result<ToolAnswer, RpcError> {
         match inbound {
-            Inbound::Message(received) => Ok(self.answer_message(*received, origin).await),
-            Inbound::Unread(unread) => Ok(self.refuse(*unread)),
+            Inbound::Message(received) => self.answer_message(*received, origin).await,
+            Inbound::Unread(unread) => self.refuse(*unread),
             Inbound::Arguments(arguments) => match self.service.call(tool, arguments).await {
-                Some(reply) => Ok(self.written(reply, Dialect::V2, None)),
+                Some(reply) => self.written(reply, Dialect::V2, None, false),
                 None => Err(RpcError::method_not_found(tool)),
             },
             Inbound::Acknowledged => Ok(ToolAnswer {
@@ -240,7 +249,11 @@ impl<A: AgentService> Dispatcher<A> {
         }
     }
 
-    async fn answer_message(&self, mut received: Received, origin: Origin) -> ToolAnswer {
+    async fn answer_message(
+        &self,
+        mut received: Received,
+        origin: Origin,
+    ) -> Result<ToolAnswer, RpcError> {
         let dialect = self.identity.answers_in(received.dialect);
         let call = IncomingCall::log_received(&self.identity, &received);
         let findings = std::mem::take(&mut received.findings);
@@ -249,14 +262,17 @@ impl<A: AgentService> Dispatcher<A> {
             received.message.match_id().cloned(),
             received.conversation.clone(),
         );
-        let reply = self.service.hear(received, origin).await.about(kind);
+        let token = received.token.clone();
+        let is_generic = received.reply_type == Some("GAME_MOVE_RESPONSE");
+        let reply = self.service.hear(received, origin).await;
+        let reply = reply.about(kind, token.as_ref(), sender.agent());
         call.log_answer(&self.identity, reply.message());
         self.note(&reply, sender.agent(), match_id.as_ref(), &findings);
-        self.written(reply, dialect, conversation)
+        self.written(reply, dialect, conversation, is_generic)
     }
 
     /// Answers a message that could not be decoded.
-    fn refuse(&self, unread: Unread) -> ToolAnswer {
+    fn refuse(&self, unread: Unread) -> Result<ToolAnswer, RpcError> {
         let call = IncomingCall::log_unread(&self.identity, &unread);
         let kind = unread.error.original_message_type.as_deref();
         let is_news = kind.is_some_and(|kind| !expects_answer(kind));
@@ -267,7 +283,7 @@ impl<A: AgentService> Dispatcher<A> {
         };
         call.log_answer(&self.identity, reply.message());
         let dialect = self.identity.answers_in(unread.dialect);
-        self.written(reply, dialect, unread.conversation)
+        self.written(reply, dialect, unread.conversation, false)
     }
 
     /// Counts tolerated deviations, under the name of a caller that is authenticated or was just
@@ -295,24 +311,31 @@ impl<A: AgentService> Dispatcher<A> {
             Some(sender) => note(&sender.to_string(), findings),
             None => note("unproven callers", findings),
         }
-        if let (ServiceReply::Spelled(..), Some(admitted)) = (reply, &admitted) {
-            note(&admitted.to_string(), &registers_again());
-        }
     }
 
+    /// Writes a reply in a dialect. `league.v1` has no message for most refusals, so they become
+    /// JSON-RPC errors. A generic request for a move gets a generic answer.
     fn written(
         &self,
         reply: ServiceReply,
         dialect: Dialect,
         conversation: Option<ConversationId>,
-    ) -> ToolAnswer {
+        is_generic: bool,
+    ) -> Result<ToolAnswer, RpcError> {
         let failed = reply.is_refusal();
-        let given = |answer| ToolAnswer { answer, failed };
+        let given = |answer| Ok(ToolAnswer { answer, failed });
         let (message, proven, dialect) = match reply {
             ServiceReply::Plain(value) => return given(raw(&value)),
             ServiceReply::Message(message) => (message, false, dialect),
             ServiceReply::Proven(message) => (message, true, dialect),
             ServiceReply::Spelled(message, dialect) => (message, false, dialect),
+        };
+        let message = match &*message {
+            Message::LeagueError(error) if dialect == Dialect::V1 => match error.to_rejection() {
+                Some(rejection) => Box::new(rejection),
+                None => return Err(error.to_rpc_error()),
+            },
+            _ => message,
         };
         let latest = self.identity.latest();
         let own = || league_protocol::encode::conversation(&message, &latest.names.label);
@@ -323,13 +346,15 @@ impl<A: AgentService> Dispatcher<A> {
             conversation: &conversation,
             token: latest.info.token.as_ref().filter(|_| proven),
         };
+        let hints = Hints {
+            generic_moves: is_generic,
+            ..self.identity.hints(&latest)
+        };
         // If the dialect has no form for the answer, the caller gets an acknowledgement.
-        given(
-            match encode(&message, dialect, stamp, &self.identity.hints(&latest)) {
-                Some(outgoing) => raw(&outgoing),
-                None => raw(&acknowledgement()),
-            },
-        )
+        given(match encode(&message, dialect, stamp, &hints) {
+            Some(outgoing) => raw(&outgoing),
+            None => raw(&acknowledgement()),
+        })
     }
 
     /// Reads a listed resource, sanitised for display.
@@ -377,7 +402,10 @@ impl<A: AgentService> Offering for Dispatcher<A> {
             let inbound = self.read(from, |context| {
                 wire::receive_tool_call(tool, arguments, clock::now(), context)
             })?;
-            self.serve(tool, inbound, caller.origin).await.ok()
+            match self.serve(tool, inbound, caller.origin).await {
+                Ok(given) => Some(given),
+                Err(error) => failed_tool(&error),
+            }
         })
     }
 
@@ -470,6 +498,14 @@ fn listed(tool: &ToolEntry) -> Tool {
     }
 }
 
+/// A refusal without a message, as the result of a tool; `None` if there is no such tool.
+fn failed_tool(error: &RpcError) -> Option<ToolAnswer> {
+    let protocol = Dialect::V1.protocol();
+    let answer = raw(&json!({"protocol": protocol, "error": error.message, "data": error.data}));
+    let failed = true;
+    (error.code != RpcError::METHOD_NOT_FOUND).then_some(ToolAnswer { answer, failed })
+}
+
 fn acknowledgement() -> Value {
     json!({"status": "ok"})
 }
@@ -477,17 +513,6 @@ fn acknowledgement() -> Value {
 /// The JSON of an answer, with its members in declaration order.
 fn raw(answer: &impl serde::Serialize) -> Box<RawValue> {
     serde_json::value::to_raw_value(answer).unwrap_or_else(|_| RawValue::NULL.to_owned())
-}
-
-/// The finding for an admitted player that registers again.
-fn registers_again() -> Vec<Finding> {
-    let mut notes = Notes::new(Reading::Lenient);
-    let detail = "it registers again although it was admitted, so it is told `REGISTERED`; take \
-                  `ACCEPTED` for an admission";
-    let root = Path::root("ruling 2");
-    let at = root.member("status", false);
-    notes.forgive(Code::InvalidMessage, &at, "`ACCEPTED`", detail);
-    notes.findings
 }
 
 /// Whether a message answers a registration.

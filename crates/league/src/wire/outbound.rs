@@ -8,7 +8,7 @@ use league_core::letter::{CallFailure, CallOutcome, Credential, Letter, Peer, Pe
 use league_protocol::dialect::{self, Hints};
 use league_protocol::encode::{Stamp, conversation, encode};
 use league_protocol::fault::Code;
-use league_protocol::finding::{Finding, Notes, Path, Reading};
+use league_protocol::finding::{Finding, Notes, Path, Reading, excerpt};
 use league_protocol::id::{ConversationId, PlayerId};
 use league_protocol::message::Message;
 use league_protocol::peer::{self, Inputs, PeerProfile, PeerRequest};
@@ -49,6 +49,8 @@ pub(crate) struct LetterReply {
     pub(crate) outcome: CallOutcome,
     /// Whether the receiver may expect another call style than the assumed one.
     pub(crate) doubtful: bool,
+    /// Whether the receiver knows no method of this name.
+    pub(crate) is_unknown_method: bool,
 }
 
 impl Outbound {
@@ -82,12 +84,14 @@ impl Outbound {
         if letter.message == Message::Ping {
             return Ok(Some(EncodedLetter(None)));
         }
-        if offered(&letter.message, profile).is_none() {
+        let is_strict = self.identity.latest().info.strict;
+        if offered(&letter.message, profile, is_strict).is_none() {
             if !letter.message.expects_reply() {
                 return Ok(None);
             }
             let tool = letter.message.tool();
-            let detail = format!("the agent lists no tool `{tool}`");
+            let lack = profile.tools.as_ref().map(|tools| tools.lack(tool));
+            let detail = lack.unwrap_or_else(|| format!("offers no tool `{tool}`"));
             return Err(CallFailure::of_peer(Code::InvalidMessage, detail));
         }
         let latest = self.identity.latest();
@@ -116,7 +120,9 @@ impl Outbound {
         let Some(json) = &encoded.0 else {
             return peer::ping(profile, id);
         };
-        let (tool, inputs) = offered(&letter.message, profile)?;
+        let is_strict = self.identity.latest().info.strict;
+        let (tool, inputs) = offered(&letter.message, profile, is_strict)?;
+        self.note_tool(letter, tool);
         peer::call(profile, id, tool, json, inputs)
     }
 
@@ -170,7 +176,7 @@ impl Outbound {
         };
         let reply = read_reply(&sent, &answer.reply(), &context);
         self.keep_reply(letter, &reply, answer);
-        let doubtful = reply.doubtful;
+        let (doubtful, is_unknown_method) = (reply.doubtful, reply.is_unknown_method);
         let outcome = match reply.read {
             Ok(received) => Ok(self.take(letter, received, reading)),
             Err(Unread {
@@ -180,7 +186,11 @@ impl Outbound {
                 Err(CallFailure::of_peer(error.code, error.detail))
             }
         };
-        LetterReply { outcome, doubtful }
+        LetterReply {
+            outcome,
+            doubtful,
+            is_unknown_method,
+        }
     }
 
     fn take<T>(&self, letter: &Letter<T>, received: Received, reading: Reading) -> PeerAnswer {
@@ -230,6 +240,20 @@ impl Outbound {
             layout.as_str()
         );
         let at = ("method", "the name of a tool");
+        self.note(letter, &deviation(Code::InvalidMessage, at, &detail));
+    }
+
+    /// Counts a receiver whose tool was found by the words of its name.
+    fn note_tool<T>(&self, letter: &Letter<T>, tool: &str) {
+        let own = letter.message.tool();
+        if is_usual(own, tool) {
+            return;
+        }
+        let detail = format!(
+            "its tool `{}` is taken for `{own}`; name it so",
+            excerpt(tool)
+        );
+        let at = ("tools", "the name of a tool of the documents");
         self.note(letter, &deviation(Code::InvalidMessage, at, &detail));
     }
 
@@ -375,18 +399,27 @@ fn proof<'l, T>(letter: &'l Letter<T>, own: &'l AgentInfo) -> Option<&'l AuthTok
     }
 }
 
-/// The receiver's tool for a message, and its parameters.
+/// The receiver's tool for a message, and its parameters. A strict league knows tools by the names
+/// of the documents only.
 fn offered<'p>(
     message: &Message,
     profile: &'p PeerProfile,
+    is_strict: bool,
 ) -> Option<(&'p str, Option<&'p Inputs>)> {
     let own = message.tool();
     match &profile.tools {
         Some(tools) => tools
             .offered(own)
+            .filter(|(name, _)| !is_strict || is_usual(own, name))
             .map(|(name, inputs)| (name, Some(inputs))),
         None => Some((own, None)),
     }
+}
+
+/// Whether a tool has the name of the documents; the two that ask for a move stand in for each other.
+fn is_usual(own: &str, tool: &str) -> bool {
+    let moves = ["choose_parity", "choose_move"];
+    tool == own || moves.contains(&own) && moves.contains(&tool)
 }
 
 fn deviation(code: Code, (member, expected): (&str, &str), detail: &str) -> Vec<Finding> {

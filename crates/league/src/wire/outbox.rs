@@ -292,7 +292,9 @@ impl<M: Machine> LetterQueue<M> {
                 session.refuse_tools();
                 let (profile, until) = (session.profile().await, Instant::now() + timeout);
                 let call = LetterCall { letter, encoded };
-                let other = self.try_layouts(&session, &profile, &call, until).await;
+                let other = self
+                    .try_layouts(&session, &profile, &call, &reply, until)
+                    .await;
                 Attempt::Replied(other.unwrap_or(reply).outcome)
             }
             Err(error) => Attempt::Lost(error),
@@ -306,6 +308,9 @@ impl<M: Machine> LetterQueue<M> {
         profile: Arc<PeerProfile>,
         letter: &Letter<M::CorrelationId>,
     ) -> Attempt {
+        let profile = session
+            .profile_for(letter.message.tool())
+            .unwrap_or(profile);
         let encoded = match self.outbound.encode(letter, &profile) {
             Ok(Some(encoded)) => encoded,
             Ok(None) => return Attempt::NotSent(Ok(acknowledged())),
@@ -322,11 +327,14 @@ impl<M: Machine> LetterQueue<M> {
             .await;
         match first {
             Ok(Some((_, reply))) if reply.doubtful => {
-                let other = self.try_layouts(session, &profile, &call, until).await;
+                let other = self
+                    .try_layouts(session, &profile, &call, &reply, until)
+                    .await;
                 Attempt::Replied(other.unwrap_or(reply).outcome)
             }
             Ok(Some((called, reply))) => {
-                if reply.outcome.is_ok() && letter.message.expects_reply() {
+                let is_own = session.profile_for(letter.message.tool()).is_none();
+                if is_own && reply.outcome.is_ok() && letter.message.expects_reply() {
                     session.prove(&called);
                 }
                 Attempt::Replied(reply.outcome)
@@ -343,20 +351,32 @@ impl<M: Machine> LetterQueue<M> {
         session: &PeerSession<C>,
         profile: &Arc<PeerProfile>,
         call: &LetterCall<'_, M::CorrelationId>,
+        first: &LetterReply,
         until: Instant,
     ) -> Option<LetterReply> {
-        for other in session.other_layouts(profile) {
+        let tool = call.letter.message.tool();
+        let is_proved = session.is_proved(profile);
+        for other in session.other_layouts(profile, tool, first.is_unknown_method) {
             self.outbound.log_sent(call.letter);
             let called = self.call_once(session, other, call, until).await;
             if let Ok(Some((called, reply))) = called
                 && !reply.doubtful
             {
-                session.prove(&called);
+                if is_proved {
+                    session.keep_for(tool, &called);
+                } else {
+                    session.prove(&called);
+                }
                 return Some(reply);
             }
         }
-        session.exhaust();
-        session.doubt(profile);
+        // A form that once brought a result is kept.
+        if !is_proved {
+            session.exhaust();
+            session.doubt(profile);
+        } else if first.is_unknown_method {
+            session.keep_for(tool, profile);
+        }
         None
     }
 

@@ -46,6 +46,11 @@ pub(crate) const CONFIG: (&str, &str, &str) = (
     "Configuration",
     "The rules that this agent goes by. Holds no secrets.",
 );
+pub(crate) const GAMES: (&str, &str, &str) = (
+    "league://games",
+    "Games",
+    "The games that this league manager knows: kinds of moves, valid choices, numbers of players.",
+);
 /// The match history of a player.
 pub(crate) const HISTORY: (&str, &str, &str) = (
     "league://history",

@@ -216,6 +216,8 @@ struct SessionState {
     proved: bool,
     /// Whether all layouts were tried on the peer, and none worked.
     exhausted: bool,
+    /// The profile for each of our tools that the peer does not take as it takes the others.
+    by_tool: BTreeMap<&'static str, Arc<PeerProfile>>,
     /// Whether a call by tool name was tried on the peer, and the peer did not understand it.
     refuses_tools: bool,
     found_at: Option<Instant>,
@@ -264,13 +266,34 @@ impl<C: Carrier> PeerSession<C> {
         });
     }
 
-    /// The other layouts to try on a peer that takes plain calls; none if it has answered in the
-    /// current layout.
+    /// The profile for calls of one tool, if it is known to differ from that for others.
+    pub(crate) fn profile_for(&self, tool: &str) -> Option<Arc<PeerProfile>> {
+        self.held(|held| held.by_tool.get(tool).map(Arc::clone))
+    }
+
+    /// Keeps the profile for calls of one tool; calls of others stay as they are.
+    pub(crate) fn keep_for(&self, tool: &'static str, profile: &Arc<PeerProfile>) {
+        self.held_mut(|held| held.by_tool.insert(tool, Arc::clone(profile)));
+    }
+
+    /// Whether the peer has answered in this layout of a plain call, which is then kept.
+    pub(crate) fn is_proved(&self, found: &Arc<PeerProfile>) -> bool {
+        found.layout().is_some() && self.held(|held| held.proved && held.is(found))
+    }
+
+    /// The other layouts to try on a peer that takes plain calls. If it has answered in the current
+    /// layout, they are tried only for a tool that it does not know by this name.
     pub(crate) fn other_layouts(
         &self,
         found: &Arc<PeerProfile>,
+        tool: &str,
+        is_unknown_method: bool,
     ) -> impl Iterator<Item = Arc<PeerProfile>> + use<C> {
-        let settled = self.held(|held| held.exhausted || held.proved && held.is(found));
+        let settled = match self.is_proved(found) {
+            true => !is_unknown_method,
+            false => self.held(|held| held.exhausted),
+        };
+        let settled = settled || self.profile_for(tool).is_some();
         let tried = found.layout().filter(|_| !settled);
         let others = CallStyle::LAYOUTS
             .into_iter()

@@ -69,6 +69,7 @@ pub(crate) fn read_in_every_way(bytes: &[u8]) {
         match_id: None,
         placeholders: false,
         synonyms: false,
+        generic_moves: false,
     };
     for reading in [Reading::Lenient, Reading::Strict] {
         let _ = explain(bytes, reading);

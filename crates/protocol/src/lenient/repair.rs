@@ -5,6 +5,7 @@
 //! and each step is noted. Ambiguous values stay as they are.
 
 mod candidates;
+mod ending;
 mod fit;
 mod inside;
 mod names;
@@ -110,6 +111,9 @@ fn rewritten(
     }
     let dialect = expected.dialect.unwrap_or_else(|| dialect(&message));
     let kind = kind(&mut message, expected, notes)?;
+    if kind == ending::GAME_OVER && dialect != Dialect::V1 {
+        ending::arrange(&mut message, notes);
+    }
     let dialect = settle(dialect, kind, expected, &message);
     let Schemas { strict, lenient } = SCHEMAS.get(&(dialect, kind))?;
     // A value that was put into its place no longer competes for other places.

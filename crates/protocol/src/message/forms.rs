@@ -230,7 +230,7 @@ pub(crate) fn spoken_type(message: &Message, dialect: Dialect) -> Option<&'stati
     let spoken = match (message, dialect) {
         (Message::MoveResponse(response), Dialect::V2 | Dialect::V2Api) => {
             let own = response.is_parity().then_some("CHOOSE_PARITY_RESPONSE");
-            own.or(Some("GAME_MOVE_RESPONSE"))
+            own.or(Some(GENERIC_MOVE))
         }
         (_, Dialect::V2) => message.v2_type(),
         (Message::LeagueQuery(query), Dialect::V2Api) if query.is_by_api_page() => {
@@ -254,23 +254,28 @@ pub(crate) fn spoken_type(message: &Message, dialect: Dialect) -> Option<&'stati
     spoken.filter(|name| form(dialect, name).is_some())
 }
 
-/// Writes the members of a message in a dialect that has words for it.
+/// The type of a move in any game.
+pub(crate) const GENERIC_MOVE: &str = "GAME_MOVE_RESPONSE";
+
+/// Writes the members of a message of this type in a dialect that has words for it.
 ///
 /// Every message names its league in `league.v1`; for one that does not know it, it is given.
 pub(crate) fn write<S: SerializeMap>(
     message: &Message,
+    message_type: &str,
     dialect: Dialect,
     league: &LeagueId,
     map: &mut S,
 ) -> Result<(), S::Error> {
     match dialect {
-        Dialect::V2 | Dialect::V2Api => write_v2(message, dialect, map),
+        Dialect::V2 | Dialect::V2Api => write_v2(message, message_type, dialect, map),
         Dialect::V1 => write_v1(message, league, map),
     }
 }
 
 fn write_v2<S: SerializeMap>(
     message: &Message,
+    message_type: &str,
     dialect: Dialect,
     map: &mut S,
 ) -> Result<(), S::Error> {
@@ -303,10 +308,10 @@ fn write_v2<S: SerializeMap>(
         Message::GameJoinAck(ack) => say!(play::GAME_JOIN_ACK, ack),
         Message::MoveCall(call) if call.is_even_odd() => say!(play::CHOOSE_PARITY_CALL, call),
         Message::MoveCall(call) => say!(play::GAME_MOVE_CALL, call),
-        Message::MoveResponse(response) if response.is_parity() => {
-            say!(play::CHOOSE_PARITY_RESPONSE, response)
+        Message::MoveResponse(response) if message_type == GENERIC_MOVE => {
+            say!(play::GAME_MOVE_RESPONSE, response)
         }
-        Message::MoveResponse(response) => say!(play::GAME_MOVE_RESPONSE, response),
+        Message::MoveResponse(response) => say!(play::CHOOSE_PARITY_RESPONSE, response),
         Message::GameError(error) => say!(refusal::GAME_ERROR, error),
         Message::MatchResultReport(report) => {
             say!(result::MATCH_RESULT_REPORT, &(&**report).into())

@@ -38,6 +38,8 @@ pub enum Query {
     NextMatch(PlayerId),
     /// A player's own figures.
     PlayerStats(PlayerId),
+    /// The games that the league manager knows.
+    Games,
 }
 
 impl Query {
@@ -48,6 +50,7 @@ impl Query {
             Self::Schedule => "GET_SCHEDULE",
             Self::NextMatch(_) => "GET_NEXT_MATCH",
             Self::PlayerStats(_) => "GET_PLAYER_STATS",
+            Self::Games => "GET_SUPPORTED_GAMES",
         }
     }
 }
@@ -86,6 +89,8 @@ pub enum QueryAnswer {
     NextMatch(NextMatch),
     /// A player's own figures.
     PlayerStats(PlayerStats),
+    /// The registry of games, as 000 §3.8.3 prints it.
+    Games(Value),
 }
 
 /// One round and its matches.
@@ -95,6 +100,14 @@ pub struct RoundListing {
     pub round_id: u32,
     /// Its matches.
     pub matches: Vec<MatchListing>,
+}
+
+impl RoundListing {
+    /// The round in the words of an answer.
+    pub fn told(&self) -> Value {
+        let matches: Vec<Value> = self.matches.iter().map(listed).collect();
+        json!({"round_id": self.round_id, "matches": matches})
+    }
 }
 
 /// One match of the schedule.
@@ -208,6 +221,7 @@ enum Topic {
     Schedule,
     NextMatch,
     PlayerStats,
+    Games,
 }
 
 impl Closed for Topic {
@@ -217,6 +231,7 @@ impl Closed for Topic {
             (Self::Schedule, "GET_SCHEDULE"),
             (Self::NextMatch, "GET_NEXT_MATCH"),
             (Self::PlayerStats, "GET_PLAYER_STATS"),
+            (Self::Games, "GET_SUPPORTED_GAMES"),
         ]
     }
 }
@@ -236,6 +251,7 @@ impl Topic {
             ("rounds", Self::Schedule),
             ("next_match", Self::NextMatch),
             ("player_stats", Self::PlayerStats),
+            ("game_registry", Self::Games),
         ];
         let mut told = answers.into_iter();
         let (_, topic) = told.find(|(name, _)| data.get(name).is_some())?;
@@ -257,6 +273,7 @@ impl From<&LeagueQuery> for Question {
             Query::Schedule => (Topic::Schedule, None),
             Query::NextMatch(player) => (Topic::NextMatch, Some(player.clone())),
             Query::PlayerStats(player) => (Topic::PlayerStats, Some(player.clone())),
+            Query::Games => (Topic::Games, None),
         };
         Self {
             league_id: query.league_id.clone(),
@@ -280,6 +297,7 @@ impl Question {
             Topic::Schedule => Query::Schedule,
             Topic::NextMatch => Query::NextMatch(player()?),
             Topic::PlayerStats => Query::PlayerStats(player()?),
+            Topic::Games => Query::Games,
         };
         Some(Message::from(LeagueQuery {
             league_id: self.league_id,
@@ -402,10 +420,11 @@ fn data(response: &LeagueQueryResponse, answer: &QueryAnswer, dialect: Dialect) 
             rounds,
         } => json!({
             "total_rounds": total_rounds,
-            "rounds": rounds.iter().map(|listing| json!({
-                "round_id": round(listing.round_id),
-                "matches": listing.matches.iter().map(listed).collect::<Vec<_>>(),
-            })).collect::<Vec<_>>(),
+            "rounds": rounds.iter().map(|listing| {
+                let mut told = listing.told();
+                told["round_id"] = round(listing.round_id);
+                told
+            }).collect::<Vec<_>>(),
         }),
         QueryAnswer::NextMatch(next) => json!({"next_match": {
             "match_id": next.match_id,
@@ -419,6 +438,7 @@ fn data(response: &LeagueQueryResponse, answer: &QueryAnswer, dialect: Dialect) 
             row["state"] = stats.state.into();
             json!({"player_stats": row})
         }
+        QueryAnswer::Games(registry) => json!({"game_registry": registry}),
     }
 }
 
@@ -479,6 +499,11 @@ fn read_data(topic: Topic, data: Value) -> Result<QueryAnswer, String> {
             Ok(QueryAnswer::NextMatch(answer.next_match))
         }
         Topic::PlayerStats => read_stats(&data),
+        Topic::Games => {
+            let registry = data.get("game_registry").cloned();
+            let registry = registry.ok_or("the answer has no `game_registry`")?;
+            Ok(QueryAnswer::Games(registry))
+        }
     }
 }
 

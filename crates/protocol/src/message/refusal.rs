@@ -2,16 +2,19 @@
 
 use std::time::Duration;
 
-use serde_json::{Map, Value};
+use serde_json::value::to_raw_value;
+use serde_json::{Map, Value, json};
 
 use crate::fault::Code;
 use crate::id::{LeagueId, MatchId, PlayerId};
+use crate::rpc::RpcError;
 use crate::sender::Dialect;
 use crate::shape::{Cx, Field, Plain, RowStates, Spelling, Value as _, drafts, objects};
 use crate::time::Timestamp;
+use crate::token::AuthToken;
 
-use super::Message;
 use super::play::MatchState;
+use super::{Message, RegisterResponse};
 
 /// The manager, or any agent, refuses a message.
 #[derive(Debug, Clone, PartialEq)]
@@ -49,6 +52,62 @@ impl LeagueError {
         self
     }
 
+    /// Completes the refusal with the call that it answers: the type of its message, and the
+    /// context that the documents print for tokens (000 §4.10.1, §8.10.1) and players (§2.9.1).
+    pub fn complete(
+        &mut self,
+        action: Option<&'static str>,
+        token: Option<&AuthToken>,
+        player: Option<&PlayerId>,
+    ) {
+        let about_token = matches!(self.code, Code::TokenMissing | Code::TokenInvalid);
+        let mut tell = |name: &str, value: Option<String>| {
+            if let Some(value) = value {
+                self.context
+                    .entry(name)
+                    .or_insert_with(|| Value::String(value));
+            }
+        };
+        if about_token {
+            let shown = token.filter(|_| self.code == Code::TokenInvalid);
+            tell("provided_token", shown.map(AuthToken::masked));
+            tell("expected_format", Some(TOKEN_FORMAT.to_owned()));
+            tell("action", action.map(str::to_owned));
+        }
+        if about_token || self.code == Code::PlayerNotRegistered {
+            tell("player_id", player.map(PlayerId::to_string));
+        }
+        if self.original_message_type.is_none() {
+            self.original_message_type = action.map(str::to_owned);
+        }
+    }
+
+    /// The refusal as a message of `league.v1`, which has one: a registration that is rejected for
+    /// good.
+    pub fn to_rejection(&self) -> Option<Message> {
+        let registers = self.original_message_type.as_deref() == Some("LEAGUE_REGISTER_REQUEST");
+        let reason = || format!("{}: {}", self.code.name(), self.detail);
+        let rejected = || RegisterResponse::Rejected { reason: reason() };
+        (registers && !self.code.retryable()).then(|| Message::PlayerRegisterResponse(rejected()))
+    }
+
+    /// The refusal as a JSON-RPC error, for callers whose protocol has no message for it; its kind
+    /// is one of the three that 003 tells apart.
+    pub fn to_rpc_error(&self) -> RpcError {
+        let message = format!("{} {}: {}", self.code, self.code.name(), self.detail);
+        let error = RpcError::new(REFUSED, message);
+        let data = to_raw_value(&json!({
+            "error_code": self.code.as_str(),
+            "error_name": self.code.name(),
+            "error_type": self.code.class().as_str(),
+            "retryable": self.code.retryable(),
+        }));
+        match data {
+            Ok(data) => error.with_data(data),
+            Err(_) => error,
+        }
+    }
+
     /// How long the agent is asked to wait before it tries again.
     pub fn retry_after(&self) -> Duration {
         let seconds = self.context.get(RETRY_AFTER).and_then(Value::as_u64);
@@ -56,6 +115,10 @@ impl LeagueError {
     }
 }
 
+/// The form of a token, as 000 §4.10.1 prints it.
+const TOKEN_FORMAT: &str = "tok-{agent_id}-{hash}";
+/// The JSON-RPC code of a refusal by the rules of the league.
+const REFUSED: i64 = -32_000;
 /// The member of the context that holds the wait in seconds.
 const RETRY_AFTER: &str = "retry_after_sec";
 /// The longest wait that an agent obeys.
@@ -95,10 +158,8 @@ objects! {
         "error_code" [code] Needed;
         /// The name of the rule.
         "error_name" [name ?] Optional api Expected;
-        /// The name of the rule, or a sentence.
-        "error_description" [description] Expected in V2;
-        /// What went wrong, in a sentence.
-        "error_description" [description] Expected in V2Api;
+        /// What went wrong, in a sentence that begins with the name of the rule.
+        "error_description" [description] Expected;
         /// Whether trying again may help.
         "retryable" [is_retryable] Expected in V2Api;
         /// What kind of message was refused.
@@ -122,8 +183,8 @@ objects! {
         "error_code" [code] Needed;
         /// The name of the rule.
         "error_name" [= String, GameError::spell_name] Optional;
-        /// The name of the rule, or a sentence.
-        "error_description" [by String, GameError::spell_name, GameError::set_detail] Expected;
+        /// What went wrong, in a sentence that begins with the name of the rule.
+        "error_description" [by String, GameError::spell_detail, GameError::set_detail] Expected;
         /// Where the match stands.
         "game_state" [state] Optional;
         /// Whether trying again may help.
@@ -175,23 +236,18 @@ pub(crate) struct Refusal {
 }
 
 impl Refusal {
-    /// The API page shows the sentence as the description; the main document shows the name.
     pub(crate) fn new(error: &LeagueError, dialect: Dialect) -> Self {
         let mut context = error.context.clone();
-        let description = match dialect {
-            Dialect::V2Api => error.detail.as_str(),
-            Dialect::V2 | Dialect::V1 => {
-                context.insert("detail".into(), error.detail.as_str().into());
-                error.code.name()
-            }
-        };
+        if dialect != Dialect::V2Api {
+            context.insert("detail".into(), error.detail.as_str().into());
+        }
         if let Some(path) = &error.path {
             context.insert("path".into(), path.as_str().into());
         }
         Self {
             code: error.code,
             name: Some(error.code.name().to_owned()),
-            description: description.to_owned(),
+            description: described(error.code, &error.detail),
             original_message_type: error.original_message_type.clone(),
             context,
             is_retryable: error.code.retryable(),
@@ -218,7 +274,7 @@ impl Refusal {
                 self.code
             },
             original_message_type: self.original_message_type,
-            detail: detail.unwrap_or(self.description),
+            detail: detail.unwrap_or_else(|| sentence(self.code, &self.description)),
             path,
             context: self.context,
         }))
@@ -230,6 +286,18 @@ impl Refusal {
         }
         self.context.spell(dialect)
     }
+}
+
+/// A sentence for people that begins with the name of its rule.
+fn described(code: Code, detail: &str) -> String {
+    format!("{}: {detail}", code.name())
+}
+
+/// The sentence alone; a description that is only the name stays as it is.
+fn sentence(code: Code, description: &str) -> String {
+    let rest = description.strip_prefix(code.name());
+    let rest = rest.and_then(|rest| rest.strip_prefix(": "));
+    rest.unwrap_or(description).to_owned()
 }
 
 impl GameError {
@@ -257,6 +325,10 @@ impl GameError {
         Spelling::text(self.code.name())
     }
 
+    fn spell_detail(&self, _: Dialect) -> Spelling<'_> {
+        Spelling::Text(described(self.code, &self.detail).into())
+    }
+
     fn spell_owed(&self, _: Dialect) -> Spelling<'_> {
         Spelling::text(self.action_required)
     }
@@ -270,7 +342,7 @@ impl GameError {
     /// The sentence in the context says more than the description.
     fn set_detail(&mut self, told: Field<String>) {
         if let Some(told) = told.is().filter(|_| self.detail.is_empty()) {
-            self.detail = told;
+            self.detail = sentence(self.code, &told);
         }
     }
 

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 use serde_json::value::RawValue;
 
+use crate::MINIMUM_VERSION;
 use crate::dialect::names::{player_id, player_name};
 use crate::fault::Code;
 use crate::finding::{Path, Reading};
@@ -54,6 +55,50 @@ pub struct RegisterRequest {
     pub join_code: Option<AuthToken>,
     /// The key by which the manager admits referees, if the agent has it.
     pub referee_key: Option<AuthToken>,
+}
+
+/// The longest display name, in characters.
+const MAX_NAME: usize = 64;
+/// The longest version of the protocol, in bytes.
+const MAX_VERSION: usize = 64;
+
+/// Whether a protocol version is let in: three numbers with dots from [`MINIMUM_VERSION`] on, or
+/// the name of the protocol.
+pub fn is_supported(version: &str) -> bool {
+    let minimum = version_numbers(MINIMUM_VERSION);
+    let is_new = || version.len() <= MAX_VERSION && version_numbers(version) >= minimum;
+    version == Dialect::V2.protocol() || is_new()
+}
+
+/// Three numbers with dots between them.
+fn version_numbers(text: &str) -> Option<[u64; 3]> {
+    let number = |part: &str| {
+        let is_number = !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+        part.parse().ok().filter(|_| is_number)
+    };
+    let numbers: Option<Vec<u64>> = text.split('.').map(number).collect();
+    numbers?.try_into().ok()
+}
+
+/// Whether a text can be a display name: 1 to 64 characters that people see.
+pub fn is_name(text: &str) -> bool {
+    let length = text.chars().take(MAX_NAME + 1).count();
+    (1..=MAX_NAME).contains(&length) && text.chars().all(is_harmless)
+}
+
+/// Neither a control character, nor a direction mark, nor an invisible character.
+pub fn is_harmless(character: char) -> bool {
+    !character.is_control()
+        && !matches!(
+            character,
+            '\u{061C}'
+                | '\u{200B}'..='\u{200F}'
+                | '\u{2028}'..='\u{202E}'
+                | '\u{2060}'..='\u{206F}'
+                | '\u{FEFF}'
+                | '\u{FFF9}'..='\u{FFFB}'
+                | '\u{E0000}'..='\u{E007F}'
+        )
 }
 
 /// Admitted, or not and why.

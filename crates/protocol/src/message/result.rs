@@ -7,11 +7,11 @@ use std::sync::{Arc, LazyLock};
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use crate::dialect::names::{player_id, player_name};
 use crate::fault::Code;
-use crate::finding::{Path, Reading};
+use crate::finding::{Path, Reading, excerpt};
 use crate::id::{GameType, LeagueId, MatchId, PlayerId};
 use crate::lenient::extra_fields;
 use crate::secret::{Commitment, DrawMode, Receipt, Seed};
@@ -178,7 +178,7 @@ objects! {
         /// Who won, or null.
         "winner_player_id" [by String, Ending::spell_winner, Ending::set_winner] ExpectedOrNull;
         /// The number that was drawn.
-        "drawn_number" [Ending::spell_number => parts.number ?] Optional or null;
+        "drawn_number" [Ending::spell_number => parts.number ? as WholeNumber] Optional or null;
         /// Whether that number is even or odd.
         "number_parity" [Ending::spell_parity => parts.parity ?] Optional or null;
         /// What each player chose.
@@ -242,7 +242,7 @@ objects! {
     /// How a result came about.
     REPORT_DETAILS: Ending = "000 §4.6.2" {
         /// The number that was drawn.
-        "drawn_number" [Ending::spell_number => parts.number ?] Optional or null;
+        "drawn_number" [Ending::spell_number => parts.number ? as WholeNumber] Optional or null;
         /// What each player chose.
         "choices" [Ending::spell_choices => parts.choices ?] Expected;
         /// Which of the three ways.
@@ -271,7 +271,7 @@ objects! {
         /// The receiver's seat, without which the shares in the draw have no owners.
         "role" [Ending::spell_role => parts.role ?] Optional;
         /// The number that was drawn, or null where none was.
-        "drawn_number" [Ending::spell_number => parts.number ?] ExpectedOrNull;
+        "drawn_number" [Ending::spell_number => parts.number ? as WholeNumber] ExpectedOrNull;
         /// What the receiver chose, or null.
         "your_choice" [Ending::spell_own_choice => parts.own_choice ?] ExpectedOrNull;
         /// What its opponent chose, or null.
@@ -320,7 +320,7 @@ objects! {
     /// How a result came about, apart from the choices, which are named after the players.
     SUMMARY_FACTS: Ending = "003 §GAME_RESULT" {
         /// The number that was drawn.
-        "random_number" [Ending::spell_number => parts.number ?] Optional;
+        "random_number" [Ending::spell_number => parts.number ? as WholeNumber] Optional;
         /// Whether that number is even or odd.
         "number_parity" [Ending::spell_parity => parts.parity ?] Optional;
         /// One sentence for people.
@@ -344,6 +344,28 @@ objects! {
 
 parts! {
     DrawRecord: OpenedDraw = DRAW_RECORD;
+}
+
+/// The number that was drawn, among the details of a result: whole.
+struct WholeNumber;
+
+impl Codec<Value> for WholeNumber {
+    fn read(raw: &RawValue, at: &Path<'_>, cx: &mut Cx<'_>) -> Option<Value> {
+        let number: Option<i64> = serde_json::from_str(raw.get()).ok();
+        if number.is_none() {
+            let detail = format!("found `{}`; send a whole number", excerpt(raw.get()));
+            cx.note(Code::InvalidMessage, at, "a whole number", detail);
+        }
+        number.map(Value::from)
+    }
+
+    fn spell(number: &Value, _: Dialect) -> Spelling<'_> {
+        Spelling::json(number)
+    }
+
+    fn schema(_: Dialect, _: Reading) -> Value {
+        json!({"type": "integer", "minimum": i64::MIN, "maximum": i64::MAX})
+    }
 }
 
 drafts! {

@@ -14,6 +14,7 @@ use super::{
     MODERN, PeerProfile, PeerRequest, Session, discover, header_text, initialize, initialized,
     list_tools,
 };
+use crate::finding::excerpt;
 use crate::rpc::members::{split, text};
 
 /// Error codes that only a server without a handshake uses.
@@ -211,6 +212,172 @@ const MAX_TOOL_NAME: usize = 128;
 /// The names of the tool that asks for a move: for Even/Odd, and for all games.
 const MOVES: [&str; 2] = ["choose_parity", "choose_move"];
 
+/// How many names of a peer's tools are told.
+const MAX_TOLD: usize = 12;
+
+/// What one of our tools is for, and the words of names that other authors give it.
+struct Purpose {
+    tool: &'static str,
+    /// In a few words.
+    name: &'static str,
+    /// One word of each group must occur.
+    words: &'static [&'static [&'static str]],
+    /// None of these may occur.
+    others: &'static [&'static str],
+}
+
+/// Words of what has come to its end.
+const ENDS: &[&str] = &[
+    "complete",
+    "completed",
+    "end",
+    "ended",
+    "over",
+    "finished",
+    "finish",
+    "done",
+    "closed",
+];
+/// Words of a choice.
+const CHOOSES: &[&str] = &[
+    "choose", "choice", "parity", "move", "pick", "play", "decide", "decision",
+];
+/// Words of tools that look back, or do something else with a choice.
+const LOOKS: &[&str] = &[
+    "history",
+    "result",
+    "results",
+    "state",
+    "get",
+    "stats",
+    "strategy",
+    "validate",
+    "invitation",
+    "invite",
+    "notify",
+];
+
+const PURPOSES: [Purpose; 9] = [
+    Purpose {
+        tool: "handle_game_invitation",
+        name: "an invitation",
+        words: &[&["invitation", "invite", "invited", "invitations"]],
+        others: &["history", "result", "get"],
+    },
+    Purpose {
+        tool: "choose_parity",
+        name: "a choice",
+        words: &[CHOOSES],
+        others: LOOKS,
+    },
+    Purpose {
+        tool: "choose_move",
+        name: "a choice",
+        words: &[CHOOSES],
+        others: LOOKS,
+    },
+    Purpose {
+        tool: "notify_match_result",
+        name: "the end of a match",
+        words: &[
+            &["match", "game"],
+            &[
+                "result",
+                "results",
+                "over",
+                "end",
+                "ended",
+                "finished",
+                "outcome",
+                "complete",
+                "completed",
+            ],
+        ],
+        others: &["league", "round", "get", "history"],
+    },
+    Purpose {
+        tool: "notify_round",
+        name: "the announcement of a round",
+        words: &[
+            &["round"],
+            &[
+                "start",
+                "started",
+                "announce",
+                "announcement",
+                "announced",
+                "begin",
+                "new",
+                "notify",
+            ],
+        ],
+        others: ENDS,
+    },
+    Purpose {
+        tool: "notify_round_completed",
+        name: "the end of a round",
+        words: &[&["round"], ENDS],
+        others: &["league", "get"],
+    },
+    Purpose {
+        tool: "update_standings",
+        name: "the standings",
+        words: &[&[
+            "standings",
+            "standing",
+            "table",
+            "leaderboard",
+            "ranking",
+            "rankings",
+        ]],
+        others: &["get", "query", "request"],
+    },
+    Purpose {
+        tool: "notify_league_completed",
+        name: "the end of the league",
+        words: &[&["league", "tournament"], ENDS],
+        others: &["round", "match", "game", "get"],
+    },
+    Purpose {
+        tool: "notify_game_error",
+        name: "an error",
+        words: &[&["error", "errors"]],
+        others: &["get", "history"],
+    },
+];
+
+impl Purpose {
+    fn of(tool: &str) -> Option<&'static Self> {
+        PURPOSES.iter().find(|purpose| purpose.tool == tool)
+    }
+
+    /// Whether the words of a name say the same.
+    fn fits(&self, name: &str) -> bool {
+        let words = words(name);
+        let has = |any: &[&str]| words.iter().any(|word| any.contains(&word.as_str()));
+        self.words.iter().all(|any| has(any)) && !has(self.others)
+    }
+}
+
+/// The words of a name in any style: `chooseMove`, `choose-move`, `choose_move`.
+fn words(name: &str) -> Vec<String> {
+    let mut words = vec![String::new()];
+    let mut was_lower = false;
+    for letter in name.chars() {
+        let begins = letter.is_ascii_uppercase() && was_lower;
+        if begins || !letter.is_ascii_alphanumeric() {
+            words.push(String::new());
+        }
+        if letter.is_ascii_alphanumeric()
+            && let Some(word) = words.last_mut()
+        {
+            word.push(letter.to_ascii_lowercase());
+        }
+        was_lower = letter.is_ascii_lowercase() || letter.is_ascii_digit();
+    }
+    words
+}
+
 /// The tools that a peer lists.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ToolList {
@@ -253,18 +420,41 @@ impl ToolList {
         Some(())
     }
 
-    /// The peer's tool for one of ours, under its own name, and its inputs.
+    /// The peer's tool for one of ours, under its own name, and its inputs: the tool of that name,
+    /// or else the only one whose name has its words.
     pub fn offered(&self, tool: &str) -> Option<(&str, &Inputs)> {
         let found = |name: &str| self.inputs.get_key_value(name);
-        let (name, inputs) = found(tool).or_else(|| {
-            let [one, other] = MOVES;
-            match tool {
-                _ if tool == one => found(other),
-                _ if tool == other => found(one),
-                _ => None,
-            }
-        })?;
+        let (name, inputs) = found(tool)
+            .or_else(|| {
+                let [one, other] = MOVES;
+                match tool {
+                    _ if tool == one => found(other),
+                    _ if tool == other => found(one),
+                    _ => None,
+                }
+            })
+            .or_else(|| {
+                let purpose = Purpose::of(tool)?;
+                let mut alike = self.inputs.iter();
+                let mut alike = alike.by_ref().filter(|(name, _)| purpose.fits(name));
+                alike.next().filter(|_| alike.next().is_none())
+            })?;
         Some((name, inputs))
+    }
+
+    /// Says that the peer has no tool for one of ours, and which tools it has.
+    pub fn lack(&self, tool: &str) -> String {
+        let purpose = Purpose::of(tool).map_or(tool, |purpose| purpose.name);
+        let names: Vec<String> = self.names().take(MAX_TOLD).map(excerpt).collect();
+        let has = match names.as_slice() {
+            [] => "no tools".to_owned(),
+            names => format!("`{}`", names.join("`, `")),
+        };
+        let more = match self.len().saturating_sub(MAX_TOLD) {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        format!("offers no tool for {purpose}; it has {has}{more}")
     }
 
     /// The names, sorted.

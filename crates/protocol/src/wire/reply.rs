@@ -15,6 +15,7 @@ use crate::id::PlayerId;
 use crate::lenient::{self, Expected, Repair};
 use crate::message::{LeagueError, Message, reply_type, spoken_type};
 use crate::peer::{self, HttpReply, McpFault, ToolResult};
+use crate::rpc::RpcError;
 use crate::rpc::members::split;
 use crate::sender::{CallStyle, Dialect};
 
@@ -38,6 +39,8 @@ pub struct ReadReply {
     pub read: Result<Received, Unread>,
     /// Whether the receiver may take calls in another style than assumed.
     pub doubtful: bool,
+    /// Whether the receiver knows no method of the name in the call.
+    pub is_unknown_method: bool,
     /// The message as it was sent, if there was one and it is kept.
     pub sent: Option<Value>,
     /// The repaired message, if a repair was necessary and it is kept.
@@ -53,10 +56,15 @@ pub fn read_reply(call: &SentCall<'_>, reply: &HttpReply<'_>, context: &Context<
         sent: None,
         repaired: None,
     };
+    let is_news = !call.message.expects_reply() && *call.message != Message::Ping;
     let (outcome, doubtful) = match call.style {
         CallStyle::Mcp => reader.read_mcp(reply),
+        _ if is_news => (reader.read_news(reply), false),
         _ => reader.read_plain(reply),
     };
+    if is_news {
+        reader.notes.findings.clear();
+    }
     let findings = reader.notes.findings;
     ReadReply {
         read: match outcome {
@@ -71,6 +79,7 @@ pub fn read_reply(call: &SentCall<'_>, reply: &HttpReply<'_>, context: &Context<
             }),
         },
         doubtful,
+        is_unknown_method: doubtful && is_unknown_method(reply.body),
         sent: reader.sent,
         repaired: reader.repaired,
     }
@@ -144,6 +153,24 @@ impl ReplyReader<'_> {
         (outcome, doubtful)
     }
 
+    /// Reads the reply to news. News needs no answer, so what comes is not judged; only a refusal
+    /// is passed on.
+    fn read_news(&mut self, reply: &HttpReply<'_>) -> Outcome {
+        let mut unjudged = Notes::new(Reading::Lenient);
+        let Some(raw) = lenient::reply(reply.body, self.call.id, &mut unjudged) else {
+            return match reply.status {
+                status @ 400.. => Err(failure(&McpFault::Status(status))),
+                _ if is_refusal(reply.body) => Err(first_of(&unjudged)),
+                _ => Ok(acknowledged(self.call)),
+            };
+        };
+        let read = understand(self.call, self.context, &raw, &mut self.sent, &mut unjudged);
+        let refused = read
+            .ok()
+            .filter(|said| matches!(said.message, Message::LeagueError(_)));
+        Ok(refused.unwrap_or_else(|| acknowledged(self.call)))
+    }
+
     fn read_mcp(&mut self, reply: &HttpReply<'_>) -> (Outcome, bool) {
         let result = peer::read(reply, self.call.id);
         let result = result.and_then(|result| match self.call.message {
@@ -155,6 +182,9 @@ impl ReplyReader<'_> {
                 let mut sent = None;
                 let outcome = understand(self.call, self.context, &raw, &mut sent, &mut self.notes);
                 self.sent = sent;
+                if !self.call.message.expects_reply() && outcome.is_err() {
+                    return (Ok(acknowledged(self.call)), false);
+                }
                 self.settle(outcome, raw.get().as_bytes())
             }
             Ok(ToolResult::Acknowledged) => (Ok(acknowledged(self.call)), false),
@@ -252,9 +282,21 @@ fn understand(
         dialect: decoded.dialect,
         conversation: conversation(&decoded),
         token: decoded.token(),
+        reply_type: None,
         style: None,
         findings: Vec::new(),
     })
+}
+
+fn is_unknown_method(body: &[u8]) -> bool {
+    let body: Option<Value> = serde_json::from_slice(body).ok();
+    body.is_some_and(|body| body["error"]["code"] == RpcError::METHOD_NOT_FOUND)
+}
+
+/// Whether a body is a JSON-RPC error, or another object with an `error`.
+fn is_refusal(body: &[u8]) -> bool {
+    let body: Option<Value> = serde_json::from_slice(body).ok();
+    body.is_some_and(|body| !body["error"].is_null())
 }
 
 fn acknowledged(call: &SentCall<'_>) -> Received {
@@ -264,6 +306,7 @@ fn acknowledged(call: &SentCall<'_>) -> Received {
         dialect: call.dialect,
         conversation: None,
         token: None,
+        reply_type: None,
         style: None,
         findings: Vec::new(),
     }

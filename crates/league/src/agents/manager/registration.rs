@@ -1,7 +1,5 @@
 //! Registration with the manager: invited players, applicants, and the log lines about them.
 
-use std::collections::BTreeMap;
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use league_core::league::{Applicant, Command, is_same_place};
@@ -23,8 +21,6 @@ use crate::http::endpoint::{AllowList, Endpoint, Scheme};
 use crate::http::local;
 use crate::wire::dispatcher::ServiceReply;
 
-/// The most addresses remembered; further addresses always get the usual spelling.
-const MAX_ADDRESSES: usize = 4_096;
 const PROBE_TIMEOUT: Duration = Duration::from_secs(3);
 /// The most agents probed at once; further agents are admitted without a probe.
 const MAX_PROBES: usize = 64;
@@ -133,7 +129,7 @@ impl ManagerService {
     ) -> ServiceReply {
         let meta = request.meta.clone();
         let applicant = self.applicant(request, dialect, origin);
-        let limit = &self.registration_limit;
+        let limit = &self.caller_limit;
         if let Err(error) = limit.admit(applicant.has_key, origin, Instant::now()) {
             return ServiceReply::error(error);
         }
@@ -149,7 +145,7 @@ impl ManagerService {
         origin: Origin,
     ) -> ServiceReply {
         let code = request.join_code.as_ref();
-        let limit = &self.registration_limit;
+        let limit = &self.caller_limit;
         if let Err(error) = limit.admit(limit.is_code(code), origin, Instant::now()) {
             return ServiceReply::error(error);
         }
@@ -163,12 +159,11 @@ impl ManagerService {
             self.log_registration("player", &meta, &reply);
             return reply;
         }
-        let address = self.spelling.address_of(&request, dialect);
+        let dialect = self.dialect_of(&meta, dialect);
         let applicant = self.applicant(request, dialect, origin);
         let reply = self.ask(Command::RegisterPlayer(applicant)).await;
         self.log_registration("player", &meta, &reply);
-        let spelling = address.and_then(|address| self.spelling.next(address, &reply));
-        reply.spelled(spelling)
+        reply.spelled(dialect)
     }
 
     /// An applicant for the league to decide on: the origin of the call shows whether the address
@@ -196,6 +191,17 @@ impl ManagerService {
             dialect,
             chance: self.chance.bytes(),
         }
+    }
+
+    /// The dialect of an applicant: the one that the configuration lists for its address, if that is
+    /// another spelling of what it speaks. A registration alone does not show whether the player
+    /// waits for `ACCEPTED` or for `REGISTERED` (ruling 50).
+    fn dialect_of(&self, meta: &AgentMeta, said: Dialect) -> Dialect {
+        let mut listed = self.listed_dialects.iter();
+        let listed = listed.find(|(place, _)| is_same_place(place, &meta.contact_endpoint));
+        let listed = listed.map(|(_, dialect)| *dialect);
+        let same_protocol = |dialect: &Dialect| dialect.protocol() == said.protocol();
+        listed.filter(same_protocol).unwrap_or(said)
     }
 
     /// Logs an agent that was refused, or that was admitted but cannot be called: people should
@@ -235,49 +241,6 @@ impl ManagerService {
                 drop(turn);
             });
         }
-    }
-}
-
-/// Chooses the spelling of an admission for clients that register again because they did not
-/// recognise our acceptance.
-///
-/// The documents have two words for an admission, and a request does not show which of them the
-/// player expects. For a player that registers again without its token we alternate between
-/// `ACCEPTED` and `REGISTERED` (ruling 50). A strict league has one word.
-#[derive(Debug)]
-pub(crate) struct AdmissionSpelling {
-    strict: bool,
-    /// The number of admissions of each address.
-    admitted: Mutex<BTreeMap<String, u32>>,
-}
-
-impl AdmissionSpelling {
-    pub(crate) fn new(strict: bool) -> Self {
-        Self {
-            strict,
-            admitted: Mutex::default(),
-        }
-    }
-
-    /// The address in a request that may be answered in either spelling.
-    pub(crate) fn address_of(&self, request: &RegisterRequest, dialect: Dialect) -> Option<String> {
-        let open = !self.strict && dialect == Dialect::V2 && request.token.is_none();
-        open.then(|| request.meta.contact_endpoint.trim().to_owned())
-    }
-
-    /// Counts an admission; returns the spelling of its answer unless it is the usual one.
-    pub(crate) fn next(&self, address: String, answer: &ServiceReply) -> Option<Dialect> {
-        let Some(Message::PlayerRegisterResponse(RegisterResponse::Accepted(_))) = answer.message()
-        else {
-            return None;
-        };
-        let mut admitted = self.admitted.lock().unwrap_or_else(PoisonError::into_inner);
-        if admitted.len() >= MAX_ADDRESSES && !admitted.contains_key(&address) {
-            return None;
-        }
-        let times = admitted.entry(address).or_default();
-        *times = times.wrapping_add(1);
-        times.is_multiple_of(2).then_some(Dialect::V2Api)
     }
 }
 

@@ -130,6 +130,7 @@ impl ManagerArgs {
         let listener = setup.listen(LABEL, self.port.unwrap_or(configured)).await?;
         let shared = Shared {
             listed_referees: setup.agents.listed_referees(),
+            listed_dialects: setup.agents.listed_dialects(),
             accept_loss: self.accept_loss,
             ..self.common.shared(system, &setup.tls, self.seed, (1, 1))?
         };

@@ -165,3 +165,61 @@ fn say(endpoint: &str, method: &str, params: &Value) -> Value {
     assert_ne!(answer["result"]["message_type"], "LEAGUE_ERROR", "{answer}");
     answer["result"].clone()
 }
+
+#[test]
+fn ends_of_matches_in_other_shapes_reach_the_history() {
+    let ground = Ground::hasty();
+    let manager = Scripted::start(|said| {
+        Does::Answers(match said["message_type"].as_str() {
+            Some("LEAGUE_REGISTER_REQUEST") => json!({"status": "ok", "player_id": "P01"}),
+            _ => json!({"status": "ok"}),
+        })
+    });
+    let mut player = ground.player(1, &manager.endpoint, &["--name", "Visitor"]);
+    player.process.event("state", "enrolled");
+    let ends = [
+        (
+            "LOSS",
+            json!({"status": "LOSS", "drawn_number": 7, "your_choice": "even"}),
+        ),
+        ("WIN", json!({"winner": "P01"})),
+        (
+            "LOSS",
+            json!({"status": "WIN", "winner_player_id": "P02", "drawn_number": 7}),
+        ),
+        ("LOSS", json!({"game_result": {"status": "LOSS"}})),
+        ("DRAW", json!({"result": "TIE", "drawn_number": 3})),
+        (
+            "WIN",
+            json!({"result": {"winner": "P01", "drawn_number": 4}}),
+        ),
+    ];
+    for (number, (_, end)) in ends.iter().enumerate() {
+        let mut says = json!({
+            "protocol": "league.v2", "message_type": "GAME_INVITATION", "sender": "referee:REF01",
+            "match_id": format!("M{number}"), "opponent_id": "P02", "role_in_match": "PLAYER_A",
+            "game_type": "even_odd",
+        });
+        say(&player.endpoint, "handle_game_invitation", &says);
+        says["message_type"] = "CHOOSE_PARITY_CALL".into();
+        say(&player.endpoint, "choose_parity", &says);
+        let mut over = end.clone();
+        for name in ["protocol", "sender", "match_id"] {
+            over[name] = says[name].clone();
+        }
+        over["message_type"] = "GAME_OVER".into();
+        say(&player.endpoint, "notify_match_result", &over);
+    }
+    let state = say(&player.endpoint, "get_player_state", &json!({}));
+    let mut history = state["history"].as_array().unwrap().clone();
+    history.sort_by_key(|record| record["match_id"].to_string());
+    let seen: Vec<_> = history
+        .iter()
+        .map(|record| record["result"].as_str())
+        .collect();
+    let expected: Vec<_> = ends.iter().map(|(outcome, _)| Some(*outcome)).collect();
+    assert_eq!(seen, expected, "{state}");
+    for record in &history {
+        assert_eq!(record["opponent_id"], "P02", "{record}");
+    }
+}

@@ -106,7 +106,10 @@ static QUIRKS: &[Quirk] = &[
     },
     Quirk {
         name: "Wants REGISTERED",
-        registers: register,
+        registers: |mut message| {
+            message["sender"] = "unregistered".into();
+            register(message)
+        },
         answers: |called| framed(called, &proper(called)),
     },
     Quirk {
@@ -214,6 +217,27 @@ static QUIRKS: &[Quirk] = &[
         answers: |called| framed(called, &proper(called)),
     },
     Quirk {
+        name: "Mixes names",
+        registers: register,
+        answers: |called| match called["method"].as_str() {
+            Some("handle_game_invitation" | "CHOOSE_PARITY_CALL") => {
+                framed(called, &proper(called))
+            }
+            _ => unknown(called),
+        },
+    },
+    Quirk {
+        name: "Merely receives",
+        registers: |mut message| {
+            message["timestamp"] = "20250115T103000Z".into();
+            register(message)
+        },
+        answers: |called| match called["params"]["message_type"].as_str() {
+            Some("GAME_INVITATION") => framed(called, &json!({"status": "received"})),
+            _ => framed(called, &proper(called)),
+        },
+    },
+    Quirk {
         name: "Posts bare",
         registers: |message| message,
         answers: |called| framed(called, &proper(called)),
@@ -257,7 +281,9 @@ fn quirky_players_play_and_their_deviations_are_recorded() {
     ];
     // Whoever calls by types itself is called so at once, and refuses nothing.
     let formed = forgiven(&agents, "calls are understood in the form `type` only");
-    assert_eq!(formed, BTreeSet::from(["player:P02".to_owned()]));
+    let mixed = QUIRKS.iter().position(|quirk| quirk.name == "Mixes names");
+    let mixed = format!("player:P{:02}", mixed.unwrap() + 1);
+    assert_eq!(formed, BTreeSet::from(["player:P02".to_owned(), mixed]));
     let forgiven = forgiven(&agents, "");
     for (number, quirk) in QUIRKS.iter().enumerate() {
         let proper =

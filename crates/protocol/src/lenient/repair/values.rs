@@ -7,8 +7,13 @@ use super::names::{fold, listed};
 /// Words that mean yes, folded.
 const YES: &str = "true yes y ok okay accept accepted ready success joined join registered confirmed ack \
     acknowledged approved agreed";
+/// Words that mean yes only where yes or no was asked, folded: a registration that was received is
+/// not accepted by that.
+const YES_TO_A_QUESTION: &str = "received readytoplay accepting joining participating playing here present \
+    available";
 /// Words that mean no, folded.
-const NO: &str = "false no n decline declined reject rejected refuse refused denied failed busy";
+const NO: &str =
+    "false no n decline declined reject rejected refuse refused denied failed busy unavailable";
 
 /// Whether a value has the type that a schema asks for; decoders check patterns and lengths.
 pub(super) fn fits(schema: &Value, value: &Value) -> bool {
@@ -155,7 +160,7 @@ fn yes_or_no(value: &Value) -> Option<bool> {
         },
         Value::String(said) => {
             let said = fold(said);
-            let yes = listed(YES, &said);
+            let yes = listed(YES, &said) || listed(YES_TO_A_QUESTION, &said);
             (yes || listed(NO, &said)).then_some(yes)
         }
         _ => None,

@@ -106,9 +106,14 @@ impl Ending {
         let (reader, opponent) = (cx.hints.reader(place, cx.notes)?, cx.hints.opponent());
         let side = self.parts.side?;
         let is_null = matches!(self.parts.winner_id, Field::Null);
+        let winner = self.parts.winner_id.get();
+        let is_reader = winner
+            .filter(|_| !cx.hints.placeholders)
+            .map(|winner| *winner == reader);
         let contradicted = match side {
             Side::Draw => self.parts.winner_id.get().is_some(),
-            Side::Win | Side::Loss => is_null,
+            Side::Win => is_null || is_reader == Some(false),
+            Side::Loss => is_null || is_reader == Some(true),
             Side::TechnicalLoss => false,
         };
         if contradicted {

@@ -52,6 +52,7 @@ impl Knowledge {
             match_id: None,
             placeholders: false,
             synonyms: false,
+            generic_moves: false,
         }
     }
 }

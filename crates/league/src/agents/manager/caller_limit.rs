@@ -1,4 +1,5 @@
-//! Limits registrations: by the join code of the organiser, and by their number from one address.
+//! Limits callers: players by the join code of the organiser, registrations by their number from one
+//! address, questions by their number from one agent.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -14,23 +15,25 @@ use tokio::time::Instant;
 
 use crate::http::local;
 
-/// An address may use its whole burst again after this time.
+/// A caller may use its whole burst again after this time.
 const REFILL: Duration = Duration::from_secs(60);
-/// The most addresses remembered; the address that has rested longest makes room.
-const MAX_ADDRESSES: usize = 4_096;
+/// The most callers remembered; the caller that has rested longest makes room.
+const MAX_CALLERS: usize = 4_096;
+/// How many questions an agent may ask at once, and within [`REFILL`] again.
+const MAX_QUESTIONS: u32 = 1_200;
 
-/// Limits registrations and returns.
+/// Limits registrations, returns and questions.
 #[derive(Debug)]
-pub(crate) struct RegistrationLimit {
+pub(crate) struct CallerLimit {
     /// The hash of the code that players must show.
     code: Option<TokenHash>,
-    /// Twice the capacity of the league, so that a class behind one router gets in.
-    burst: u32,
-    /// When the burst of an address will be whole again.
-    addresses: Mutex<BTreeMap<IpAddr, Instant>>,
+    /// Registrations, by address.
+    addresses: Bursts<IpAddr>,
+    /// Questions, by token.
+    questions: Bursts<TokenHash>,
 }
 
-impl RegistrationLimit {
+impl CallerLimit {
     pub(crate) fn new(rules: &LeagueRules, code: Option<&AuthToken>) -> Self {
         let awaited = rules
             .start_when
@@ -38,8 +41,9 @@ impl RegistrationLimit {
         let capacity = awaited.unwrap_or(rules.max_players);
         Self {
             code: code.map(AuthToken::hash),
-            burst: capacity.max(1).saturating_mul(2),
-            addresses: Mutex::default(),
+            // Twice the capacity of the league, so that a class behind one router gets in.
+            addresses: Bursts::of(capacity.max(1).saturating_mul(2)),
+            questions: Bursts::of(MAX_QUESTIONS),
         }
     }
 
@@ -67,40 +71,75 @@ impl RegistrationLimit {
         if shows_secret || local::is_own(from) {
             return Ok(());
         }
-        let step = REFILL / self.burst;
-        let mut addresses = self
-            .addresses
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        make_room(&mut addresses, now);
-        let whole_at = addresses.entry(local::address_prefix(from)).or_insert(now);
-        let next = (*whole_at).max(now) + step;
+        let counted = self.addresses.take(local::address_prefix(from), now);
+        counted.map_err(|wait| {
+            let detail = format!(
+                "too many registrations from `{from}`: wait, or show the join code or referee \
+                 key if the organiser has given one"
+            );
+            LeagueError::new(Code::RateLimited, detail).until(wait)
+        })
+    }
+
+    /// Counts a question of an agent; without a token the question is refused anyway.
+    pub(crate) fn question(
+        &self,
+        token: Option<TokenHash>,
+        now: Instant,
+    ) -> Result<(), LeagueError> {
+        let Some(token) = token else { return Ok(()) };
+        let counted = self.questions.take(token, now);
+        counted.map_err(|wait| {
+            let detail = format!(
+                "more than {MAX_QUESTIONS} questions in {} seconds: wait, and ask less often",
+                REFILL.as_secs()
+            );
+            LeagueError::new(Code::RateLimited, detail).until(wait)
+        })
+    }
+}
+
+/// Lets each caller do something so many times at once, and again as time passes.
+#[derive(Debug)]
+struct Bursts<K> {
+    burst: u32,
+    /// When the burst of a caller will be whole again.
+    callers: Mutex<BTreeMap<K, Instant>>,
+}
+
+impl<K: Ord + Copy> Bursts<K> {
+    fn of(burst: u32) -> Self {
+        Self {
+            burst,
+            callers: Mutex::default(),
+        }
+    }
+
+    /// Counts one use, or says how long the caller must wait.
+    fn take(&self, caller: K, now: Instant) -> Result<(), Duration> {
+        let mut callers = self.callers.lock().unwrap_or_else(PoisonError::into_inner);
+        make_room(&mut callers, now);
+        let whole_at = callers.entry(caller).or_insert(now);
+        let next = (*whole_at).max(now) + REFILL / self.burst;
         let wait = next.duration_since(now).saturating_sub(REFILL);
         if wait > Duration::ZERO {
-            let error = LeagueError::new(
-                Code::RateLimited,
-                format!(
-                    "too many registrations from `{from}`: wait, or show the join code or referee \
-                     key if the organiser has given one"
-                ),
-            );
-            return Err(error.until(wait));
+            return Err(wait);
         }
         *whole_at = next;
         Ok(())
     }
 }
 
-fn make_room(addresses: &mut BTreeMap<IpAddr, Instant>, now: Instant) {
-    if addresses.len() < MAX_ADDRESSES {
+fn make_room<K: Ord + Copy>(callers: &mut BTreeMap<K, Instant>, now: Instant) {
+    if callers.len() < MAX_CALLERS {
         return;
     }
-    addresses.retain(|_, whole_at| *whole_at > now);
-    if addresses.len() >= MAX_ADDRESSES
-        && let Some(rested) = addresses.iter().min_by_key(|(_, whole_at)| **whole_at)
+    callers.retain(|_, whole_at| *whole_at > now);
+    if callers.len() >= MAX_CALLERS
+        && let Some(rested) = callers.iter().min_by_key(|(_, whole_at)| **whole_at)
     {
         let rested = *rested.0;
-        addresses.remove(&rested);
+        callers.remove(&rested);
     }
 }
 
@@ -117,7 +156,7 @@ mod tests {
         }
     }
 
-    fn limit(code: Option<&AuthToken>) -> RegistrationLimit {
+    fn limit(code: Option<&AuthToken>) -> CallerLimit {
         let rules = LeagueRules {
             start_when: Some((3, 1)),
             ..LeagueRules::new(
@@ -125,7 +164,7 @@ mod tests {
                 GameType::new("even_odd").unwrap(),
             )
         };
-        RegistrationLimit::new(&rules, code)
+        CallerLimit::new(&rules, code)
     }
 
     #[test]
@@ -168,6 +207,24 @@ mod tests {
     }
 
     #[test]
+    fn an_agent_that_asks_too_often_is_told_to_wait() {
+        let (limit, now) = (limit(None), Instant::now());
+        let [one, other] = ["tok-p01-x", "tok-p02-x"].map(|token| AuthToken::new(token).hash());
+        for _ in 0..MAX_QUESTIONS {
+            assert_eq!(limit.question(Some(one), now), Ok(()));
+        }
+        let refused = limit.question(Some(one), now).unwrap_err();
+        assert_eq!(refused.code, Code::RateLimited);
+        assert!(refused.retry_after() > Duration::ZERO, "{refused:?}");
+        assert_eq!(limit.question(Some(other), now), Ok(()), "another agent");
+        assert_eq!(limit.question(None, now), Ok(()), "refused elsewhere");
+        assert_eq!(
+            limit.question(Some(one), now + refused.retry_after()),
+            Ok(())
+        );
+    }
+
+    #[test]
     fn a_network_of_one_customer_counts_as_one_address() {
         let (limit, now) = (limit(None), Instant::now());
         let many = (0..100).filter(|last| {
@@ -189,6 +246,6 @@ mod tests {
             );
             let _ = limit.admit(false, from(&address), now);
         }
-        assert!(limit.addresses.lock().unwrap().len() <= MAX_ADDRESSES);
+        assert!(limit.addresses.callers.lock().unwrap().len() <= MAX_CALLERS);
     }
 }
