@@ -179,7 +179,9 @@ impl Sabotage {
     /// Changes a letter that goes out.
     pub(crate) fn tamper_letter<T>(self, kind: MachineKind, letter: &mut Letter<T>) {
         match (self, kind, &mut letter.message) {
-            (Self::ChoiceLeaked, MachineKind::Referee, Message::MoveCall(call)) => {
+            (Self::ChoiceLeaked, MachineKind::Referee, Message::MoveCall(call))
+                if call.game_type.as_str() == "even_odd" =>
+            {
                 call.view = Arc::new(json!({ "opponent": "even" }));
             }
             (Self::ShareReplaced, MachineKind::Referee, Message::GameOver(over)) => {

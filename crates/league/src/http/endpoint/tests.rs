@@ -148,6 +148,31 @@ fn whoever_calls_from_elsewhere_is_told_what_to_send_instead_of_localhost() {
 }
 
 #[test]
+fn caller_is_at_an_address_only_on_its_machine() {
+    let list = AllowList::default();
+    let caller = |from: &str| Origin::Network {
+        from: from.parse().unwrap(),
+        at: "192.0.2.10".parse().unwrap(),
+    };
+    for (origin, address, is_at) in [
+        (caller("192.0.2.20"), "http://192.0.2.20:8101/mcp", true),
+        (
+            caller("::ffff:192.0.2.20"),
+            "http://192.0.2.20:8101/mcp",
+            true,
+        ),
+        (caller("192.0.2.20"), "http://192.0.2.21:8101/mcp", false),
+        (caller("192.0.2.20"), "http://localhost:8101/mcp", false),
+        (caller("127.0.0.1"), "http://192.0.2.21:8101/mcp", false),
+        (caller("127.0.0.1"), "http://localhost:8101/mcp", true),
+        (Origin::Pipe, "http://localhost:8101/mcp", true),
+    ] {
+        let endpoint = Endpoint::parse(address).unwrap();
+        assert_eq!(list.is_at(origin, &endpoint), is_at, "{origin:?} {address}");
+    }
+}
+
+#[test]
 fn nobody_elsewhere_registers_an_address_of_this_machine() {
     let everywhere = SecurityConfig {
         allowed_endpoints: vec![AllowedEndpoint::network(ANY, 0)],
