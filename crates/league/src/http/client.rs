@@ -17,6 +17,7 @@ use hyper::header::{ACCEPT, CONTENT_TYPE, HOST, HeaderMap};
 use hyper::{Method, Request};
 use hyper_util::rt::TokioIo;
 use league_protocol::peer::{self, EventStream, StreamState, Verb};
+use league_protocol::time::in_words;
 use thiserror::Error;
 use tokio::net::TcpStream;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -66,7 +67,7 @@ pub(crate) struct Answer {
 
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub(crate) enum CallError {
-    #[error("no answer within {0:?}")]
+    #[error("no answer within {}", in_words(*.0))]
     Timeout(Duration),
     #[error("no connection: {0}")]
     Connection(String),
