@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use league_protocol::finding::harmless;
+use league_protocol::time::in_words;
 use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::net::TcpSocket;
@@ -131,7 +132,8 @@ impl AgentProcess {
                 () = self.ended() => {}
                 () = sleep_until(until) => {
                     let said = self.said(FINDING_LINES);
-                    return Err(format!("{absent} within {patience:?} of the start{said}"));
+                    let patience = in_words(patience);
+                    return Err(format!("{absent} within {patience} of the start{said}"));
                 }
             }
             if is_free(address) || Instant::now() >= until {

@@ -2,6 +2,7 @@
 
 use crate::fake_manager::{is_registration, port};
 use crate::prelude::*;
+use league_protocol::time::in_words;
 
 /// The most registrations that an admitted agent may send.
 const MAX_REGISTRATIONS: u64 = 2;
@@ -122,7 +123,8 @@ async fn registers(caller: &Caller) -> Judgement {
     if stage.process.is_some() && registered.is_err() {
         let wait = stage.wait;
         return Err(Trouble::broken(format!(
-            "it was started, and did not register within {wait:?}"
+            "it was started, and did not register within {}",
+            in_words(wait)
         )));
     }
     registered?.iter().for_each(|record| record.note(caller));

@@ -6,6 +6,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::time::Duration;
 
+use league_protocol::time::in_words;
 use thiserror::Error;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::TcpStream;
@@ -94,7 +95,7 @@ pub enum NoAnswer {
     #[error("the connection was closed without a whole answer: {0}")]
     Closed(String),
     /// The response did not come in time.
-    #[error("no answer within {0:?}")]
+    #[error("no answer within {}", in_words(*.0))]
     Late(Duration),
     /// Not an HTTP response.
     #[error("not an HTTP response: {0}")]

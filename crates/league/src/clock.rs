@@ -1,7 +1,7 @@
 //! The only place that reads the clock.
 
 use std::sync::{LazyLock, Mutex, PoisonError};
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use league_protocol::time::Timestamp;
 
@@ -31,19 +31,6 @@ pub(crate) fn wall() -> Timestamp {
     Timestamp::from_millis(i64::try_from(millis).unwrap_or(i64::MAX))
 }
 
-/// A duration for people, such as `10 s`, `2.5 s` or `400 ms`.
-pub(crate) fn readable(duration: Duration) -> String {
-    let millis = (duration.as_micros() + 500) / 1_000;
-    if millis < 1_000 {
-        return format!("{millis} ms");
-    }
-    let tenths = (millis + 50) / 100;
-    match tenths % 10 {
-        0 => format!("{} s", tenths / 10),
-        tenth => format!("{}.{tenth} s", tenths / 10),
-    }
-}
-
 #[derive(Debug)]
 struct Clock {
     time: Timestamp,
@@ -68,6 +55,8 @@ impl Clock {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
 
     #[test]
@@ -80,20 +69,6 @@ mod tests {
         assert_eq!(clock.at(started + hour), noon + hour * 2);
         clock.resume_from(noon, started + hour * 2);
         assert_eq!(clock.at(started + hour * 2), noon + hour * 3);
-    }
-
-    #[test]
-    fn durations_are_rounded_for_people() {
-        for (nanos, text) in [
-            (9_999_998_368, "10 s"),
-            (999_999_999, "1 s"),
-            (2_500_000_000, "2.5 s"),
-            (61_040_000_000, "61 s"),
-            (50_000_000, "50 ms"),
-            (0, "0 ms"),
-        ] {
-            assert_eq!(readable(Duration::from_nanos(nanos)), text);
-        }
     }
 
     #[test]

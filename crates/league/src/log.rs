@@ -1,4 +1,5 @@
 //! Log lines as the documents define them (000 §5.10, §9.5 and §10.6, ruling 31): JSON lines.
+//! Every line names an agent and has a sentence.
 //!
 //! The agents of this crate log through `tracing`; [`layer()`] writes their events to files. A line
 //! goes to the log of the agent that its fields name, else to the league's log, else to the system
@@ -22,7 +23,7 @@ use crate::clock;
 use crate::config::LogLevel;
 use crate::storage::root::Root;
 pub use layer::{LogGuard, LogLayer, layer};
-pub use line::{LogLine, MAX_LINE, escape};
+pub use line::{DetailsPlace, LogLine, MAX_LINE, escape};
 use writer::LogFile;
 pub use writer::{Bounds, MAX_KEPT_FILES, MAX_LOG_BYTES, MAX_OPEN_FILES, MAX_QUEUED};
 
@@ -39,8 +40,8 @@ pub enum LogError {
 
 /// Adds lines to the log of one component.
 ///
-/// The details `agent_id`, `message_type`, `conversation_id` and `message` become fields of the
-/// line; all others become its `data`.
+/// The details stand beside the other fields of a line. The line names the agent of the component,
+/// and has a sentence, unless `agent_id` and `message` are among the details.
 #[derive(Debug)]
 pub struct JsonLogger {
     component: String,
@@ -81,19 +82,24 @@ impl JsonLogger {
         mut details: Map<String, Value>,
     ) -> Result<(), LogError> {
         let mut own = |name: &str| match details.remove(name) {
-            Some(Value::String(text)) => Some(text),
-            other => other.map(|value| value.to_string()),
+            Some(Value::String(text)) => Some(text).filter(|text| !text.is_empty()),
+            None | Some(Value::Null) => None,
+            Some(other) => Some(other.to_string()),
         };
+        let (agent_id, message_type) = (own("agent_id"), own("message_type"));
+        let (conversation_id, message) = (own("conversation_id"), own("message"));
         let line = LogLine {
             timestamp: clock::wall(),
             level,
             component: self.component.clone(),
-            agent_id: own("agent_id").or_else(|| self.agent()),
+            agent_id: agent_id.unwrap_or_else(|| self.agent().to_owned()),
             event_type: event_type.to_owned(),
-            message_type: own("message_type"),
-            conversation_id: own("conversation_id"),
-            message: own("message"),
-            data: own_names(details),
+            message: message
+                .unwrap_or_else(|| LogLine::sentence(event_type, message_type.as_deref())),
+            message_type,
+            conversation_id,
+            details: own_names(details),
+            place: DetailsPlace::Flat,
         };
         let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
         let written = file.write(&line.to_text());
@@ -123,8 +129,10 @@ impl JsonLogger {
         recipient: &str,
         details: Map<String, Value>,
     ) -> Result<(), LogError> {
+        let sentence = format!("sent {message_type} to {recipient}");
         let peer = ("recipient", recipient);
-        self.debug("MESSAGE_SENT", with_message(message_type, peer, details))
+        let details = with_message(message_type, peer, sentence, details);
+        self.debug("MESSAGE_SENT", details)
     }
 
     /// Logs a received message.
@@ -134,17 +142,16 @@ impl JsonLogger {
         sender: &str,
         details: Map<String, Value>,
     ) -> Result<(), LogError> {
+        let sentence = format!("received {message_type} from {sender}");
         let peer = ("sender", sender);
-        self.debug(
-            "MESSAGE_RECEIVED",
-            with_message(message_type, peer, details),
-        )
+        let details = with_message(message_type, peer, sentence, details);
+        self.debug("MESSAGE_RECEIVED", details)
     }
 
-    /// The id in `referee:REF01`.
-    fn agent(&self) -> Option<String> {
-        let (_, id) = self.component.split_once(':')?;
-        Some(id.to_owned())
+    /// The id in `referee:REF01`; `league_manager` has none, and is an id itself.
+    fn agent(&self) -> &str {
+        let named = self.component.split_once(':');
+        named.map_or(&self.component, |(_, id)| id)
     }
 }
 
@@ -156,8 +163,10 @@ fn own_names(details: Map<String, Value>) -> Vec<(Cow<'static, str>, Value)> {
 fn with_message(
     message_type: &str,
     (name, peer): (&str, &str),
+    sentence: String,
     mut details: Map<String, Value>,
 ) -> Map<String, Value> {
+    details.entry("message").or_insert(sentence.into());
     details.insert("message_type".to_owned(), message_type.into());
     details.insert(name.to_owned(), peer.into());
     details

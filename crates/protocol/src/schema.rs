@@ -3,7 +3,11 @@
 //! A lenient schema keeps the documented types, although a lenient reader also forgives a wrong
 //! type in an optional field: a schema describes what to send, not what is tolerated.
 
+mod example;
+
 use serde_json::{Map, Value, json};
+
+pub use example::example;
 
 use crate::decode::ENVELOPE;
 use crate::finding::Reading;

@@ -106,6 +106,16 @@ impl Timestamp {
     }
 }
 
+/// A duration for people: `840 ms`, `2 s`, `2.5 s`.
+pub fn in_words(time: Duration) -> String {
+    let seconds = time.as_secs_f64();
+    let millis = (seconds * 1_000.0).round();
+    if millis < 1_000.0 {
+        return format!("{millis} ms");
+    }
+    format!("{} s", (seconds * 10.0).round() / 10.0)
+}
+
 /// Parses a text in the form of 000 table 3. RFC 3339 would also allow a blank or a small `t`, a
 /// small `z` and `-00:00`; the table does not, and neither does the schema.
 fn utc(text: &str) -> Option<OffsetDateTime> {
@@ -238,6 +248,20 @@ impl<'de> Deserialize<'de> for Timestamp {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn durations_are_rounded_for_people() {
+        for (nanos, words) in [
+            (1_999_999_918, "2 s"),
+            (2_540_000_000, "2.5 s"),
+            (90_000_000_000, "90 s"),
+            (840_400_000, "840 ms"),
+            (999_700_000, "1 s"),
+            (0, "0 ms"),
+        ] {
+            assert_eq!(in_words(Duration::from_nanos(nanos)), words);
+        }
+    }
 
     #[test]
     fn table_3_of_the_document_holds() {

@@ -25,7 +25,7 @@ _Model = TypeVar("_Model", bound=Model)
 
 #: Keys of an agent that may come from the defaults.
 _REFEREE_KEYS = ("version", "game_types", "max_concurrent_matches")
-_PLAYER_KEYS = ("version", "preferred_leagues", "game_types", "strategy")
+_PLAYER_KEYS = ("version", "preferred_leagues", "game_types", "strategy", "dialect")
 
 
 class ConfigLoader:

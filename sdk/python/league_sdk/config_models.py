@@ -1,7 +1,8 @@
 """The files under `config/` as typed classes (000 §10.3).
 
-Each field is a key of the file, with the default that a key has which is left out. Keys that no
-field reads are kept in `extra`, so that writing a model back loses nothing.
+Each field is a key of the file, in the order of the document, with the default that a key has which
+is left out; agents take theirs from `config/defaults/`. Keys that no field reads are kept in `extra`,
+so that writing a model back loses nothing.
 """
 
 from __future__ import annotations
@@ -125,10 +126,10 @@ class TimeoutsConfig(Model):
     register_player_timeout_sec: float = 10
     game_join_ack_timeout_sec: float = 5
     move_timeout_sec: float = 30
+    generic_response_timeout_sec: float = 10
     game_over_timeout_sec: float = 5
     match_result_report_timeout_sec: float = 10
     league_query_timeout_sec: float = 10
-    generic_response_timeout_sec: float = 10
 
 
 @dataclass
@@ -184,12 +185,12 @@ class SystemConfig(Model):
 
     schema_version: str = "1.0.0"
     system_id: str = "league_system"
-    last_updated: str | None = None
     protocol_version: str = "league.v2"
     default_league_id: str = "league_2025_even_odd"
     network: NetworkConfig = field(default_factory=NetworkConfig)
     security: SecurityConfig = field(default_factory=SecurityConfig)
     timeouts: TimeoutsConfig = field(default_factory=TimeoutsConfig)
+    last_updated: str | None = None
     retry_policy: RetryPolicy = field(default_factory=RetryPolicy)
     circuit_breaker: CircuitBreakerConfig = field(default_factory=CircuitBreakerConfig)
     limits: LimitsConfig = field(default_factory=LimitsConfig)
@@ -213,9 +214,9 @@ class RefereeConfig(Model):
     referee_id: str
     display_name: str
     endpoint: str
-    version: str = "1.0.0"
-    game_types: list[str] = field(default_factory=lambda: ["even_odd", "tic_tac_toe"])
-    max_concurrent_matches: int = 2
+    version: str
+    game_types: list[str]
+    max_concurrent_matches: int
     active: bool = True
 
 
@@ -225,14 +226,14 @@ class PlayerConfig(Model):
 
     player_id: str
     display_name: str
+    version: str
+    preferred_leagues: list[str]
+    game_types: list[str]
     default_endpoint: str
-    version: str = "1.0.0"
-    preferred_leagues: list[str] = field(default_factory=list)
-    game_types: list[str] = field(default_factory=lambda: ["even_odd", "tic_tac_toe"])
+    active: bool = True
     strategy: str = "random"
     dialect: str = "v2"
     invite: bool = False
-    active: bool = True
 
 
 @dataclass
@@ -274,14 +275,14 @@ class ParticipantsConfig(Model):
 class LeagueConfig(Model):
     """`config/leagues/<league_id>.json`: the rules of one league."""
 
-    league_id: str
     schema_version: str = "1.0.0"
-    last_updated: str | None = None
+    league_id: str = "league_2025_even_odd"
     display_name: str = "Even/Odd League"
     game_type: str = "even_odd"
-    game_settings: dict[str, Any] = field(default_factory=dict)
     status: str = "ACTIVE"
     scoring: ScoringConfig = field(default_factory=ScoringConfig)
+    last_updated: str | None = None
+    game_settings: dict[str, Any] = field(default_factory=dict)
     participants: ParticipantsConfig = field(default_factory=ParticipantsConfig)
     strictness: str = "lenient"
     match_mode: str = "auto"

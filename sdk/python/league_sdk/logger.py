@@ -15,12 +15,11 @@ from .paths import LOG_ROOT, checked_id, now
 LARGEST_LOG = 10 * 1024 * 1024
 #: Number of rotated logs that are kept; `.1` is the latest.
 KEPT_FILES = 3
-#: The longest line, in bytes; a longer line loses its data.
+#: The longest line, in bytes; a longer line loses its details.
 LONGEST_LINE = 64 * 1024
 #: The longest text in a line, in characters.
 LONGEST_TEXT = 4 * 1024
 
-_OWN_PLACE = ("agent_id", "message_type", "conversation_id", "message")
 _SECRET_NAME = re.compile("token|secret|seed", re.IGNORECASE)
 _TOKEN = re.compile(r"\btok[-_]([A-Za-z0-9]+)[-_][A-Za-z0-9_-]{16,}")
 
@@ -28,9 +27,10 @@ _TOKEN = re.compile(r"\btok[-_]([A-Za-z0-9]+)[-_][A-Za-z0-9_-]{16,}")
 class JsonLogger:
     """Adds lines to the log of one component.
 
-    Of the details, `agent_id`, `message_type`, `conversation_id` and `message` have their own place
-    in a line; all others are its `data`. What is called a token, a secret or a seed, or looks like a
-    token, is masked. Several threads, and several processes, may write to one log.
+    The details stand beside the other fields of a line. The line names the agent of the component,
+    and has a sentence, unless `agent_id` and `message` are among the details. What is called a
+    token, a secret or a seed, or looks like a token, is masked. Several threads, and several
+    processes, may write to one log.
     """
 
     def __init__(
@@ -53,22 +53,19 @@ class JsonLogger:
 
     def log(self, event_type: str, level: str = "INFO", **details: Any) -> None:
         """Adds a line."""
-        own = {name: details.pop(name, None) for name in _OWN_PLACE}
-        _, _, agent_id = self.component.partition(":")
-        line = {
+        about = details.get("message_type")
+        words = event_type.lower().replace("_", " ") + (f": {about}" if about else "")
+        own = {
             "timestamp": now(),
+            "component": self.component,
+            "event_type": event_type,
             "level": level,
-            "component": _masked(self.component),
-            "agent_id": _masked(own["agent_id"] or agent_id or None),
-            "event_type": _masked(event_type),
-            "message_type": _masked(own["message_type"]),
-            "conversation_id": _masked(own["conversation_id"]),
-            "message": _masked(own["message"]),
-            "data": _masked(details),
+            "agent_id": details.pop("agent_id", None) or self.component.rpartition(":")[2],
+            "message": details.pop("message", None) or words,
         }
-        text = _text(line)
+        text = _text(_masked({**own, **details, **own}))
         if len(text) > LONGEST_LINE:
-            text = _text({**line, "data": {"left_out_bytes": len(text)}})
+            text = _text(_masked({**own, "left_out_bytes": len(text)}))
         self._add(text)
 
     def debug(self, event_type: str, **details: Any) -> None:
@@ -89,10 +86,12 @@ class JsonLogger:
 
     def log_message_sent(self, message_type: str, recipient: str, **details: Any) -> None:
         """Adds a line about a sent message."""
+        details.setdefault("message", f"sent {message_type} to {recipient}")
         self.debug("MESSAGE_SENT", message_type=message_type, recipient=recipient, **details)
 
     def log_message_received(self, message_type: str, sender: str, **details: Any) -> None:
         """Adds a line about a received message."""
+        details.setdefault("message", f"received {message_type} from {sender}")
         self.debug("MESSAGE_RECEIVED", message_type=message_type, sender=sender, **details)
 
     def _add(self, text: bytes) -> None:

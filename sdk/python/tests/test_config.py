@@ -1,11 +1,23 @@
 """The configuration: what is read, what is kept, and what is refused."""
 
+import dataclasses
 import json
 import tempfile
 import unittest
 from pathlib import Path
 
-from league_sdk import ConfigError, ConfigLoader
+from league_sdk import (
+    ConfigError,
+    ConfigLoader,
+    LeagueConfig,
+    NetworkConfig,
+    PlayerConfig,
+    RefereeConfig,
+    ScoringConfig,
+    SecurityConfig,
+    SystemConfig,
+    TimeoutsConfig,
+)
 
 
 class Configuration(unittest.TestCase):
@@ -27,6 +39,24 @@ class Configuration(unittest.TestCase):
         self.assertEqual(system.timeouts.game_join_ack_timeout_sec, 5)
         self.assertEqual(system.network.default_league_manager_port, 8000)
         self.assertEqual(system.to_dict()["colour"], "blue")
+
+    def test_the_fields_of_the_document_come_first_and_in_its_order(self):
+        document = {
+            NetworkConfig: "base_host default_league_manager_port default_referee_port_range default_player_port_range",
+            SecurityConfig: "enable_auth_tokens token_length token_ttl_hours",
+            TimeoutsConfig: "register_referee_timeout_sec register_player_timeout_sec game_join_ack_timeout_sec"
+            " move_timeout_sec generic_response_timeout_sec",
+            SystemConfig: "schema_version system_id protocol_version default_league_id network security timeouts",
+            RefereeConfig: "referee_id display_name endpoint version game_types max_concurrent_matches active",
+            PlayerConfig: "player_id display_name version preferred_leagues game_types default_endpoint active",
+            ScoringConfig: "win_points draw_points loss_points technical_loss_points tiebreakers",
+            LeagueConfig: "schema_version league_id display_name game_type status scoring",
+        }
+        for kind, names in document.items():
+            own = [known.name for known in dataclasses.fields(kind) if known.name != "extra"]
+            self.assertEqual(own[: len(names.split())], names.split(), kind.__name__)
+        player = PlayerConfig("P01", "Heron", "1.0.0", [], ["even_odd"], "http://localhost:8101/mcp")
+        self.assertTrue(player.active)
 
     def test_a_file_is_read_once(self):
         self.write("system.json", {"system_id": "first"})

@@ -9,10 +9,7 @@ from unittest import mock
 
 from league_sdk import JsonLogger, logger
 
-FIELDS = [
-    "timestamp", "level", "component", "agent_id", "event_type",
-    "message_type", "conversation_id", "message", "data",
-]
+FIELDS = ["timestamp", "component", "event_type", "level", "agent_id", "message", "match_id", "timeout_sec"]
 
 
 class Log(unittest.TestCase):
@@ -35,11 +32,21 @@ class Log(unittest.TestCase):
         self.assertEqual(list(first), FIELDS)
         self.assertRegex(first["timestamp"], r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$")
         self.assertEqual((first["level"], first["agent_id"], first["message"]), ("ERROR", "REF01", "late"))
-        self.assertEqual(first["data"], {"match_id": "R1M1", "timeout_sec": 30})
+        self.assertEqual((first["match_id"], first["timeout_sec"]), ("R1M1", 30))
         self.assertEqual((second["event_type"], second["conversation_id"]), ("MESSAGE_SENT", "c1"))
-        self.assertEqual(second["data"], {"recipient": "player:P01"})
-        self.assertEqual((third["event_type"], third["data"]), ("MESSAGE_RECEIVED", {"sender": "player:P01"}))
+        self.assertEqual((second["message_type"], second["recipient"]), ("GAME_INVITATION", "player:P01"))
+        self.assertEqual(second["message"], "sent GAME_INVITATION to player:P01")
+        self.assertEqual((third["event_type"], third["sender"]), ("MESSAGE_RECEIVED", "player:P01"))
         self.assertEqual([line["level"] for line in rest], ["WARNING", "INFO", "DEBUG"])
+
+    def test_every_line_names_an_agent_and_has_a_sentence(self):
+        log = JsonLogger("league_manager", log_root=self.root)
+        log.info("ROUND_CLOSED", agent_id=None, message="")
+        log.log("MESSAGE_SENT", message_type="GAME_OVER", timestamp="never", component="another")
+        first, second = self.lines(log)
+        self.assertEqual((first["agent_id"], first["message"]), ("league_manager", "round closed"))
+        self.assertEqual((second["component"], second["message"]), ("league_manager", "message sent: GAME_OVER"))
+        self.assertNotEqual(second["timestamp"], "never")
 
     def test_no_token_reaches_a_line(self):
         log = JsonLogger("league_manager", log_root=self.root)
@@ -48,7 +55,7 @@ class Log(unittest.TestCase):
         text = log.log_file.read_text()
         self.assertNotIn("abab", text)
         self.assertNotIn("[1,2]", text)
-        self.assertEqual(self.lines(log)[0]["data"]["auth_token"], "tok-p01-…")
+        self.assertEqual(self.lines(log)[0]["auth_token"], "tok-p01-…")
 
     def test_no_text_breaks_a_line(self):
         log = JsonLogger("league_manager", log_root=self.root)
@@ -60,12 +67,12 @@ class Log(unittest.TestCase):
         log = JsonLogger("league_manager", log_root=self.root)
         log.info("X", many=["y" * 1000] * 1000)
         self.assertLessEqual(len(log.log_file.read_bytes()), logger.LONGEST_LINE)
-        self.assertIn("left_out_bytes", self.lines(log)[0]["data"])
+        self.assertIn("left_out_bytes", self.lines(log)[0])
         with mock.patch.object(logger, "LARGEST_LOG", 1000):
             for number in range(60):
                 log.info("X", number=number)
         self.assertEqual(len(list(log.log_file.parent.iterdir())), 1 + logger.KEPT_FILES)
-        self.assertEqual(self.lines(log)[-1]["data"], {"number": 59})
+        self.assertEqual(self.lines(log)[-1]["number"], 59)
 
     def test_lines_of_many_threads_do_not_mix(self):
         log = JsonLogger("league_manager", log_root=self.root)

@@ -1,6 +1,6 @@
 //! Rules about a match as a player plays it: invitation, choice, moves of any game.
 
-use league_protocol::time::Timestamp;
+use league_protocol::time::{Timestamp, in_words};
 
 use super::{
     CHOSEN, JOIN, JOINED, MOVE, choice, choose, from_referee, game_error, game_over, invitation,
@@ -325,7 +325,7 @@ fn clock_is_right(record: &Record) -> Judgement {
     let now = record.fact("now")?.as_i64().unwrap_or_default();
     let off = (now - told.as_millis()).abs();
     hold!(off <= CLOCK_TOLERANCE,
-        else "it is off by {:?}", Duration::from_millis(off.unsigned_abs()))
+        else "it is off by {}", in_words(Duration::from_millis(off.unsigned_abs())))
 }
 
 fn refuses_or_chooses(record: &Record) -> Judgement {

@@ -4,6 +4,7 @@ use super::match_run::MatchCourse;
 use super::{all_told, match_of, told_to};
 use crate::player::MOVE;
 use crate::prelude::*;
+use league_protocol::time::in_words;
 
 /// How many attempts a player has.
 const ATTEMPTS: usize = 3;
@@ -109,7 +110,8 @@ fn waits(record: &Record, kind: &str, wait: Duration) -> Judgement {
     let times: Vec<_> = told.map(|call| call.at).collect();
     let least = times.windows(2).map(|pair| pair[1] - pair[0]).min();
     hold!(least.is_some_and(|least| least >= wait),
-        else "the shortest wait between two of {kind} is {least:?}")
+        else "the shortest wait between two of {kind} is {}",
+            least.map_or("not known".to_owned(), in_words))
 }
 
 /// The status of a match, as reported to the manager or as sent to the second player.

@@ -121,6 +121,12 @@ pub(crate) fn begin_logs(common: &CommonArgs, system: &SystemConfig, stdio: bool
         .with(files)
         .with(warnings)
         .try_init();
+    tracing::info!(
+        event_type = "PROCESS_STARTED",
+        process = std::process::id(),
+        "a process of League {} begins",
+        env!("CARGO_PKG_VERSION")
+    );
     warn_of_open_folders(&common.root());
     guard
 }
@@ -145,6 +151,11 @@ pub(crate) fn finish<T>(logs: LogGuard, runtime: Runtime, work: impl Future<Outp
     let done = runtime.block_on(work);
     // A task may still wait for a line of standard input.
     runtime.shutdown_timeout(TASK_GRACE);
+    tracing::info!(
+        event_type = "PROCESS_ENDED",
+        process = std::process::id(),
+        "the process ends"
+    );
     drop(logs);
     done
 }
@@ -188,6 +199,9 @@ impl<S: Subscriber> Layer<S> for WarningPrinter {
         }
         let mut sentence = LogSentence::default();
         event.record(&mut sentence);
+        if sentence.is_message() {
+            return;
+        }
         let is_error = level == Level::ERROR;
         let kind = if is_error { "error" } else { "warning" };
         let line = sentence.line(kind);
@@ -214,6 +228,13 @@ struct LogSentence {
 }
 
 impl LogSentence {
+    /// Whether it is about a message between agents, such as a GAME_ERROR: the log is the place
+    /// for these, and people see what comes of the match.
+    fn is_message(&self) -> bool {
+        let event_type = self.event_type.as_deref().unwrap_or_default();
+        event_type.starts_with("MESSAGE_")
+    }
+
     fn line(&self, kind: &str) -> String {
         let peer = self.peer.as_ref().map(|peer| format!("{peer}: "));
         let aside = self.aside.as_ref().map(|aside| format!("\n  {aside}"));

@@ -17,12 +17,11 @@ use hyper::header::{ACCEPT, CONTENT_TYPE, HOST, HeaderMap};
 use hyper::{Method, Request};
 use hyper_util::rt::TokioIo;
 use league_protocol::peer::{self, EventStream, StreamState, Verb};
+use league_protocol::time::in_words;
 use serde_json::Value;
 use thiserror::Error;
 use tokio::net::TcpStream;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-
-use crate::clock::readable;
 
 use super::descriptors::{Shortage, is_local};
 use super::endpoint::{Endpoint, Scheme};
@@ -73,7 +72,7 @@ pub(crate) struct Answer {
 
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub(crate) enum CallError {
-    #[error("no answer within {}", readable(*.0))]
+    #[error("no answer within {}", in_words(*.0))]
     Timeout(Duration),
     #[error("no connection: {0}")]
     Connection(String),

@@ -13,7 +13,7 @@ use tracing_subscriber::Layer;
 use tracing_subscriber::layer::Context;
 use tracing_subscriber::registry::LookupSpan;
 
-use super::line::LogLine;
+use super::line::{DetailsPlace, LogLine};
 use super::writer::{Bounds, LogQueue, LogTarget};
 use crate::clock;
 use crate::config::LogLevel;
@@ -22,8 +22,8 @@ use crate::storage::root::Root;
 /// Writes `tracing` events to files below a root.
 ///
 /// The fields `component`, `agent_id`, `event_type`, `message_type`, `conversation_id` and
-/// `message` become fields of the line; all others become its `data`. The fields of a span apply to
-/// every event inside it. The field `aside` is for people and is not written to a file.
+/// `message` become fields of the line; all others become its details. The fields of a span apply
+/// to every event inside it. The field `aside` is for people and is not written to a file.
 #[derive(Debug)]
 pub struct LogLayer {
     level: LogLevel,
@@ -94,7 +94,7 @@ impl<S: Subscriber + for<'span> LookupSpan<'span>> Layer<S> for LogLayer {
         }
         event.record(&mut fields);
         let target = fields.target();
-        let line = fields.into_line(level, event.metadata().target());
+        let line = fields.into_line(level, &target, event.metadata().target());
         let urgent = level >= LogLevel::Warning;
         self.queue.add(target, &line.to_text(), urgent);
     }
@@ -119,8 +119,13 @@ struct LogFields {
     message_type: Option<String>,
     conversation_id: Option<String>,
     message: Option<String>,
-    data: Vec<(Cow<'static, str>, Value)>,
+    details: Vec<(Cow<'static, str>, Value)>,
 }
+
+/// The component of the lines that belong to neither a league nor an agent; it names their log.
+const ORCHESTRATOR: &str = "orchestrator";
+/// The component of the lines of a league.
+const MANAGER: &str = "league_manager";
 
 impl LogFields {
     /// The log for this event.
@@ -148,15 +153,15 @@ impl LogFields {
         take(&mut self.event_type, &around.event_type);
         take(&mut self.message_type, &around.message_type);
         take(&mut self.conversation_id, &around.conversation_id);
-        for (name, value) in &around.data {
+        for (name, value) in &around.details {
             self.insert(name.clone(), value.clone());
         }
     }
 
     fn insert(&mut self, name: Cow<'static, str>, value: Value) {
-        match self.data.iter_mut().find(|(known, _)| *known == name) {
+        match self.details.iter_mut().find(|(known, _)| *known == name) {
             Some((_, known)) => *known = value,
-            None => self.data.push((name, value)),
+            None => self.details.push((name, value)),
         }
     }
 
@@ -175,21 +180,33 @@ impl LogFields {
         *target = Some(text);
     }
 
-    fn into_line(mut self, level: LogLevel, target: &str) -> LogLine {
+    fn into_line(mut self, level: LogLevel, target: &LogTarget, module: &'static str) -> LogLine {
         if let Some(league) = self.league_id {
-            self.data.push(("league_id".into(), league.into()));
+            self.details.push(("league_id".into(), league.into()));
         }
-        let component = self.component.or_else(|| self.agent_id.clone());
+        let (usual, place) = match target {
+            LogTarget::Agent(agent) => (agent.as_str(), DetailsPlace::Data),
+            LogTarget::League(_) => (MANAGER, DetailsPlace::Details),
+            LogTarget::System => {
+                self.details.push(("module".into(), module.into()));
+                (ORCHESTRATOR, DetailsPlace::Details)
+            }
+        };
+        let component = self.component.unwrap_or_else(|| usual.to_owned());
+        let event_type = self.event_type.unwrap_or_else(|| "LOG".to_owned());
+        let message = self.message.filter(|message| !message.is_empty());
         LogLine {
             timestamp: clock::wall(),
             level,
-            component: component.unwrap_or_else(|| target.to_owned()),
-            agent_id: self.agent_id,
-            event_type: self.event_type.unwrap_or_else(|| "LOG".to_owned()),
+            agent_id: self.agent_id.unwrap_or_else(|| component.clone()),
+            component,
+            message: message
+                .unwrap_or_else(|| LogLine::sentence(&event_type, self.message_type.as_deref())),
+            event_type,
             message_type: self.message_type,
             conversation_id: self.conversation_id,
-            message: self.message,
-            data: self.data,
+            details: self.details,
+            place,
         }
     }
 }

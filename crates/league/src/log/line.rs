@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use league_protocol::redact::{is_secret_name, masked as mask};
 use league_protocol::time::Timestamp;
 use league_protocol::token;
+use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 
@@ -19,41 +20,68 @@ const MAX_MESSAGE: usize = 4 * 1024;
 /// How deep data is searched for secrets; deeper values are omitted.
 const MAX_DEPTH: usize = 16;
 
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct LogLine {
     pub timestamp: Timestamp,
     pub level: LogLevel,
     /// The component that logs: `league_manager`, `referee:REF01`.
-    #[serde(serialize_with = "text")]
     pub component: String,
-    #[serde(serialize_with = "some_text")]
-    pub agent_id: Option<String>,
+    pub agent_id: String,
     /// The kind of event.
-    #[serde(serialize_with = "text")]
     pub event_type: String,
     /// The message it is about.
-    #[serde(serialize_with = "some_text")]
     pub message_type: Option<String>,
     /// The conversation of that message.
-    #[serde(serialize_with = "some_text")]
     pub conversation_id: Option<String>,
-    #[serde(serialize_with = "some_text")]
-    pub message: Option<String>,
+    /// A short sentence.
+    pub message: String,
     /// All other fields, by name.
-    #[serde(serialize_with = "members")]
-    pub data: Vec<(Cow<'static, str>, Value)>,
+    pub details: Vec<(Cow<'static, str>, Value)>,
+    pub place: DetailsPlace,
 }
 
+/// Where a line has its details: the documents have three forms.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DetailsPlace {
+    /// In `data`, as in the logs of agents (000 §5.10).
+    Data,
+    /// In `details`, as in the logs of a league and of the system (000 §9.5.1).
+    Details,
+    /// Beside the other fields, as the logger of the toolkit writes them (000 §10.6).
+    Flat,
+}
+
+/// The fields that a line has besides its details.
+const OWN_FIELDS: [&str; 8] = [
+    "timestamp",
+    "component",
+    "event_type",
+    "level",
+    "agent_id",
+    "message_type",
+    "conversation_id",
+    "message",
+];
+
 impl LogLine {
+    /// The sentence of a line that was logged without one.
+    pub(crate) fn sentence(event_type: &str, message_type: Option<&str>) -> String {
+        let words = event_type.to_lowercase().replace('_', " ");
+        match message_type {
+            Some(message_type) => format!("{words}: {message_type}"),
+            None => words,
+        }
+    }
+
     /// The written line, with its newline; it contains no other newline.
     pub fn to_text(&self) -> String {
         let text = self.written();
         if text.len() <= MAX_LINE {
             return text;
         }
-        let data = vec![("left_out_bytes".into(), text.len().into())];
+        let details = vec![("left_out_bytes".into(), text.len().into())];
         Self {
-            data,
+            details,
             ..self.clone()
         }
         .written()
@@ -70,22 +98,52 @@ impl LogLine {
     }
 }
 
-fn text<S: Serializer>(text: &str, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.serialize_str(&cut_and_mask(text))
+impl Serialize for LogLine {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let is_flat = self.place == DetailsPlace::Flat;
+        let mut line = serializer.serialize_map(None)?;
+        line.serialize_entry("timestamp", &self.timestamp)?;
+        line.serialize_entry("component", &cut_and_mask(&self.component))?;
+        line.serialize_entry("event_type", &cut_and_mask(&self.event_type))?;
+        line.serialize_entry("level", &self.level)?;
+        line.serialize_entry("agent_id", &cut_and_mask(&self.agent_id))?;
+        for (name, text) in [
+            ("message_type", &self.message_type),
+            ("conversation_id", &self.conversation_id),
+        ] {
+            if text.is_some() || !is_flat {
+                line.serialize_entry(name, &text.as_deref().map(cut_and_mask))?;
+            }
+        }
+        line.serialize_entry("message", &cut_and_mask(&self.message))?;
+        match self.place {
+            DetailsPlace::Data => line.serialize_entry("data", &Members(&self.details))?,
+            DetailsPlace::Details => line.serialize_entry("details", &Members(&self.details))?,
+            DetailsPlace::Flat => {
+                for (name, value) in Members(&self.details).masked() {
+                    if !OWN_FIELDS.contains(&&*name) {
+                        line.serialize_entry(&name, &value)?;
+                    }
+                }
+            }
+        }
+        line.end()
+    }
 }
 
-fn some_text<S: Serializer>(text: &Option<String>, serializer: S) -> Result<S::Ok, S::Error> {
-    text.as_deref().map(cut_and_mask).serialize(serializer)
+struct Members<'m>(&'m [(Cow<'static, str>, Value)]);
+
+impl<'m> Members<'m> {
+    fn masked(&self) -> impl Iterator<Item = (Cow<'m, str>, Cow<'m, Value>)> + use<'m> {
+        let members = self.0.iter();
+        members.map(|(name, value)| (mask(name), masked_member(name, value, 0)))
+    }
 }
 
-fn members<S: Serializer>(
-    data: &[(Cow<'static, str>, Value)],
-    serializer: S,
-) -> Result<S::Ok, S::Error> {
-    serializer.collect_map(
-        data.iter()
-            .map(|(name, value)| (mask(name), masked_member(name, value, 0))),
-    )
+impl Serialize for Members<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.masked())
+    }
 }
 
 fn cut_and_mask(text: &str) -> Cow<'_, str> {
@@ -175,31 +233,64 @@ mod tests {
             timestamp: Timestamp::from_millis(1_736_937_000_000),
             level: LogLevel::Info,
             component: "referee:REF01".to_owned(),
-            agent_id: Some("REF01".to_owned()),
+            agent_id: "REF01".to_owned(),
             event_type: "GAME_ERROR".to_owned(),
             message_type: None,
             conversation_id: None,
-            message: Some(message.to_owned()),
-            data: data
+            message: message.to_owned(),
+            details: data
                 .into_iter()
                 .map(|(name, value)| (name.into(), value))
                 .collect(),
+            place: DetailsPlace::Data,
         }
     }
 
     #[test]
-    fn line_carries_the_fields_of_both_chapters() {
-        let text = line("late", json!({"match_id": "R1M1", "timeout_sec": 30})).to_text();
-        assert_eq!(
-            text,
-            concat!(
-                r#"{"timestamp":"2025-01-15T10:30:00.000Z","level":"INFO","#,
-                r#""component":"referee:REF01","agent_id":"REF01","event_type":"GAME_ERROR","#,
-                r#""message_type":null,"conversation_id":null,"message":"late","#,
-                r#""data":{"match_id":"R1M1","timeout_sec":30}}"#,
-                "\n"
-            )
+    fn line_has_its_details_where_its_chapter_has_them() {
+        let told = line("late", json!({"match_id": "R1M1", "timeout_sec": 30}));
+        let own = concat!(
+            r#"{"timestamp":"2025-01-15T10:30:00.000Z","component":"referee:REF01","#,
+            r#""event_type":"GAME_ERROR","level":"INFO","agent_id":"REF01","#,
         );
+        let null = r#""message_type":null,"conversation_id":null,"#;
+        let details = r#""match_id":"R1M1","timeout_sec":30"#;
+        for (place, written) in [
+            (
+                DetailsPlace::Data,
+                format!(r#"{own}{null}"message":"late","data":{{{details}}}}}"#),
+            ),
+            (
+                DetailsPlace::Details,
+                format!(r#"{own}{null}"message":"late","details":{{{details}}}}}"#),
+            ),
+            (
+                DetailsPlace::Flat,
+                format!(r#"{own}"message":"late",{details}}}"#),
+            ),
+        ] {
+            let line = LogLine {
+                place,
+                ..told.clone()
+            };
+            assert_eq!(line.to_text(), format!("{written}\n"));
+        }
+    }
+
+    #[test]
+    fn flat_detail_replaces_no_field_of_the_line() {
+        let line = LogLine {
+            place: DetailsPlace::Flat,
+            ..line(
+                "late",
+                json!({"timestamp": "never", "component": "another"}),
+            )
+        };
+        let text = line.to_text();
+        let read: Value = serde_json::from_str(&text).unwrap();
+        assert_eq!(read["component"], "referee:REF01");
+        assert_eq!(text.matches("component").count(), 1, "{text}");
+        assert!(!text.contains("never"), "{text}");
     }
 
     #[test]

@@ -15,7 +15,7 @@ use std::time::Duration;
 
 use league_protocol::id::{LeagueId, PlayerId};
 
-use super::line::LogLine;
+use super::line::{DetailsPlace, LogLine};
 use crate::clock;
 use crate::config::LogLevel;
 use crate::storage::files::make_private;
@@ -175,20 +175,21 @@ fn told(target: &LogTarget, missing: u64) -> String {
     if missing == 0 {
         return String::new();
     }
-    let agent = match target {
-        LogTarget::Agent(agent) => Some(agent.to_string()),
-        LogTarget::League(_) | LogTarget::System => None,
+    let (agent, place) = match target {
+        LogTarget::Agent(agent) => (agent.as_str(), DetailsPlace::Data),
+        LogTarget::League(_) | LogTarget::System => ("log", DetailsPlace::Details),
     };
     let line = LogLine {
         timestamp: clock::wall(),
         level: LogLevel::Warning,
         component: "log".to_owned(),
-        agent_id: agent,
+        agent_id: agent.to_owned(),
         event_type: "LINES_DROPPED".to_owned(),
         message_type: None,
         conversation_id: None,
-        message: Some(format!("{missing} lines are missing here")),
-        data: vec![("lines".into(), missing.into())],
+        message: format!("{missing} lines are missing here"),
+        details: vec![("lines".into(), missing.into())],
+        place,
     };
     line.to_text()
 }
@@ -381,7 +382,7 @@ mod tests {
         let system = written(&waiting, &root, &LogTarget::System);
         let last: serde_json::Value = serde_json::from_str(system.lines().last().unwrap()).unwrap();
         assert_eq!(last["event_type"], "LINES_DROPPED");
-        assert_eq!(last["data"]["lines"], 7);
+        assert_eq!(last["details"]["lines"], 7);
         assert_eq!(system.lines().count(), flood - 7 + 1);
     }
 
@@ -495,7 +496,7 @@ mod tests {
     #[test]
     fn log_that_another_process_put_aside_is_taken_up_anew() {
         let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("system.log.jsonl");
+        let path = folder.path().join("orchestrator.log.jsonl");
         let mut one = LogFile::open(&path, bounds(40)).unwrap();
         one.write("0123456789 one\n").unwrap();
         one.write("0123456789 two\n").unwrap();

@@ -162,7 +162,7 @@ impl Root {
 
     /// The log lines that belong to neither a league nor an agent.
     pub fn system_log(&self) -> PathBuf {
-        self.0.join("logs/system.log.jsonl")
+        self.system_logs().join("orchestrator.log.jsonl")
     }
 
     /// The folder of the logs of components that serve no league.

@@ -22,7 +22,7 @@ use crate::agents::identity::{AgentInfo, Identity, LogNames, Snapshot};
 use crate::clock;
 use crate::http::client;
 use crate::wire::observed::{DeviationSource, Deviations};
-use crate::wire::record::{CallEnd, CallLine, Direction, log, shown};
+use crate::wire::record::{CallEnd, CallLine, Direction, log, shown, told_error};
 use crate::wire::transcript::{Secrecy, Transcripts, verbatim};
 use crate::wire::troubles::{PeerTroubles, RegistrationTroubles, WrongTokens};
 
@@ -379,6 +379,7 @@ impl Outbound {
             message_type: letter.message.v2_type(),
             conversation: Some(&conversation),
             match_id: letter.message.match_id(),
+            error: told_error(&letter.message),
         });
     }
 }

@@ -34,6 +34,17 @@ pub(crate) struct CallLine<'a> {
     pub(crate) message_type: Option<&'a str>,
     pub(crate) conversation: Option<&'a str>,
     pub(crate) match_id: Option<&'a MatchId>,
+    /// The code of the error that the message tells of.
+    pub(crate) error: Option<Code>,
+}
+
+/// The code of the error that a message tells of.
+pub(crate) fn told_error(message: &Message) -> Option<Code> {
+    match message {
+        Message::GameError(error) => Some(error.code),
+        Message::LeagueError(error) => Some(error.code),
+        _ => None,
+    }
 }
 
 /// The end of a call.
@@ -52,14 +63,18 @@ pub(crate) struct CallEnd<'a> {
 impl CallEnd<'_> {
     /// The call was answered.
     pub(crate) fn answered(answer: Option<&Message>, after: Duration) -> Self {
-        let (outcome, code) = match answer {
-            Some(Message::LeagueError(error)) => ("refused", Some(error.code)),
-            Some(Message::GameError(error)) => ("refused", Some(error.code)),
+        let code = answer.and_then(told_error);
+        let is_rejection = matches!(
+            answer,
             Some(
                 Message::PlayerRegisterResponse(RegisterResponse::Rejected { .. })
-                | Message::RefereeRegisterResponse(RegisterResponse::Rejected { .. }),
-            ) => ("refused", None),
-            _ => ("answered", None),
+                    | Message::RefereeRegisterResponse(RegisterResponse::Rejected { .. }),
+            )
+        );
+        let outcome = if is_rejection || code.is_some() {
+            "refused"
+        } else {
+            "answered"
         };
         Self {
             outcome,
@@ -141,21 +156,71 @@ pub(crate) fn log(
     let latest = own.latest();
     let (LogNames { log, label }, conversation) = (&latest.names, shown(call));
     let kind = call.message_type.map(cut);
-    tracing::info!(
-        agent_id = &**log,
-        component = &**label,
-        event_type = way.event_type(),
-        message_type = end.map_or(kind, |end| end.answer),
-        conversation_id = conversation.as_deref(),
-        direction = way.as_str(),
-        peer = %peer,
-        league_id = latest.info.league_id.as_ref().map(LeagueId::as_str),
-        match_id = call.match_id.map(MatchId::as_str),
-        in_answer_to = end.and(kind),
-        outcome = end.map(|end| end.outcome),
-        code = end.and_then(|end| end.code).map(Code::as_str),
-        milliseconds = end.map(CallEnd::milliseconds),
-    );
+    let told = end.map_or(kind, |end| end.answer);
+    let error = call.error.filter(|_| end.is_none());
+    let sentence = sentence(way, (told, error), &peer, end.map(|end| (kind, end)));
+    // The level of a line is fixed where it is written.
+    macro_rules! line {
+        ($level:ident) => {
+            tracing::$level!(
+                agent_id = &**log,
+                component = &**label,
+                event_type = way.event_type(),
+                message_type = told,
+                conversation_id = conversation.as_deref(),
+                direction = way.as_str(),
+                peer = %peer,
+                league_id = latest.info.league_id.as_ref().map(LeagueId::as_str),
+                match_id = call.match_id.map(MatchId::as_str),
+                error_code = error.map(Code::as_str),
+                in_answer_to = end.and(kind),
+                outcome = end.map(|end| end.outcome),
+                code = end.and_then(|end| end.code).map(Code::as_str),
+                milliseconds = end.map(CallEnd::milliseconds),
+                "{sentence}"
+            )
+        };
+    }
+    if told == Some("GAME_ERROR") {
+        line!(warn);
+    } else {
+        line!(info);
+    }
+}
+
+/// `sent GAME_INVITATION to player:P01`, or for an answer
+/// `received LEAGUE_ERROR from league_manager, in answer to MATCH_RESULT_REPORT: refused (E012)`.
+fn sentence(
+    way: Direction,
+    (told, error): (Option<&str>, Option<Code>),
+    peer: &impl Display,
+    asked: Option<(Option<&str>, &CallEnd<'_>)>,
+) -> String {
+    let message = match (told, asked) {
+        (Some(told), _) => told,
+        (None, Some((_, end))) if end.outcome == "answered" => "an acknowledgement",
+        (None, Some(_)) => "an answer",
+        (None, None) => "a message",
+    };
+    let preposition = match way {
+        Direction::Sent => "to",
+        Direction::Received => "from",
+    };
+    let mut sentence = format!("{} {message} {preposition} {peer}", way.as_str());
+    if let Some(error) = error {
+        sentence.push_str(&format!(": {} ({})", error.as_str(), error.name()));
+    }
+    if let Some((kind, end)) = asked {
+        let kind = kind.unwrap_or("a message");
+        sentence.push_str(&format!(", in answer to {kind}"));
+        if end.outcome != "answered" {
+            sentence.push_str(&format!(": {}", end.outcome));
+        }
+        if let Some(code) = end.code {
+            sentence.push_str(&format!(" ({})", code.as_str()));
+        }
+    }
+    sentence
 }
 
 /// The conversation as it is logged. The conversation of a registration proves the manager to the
@@ -192,6 +257,7 @@ pub(crate) struct IncomingCall {
     conversation: Option<ConversationId>,
     sender: ClaimedSender,
     match_id: Option<MatchId>,
+    error: Option<Code>,
     began: Instant,
     /// Whether its line is logged together with the answer. A call may arrive before its agent is
     /// admitted; by the time of the answer, the agent has a name and a log.
@@ -206,6 +272,7 @@ impl IncomingCall {
             conversation: received.conversation.clone(),
             sender: received.sender.clone(),
             match_id: received.message.match_id().cloned(),
+            error: told_error(&received.message),
             began: Instant::now(),
             is_early: own.latest().info.agent.is_none(),
         };
@@ -235,6 +302,7 @@ impl IncomingCall {
             conversation: unread.conversation.clone(),
             sender: unread.sender.clone(),
             match_id: None,
+            error: None,
             began: Instant::now(),
             is_early: false,
         };
@@ -247,6 +315,7 @@ impl IncomingCall {
             message_type: self.kind.as_deref(),
             conversation: self.conversation.as_ref().map(ConversationId::as_str),
             match_id: self.match_id.as_ref(),
+            error: self.error,
         }
     }
 
@@ -300,11 +369,14 @@ impl RejectionTally {
             event_type = Direction::Received.event_type(),
             message_type = "unknown",
             direction = Direction::Received.as_str(),
-            peer = from,
+            peer = &*from,
             outcome = "refused",
             code = call.code,
             status = call.status,
             times,
+            "refused an unreadable call from {from}: status {}, code {}",
+            call.status,
+            call.code
         );
     }
 
@@ -329,6 +401,7 @@ mod tests {
             message_type: Some(message_type),
             conversation: Some(conversation),
             match_id: None,
+            error: None,
         };
         let own = "conv-reg-0123456789abcdef-player:P01";
         let told = shown(&call("LEAGUE_REGISTER_REQUEST", own)).unwrap();
@@ -349,6 +422,41 @@ mod tests {
         }
         let of_match = shown(&call("GAME_OVER", "conv-r1m1-001")).unwrap();
         assert_eq!(of_match, "conv-r1m1-001");
+    }
+
+    #[test]
+    fn sentence_says_what_went_where_and_what_came_of_it() {
+        let after = Duration::ZERO;
+        let refusal = CallEnd {
+            answer: Some("LEAGUE_ERROR"),
+            ..CallEnd::unclear(Code::TokenInvalid, after)
+        };
+        let (asked, peer) = (Some("GAME_OVER"), "player:P01");
+        let of = |way, told, end| sentence(way, (told, None), &peer, end);
+        for (said, expected) in [
+            (
+                of(Direction::Sent, asked, None),
+                "sent GAME_OVER to player:P01",
+            ),
+            (
+                of(
+                    Direction::Received,
+                    None,
+                    Some((asked, &CallEnd::answered(None, after))),
+                ),
+                "received an acknowledgement from player:P01, in answer to GAME_OVER",
+            ),
+            (
+                of(
+                    Direction::Sent,
+                    Some("LEAGUE_ERROR"),
+                    Some((asked, &refusal)),
+                ),
+                "sent LEAGUE_ERROR to player:P01, in answer to GAME_OVER: not understood (E012)",
+            ),
+        ] {
+            assert_eq!(said, expected);
+        }
     }
 
     #[test]

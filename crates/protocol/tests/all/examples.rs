@@ -3,10 +3,10 @@
 
 use std::collections::BTreeMap;
 
-use league_protocol::explain::{Explanation, explain};
+use league_protocol::explain::{Explanation, Lens, explain};
 use league_protocol::finding::{Reading, Severity};
 use league_protocol::message::types;
-use league_protocol::schema::message_schema;
+use league_protocol::schema::{example, message_names, message_schema};
 use league_protocol::sender::Dialect;
 use serde::Deserialize;
 use serde_json::Value;
@@ -165,4 +165,44 @@ fn findings_in_the_documents_are_known() {
     Deviation E003 timestamp x16
     Error E002 message_type x2
     ");
+}
+
+#[test]
+fn example_made_from_a_schema_is_strictly_right_by_schema_and_reader() {
+    let mut made = 0;
+    for (dialect, name) in message_names(&Dialect::ALL) {
+        let message = example(dialect, name).expect("every message has an example");
+        let schema = message_schema(dialect, name, Reading::Strict).expect("it has a schema");
+        let validator = jsonschema::draft202012::new(&schema).expect("the schema is a schema");
+        let problems: Vec<String> = validator
+            .iter_errors(&message)
+            .map(|problem| format!("{}: {problem}", problem.instance_path()))
+            .collect();
+        assert!(problems.is_empty(), "{dialect} {name}: {problems:#?}");
+        let lens = Lens {
+            reading: Reading::Strict,
+            dialect: Some(dialect),
+        };
+        let bytes = serde_json::to_vec(&message).expect("an example is JSON");
+        let explained = explain(&bytes, lens).remove(0);
+        assert_eq!(explained.message_type.as_deref(), Some(name));
+        assert_eq!(explained.dialect, Some(dialect), "{name}");
+        let findings = explained.findings;
+        assert!(findings.is_empty(), "{dialect} {name}: {findings:#?}");
+        made += 1;
+    }
+    assert!(made > 60, "{made}");
+}
+
+#[test]
+fn examples_of_one_match_agree() {
+    let over = example(Dialect::V2, "GAME_OVER").expect("it has an example");
+    let report = example(Dialect::V2, "MATCH_RESULT_REPORT").expect("it has an example");
+    assert_eq!(over["match_id"], report["match_id"]);
+    let (told, reported) = (&over["game_result"], &report["result"]);
+    assert_eq!(told["winner_player_id"], reported["winner"]);
+    assert_eq!(told["choices"], reported["details"]["choices"]);
+    let order = example(Dialect::V2, "START_MATCH").expect("it has an example");
+    assert_eq!(order["players"][0]["player_id"], "P01");
+    assert_eq!(order["players"][1]["player_id"], "P02");
 }

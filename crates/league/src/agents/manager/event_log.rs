@@ -11,10 +11,94 @@ type Line = (&'static str, String);
 
 /// Logs an event of the league, if people should hear of it.
 pub(super) fn log(league: &LeagueId, event: &Event) {
+    let details = Details::of(event);
+    // The level of a line is fixed where it is written.
+    macro_rules! line {
+        ($level:ident, $event_type:ident, $sentence:ident) => {
+            tracing::$level!(
+                component = "league_manager",
+                league_id = %league,
+                event_type = $event_type,
+                round_id = details.round_id,
+                matches_count = details.matches_count,
+                match_id = details.match_id,
+                referee_id = details.referee_id,
+                player_id = details.player_id,
+                "{}",
+                $sentence
+            )
+        };
+    }
     if let Some((event_type, sentence)) = ordinary(event) {
-        tracing::info!(component = "league_manager", league_id = %league, event_type, "{sentence}");
+        line!(info, event_type, sentence);
     } else if let Some((event_type, sentence)) = warning(event) {
-        tracing::warn!(component = "league_manager", league_id = %league, event_type, "{sentence}");
+        line!(warn, event_type, sentence);
+    }
+}
+
+/// What an event is about.
+#[derive(Default)]
+struct Details<'e> {
+    round_id: Option<u32>,
+    matches_count: Option<u64>,
+    match_id: Option<&'e str>,
+    referee_id: Option<&'e str>,
+    player_id: Option<&'e str>,
+}
+
+impl<'e> Details<'e> {
+    fn of(event: &'e Event) -> Self {
+        let mut details = Self::default();
+        match event {
+            Event::RoundOpened {
+                round,
+                referees,
+                commitments,
+                ..
+            } => {
+                details.round_id = Some(*round);
+                // A journal of version 0.1 has no commitments.
+                details.matches_count = Some(commitments.len().max(referees.len()) as u64);
+            }
+            Event::RoundClosed { round, .. } => details.round_id = Some(*round),
+            Event::MatchesMoved { moves, .. } => {
+                details.matches_count = Some(moves.len() as u64);
+            }
+            Event::ResultRecorded { match_id, .. } => details.match_id = Some(match_id.as_str()),
+            Event::PlayerRegistered { player_id, .. } | Event::PlayerShutDown { player_id, .. } => {
+                details.player_id = Some(player_id.as_str());
+            }
+            Event::RefereeRegistered { referee_id, .. } => {
+                details.referee_id = Some(referee_id.as_str());
+            }
+            Event::ReportConflicted {
+                match_id, referee, ..
+            }
+            | Event::ReportRefused {
+                match_id, referee, ..
+            } => {
+                details.match_id = Some(match_id.as_str());
+                details.referee_id = Some(referee.as_str());
+            }
+            Event::LossDoubted {
+                match_id,
+                referee,
+                player_id,
+                ..
+            }
+            | Event::DeclinedAfterCall {
+                match_id,
+                referee,
+                player_id,
+                ..
+            } => {
+                details.match_id = Some(match_id.as_str());
+                details.referee_id = Some(referee.as_str());
+                details.player_id = Some(player_id.as_str());
+            }
+            _ => {}
+        }
+        details
     }
 }
 
@@ -35,7 +119,11 @@ fn ordinary(event: &Event) -> Option<Line> {
         }
         Event::AgentReturned { agent, .. } => ("AGENT_RETURNED", format!("{agent} came back")),
         Event::LeagueStarted { .. } => ("LEAGUE_STARTED", "the league begins".to_owned()),
-        Event::RoundOpened { round, .. } => ("ROUND_OPENED", format!("round {round} begins")),
+        // Letters go out before the event is logged.
+        Event::RoundOpened { round, .. } => {
+            let sentence = format!("round {round} was announced and begins");
+            ("ROUND_ANNOUNCEMENT_SENT", sentence)
+        }
         Event::MatchesMoved { moves, .. } => {
             let sentence = format!("{} matches were reassigned", moves.len());
             ("MATCHES_MOVED", sentence)

@@ -8,6 +8,7 @@ use league_protocol::id::{GameType, LeagueId, PlayerId, RefereeId};
 use league_protocol::message::Mode;
 use league_protocol::sender::Dialect;
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 
 use crate::agents::arena::{Plan, PlayerPlan, Ports, RefereePlan};
 use crate::agents::assemble::Shared;
@@ -19,10 +20,12 @@ use crate::cli::failure::{CommandError, bad_config};
 use crate::cli::leagues;
 use crate::cli::leagues::InterruptedLeague;
 use crate::cli::run::{PortChoice, RunArgs};
+use crate::clock::now;
 use crate::config::{AgentsConfig, ConfigLoader, PlayerConfig, SystemConfig};
 use crate::http::local::called;
 use crate::http::tls::Tls;
-use crate::storage::files::make_private;
+use crate::storage::documents::SCHEMA_VERSION;
+use crate::storage::files;
 use crate::storage::record::is_over;
 use crate::storage::root::Root;
 
@@ -207,12 +210,12 @@ impl SeatList {
     /// Stores the seats and ports for `--resume`, before any agent starts.
     pub(crate) fn save(&self, root: &Root, league: &LeagueId) -> Result<(), CommandError> {
         let path = root.seats(league);
-        let body = serde_json::to_vec_pretty(self).unwrap_or_default();
-        let draft = path.with_extension("json.new");
-        let written = make_private(&root.league_folder(league))
-            .and_then(|()| fs::write(&draft, body))
-            .and_then(|()| fs::rename(&draft, &path));
-        written.map_err(|error| {
+        // The members of every file of a league; a reader of the seats ignores them.
+        let mut body = json!(self);
+        body["schema_version"] = SCHEMA_VERSION.into();
+        body["league_id"] = league.as_str().into();
+        body["last_updated"] = now().to_millis_text().into();
+        files::replace(&path, &files::pretty(&body)).map_err(|error| {
             let what = format!("could not write `{}`", path.display());
             CommandError::world(
                 what,

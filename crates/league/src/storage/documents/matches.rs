@@ -14,7 +14,7 @@ use std::sync::Arc;
 use league_core::referee::{Event, MatchOrder, ReportAnswer};
 use league_protocol::dialect::Hints;
 use league_protocol::encode::{Sender, Stamp, encode};
-use league_protocol::id::{ConversationId, GameType, LeagueId, MatchId, RefereeId};
+use league_protocol::id::{ConversationId, GameType, LeagueId, MatchId, PlayerId, RefereeId};
 use league_protocol::message::{GameOver, MatchResult, MatchState, Message, OpenedDraw};
 use league_protocol::secret::{Commitment, DrawMode, Seed};
 use league_protocol::sender::{Agent, Dialect};
@@ -40,6 +40,20 @@ pub struct MatchDocument {
     pub round_id: u32,
     pub match_id: MatchId,
     pub game_type: GameType,
+    /// The player at seat A; absent in files of version 0.1.
+    #[serde(
+        rename = "player_A_id",
+        default,
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub player_a_id: Option<PlayerId>,
+    /// The player at seat B.
+    #[serde(
+        rename = "player_B_id",
+        default,
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub player_b_id: Option<PlayerId>,
     /// The referee that runs it.
     pub referee_id: Option<RefereeId>,
     pub last_updated: Timestamp,
@@ -591,6 +605,7 @@ impl MatchProgress {
             round_id,
             match_id,
             game_type,
+            players: [first, second],
             ..
         } = &*self.fixture;
         let shown = self.result.as_ref().filter(|_| self.counts());
@@ -602,6 +617,8 @@ impl MatchProgress {
             round_id: *round_id,
             match_id: match_id.clone(),
             game_type: game_type.clone(),
+            player_a_id: Some(first.player_id.clone()),
+            player_b_id: Some(second.player_id.clone()),
             referee_id: referee.cloned(),
             last_updated: self.at,
             version: self.version,

@@ -52,9 +52,48 @@ fn line_goes_to_its_agent_else_its_league_else_the_system() {
     let system = lines(&root.system_log());
     assert_eq!(system.len(), 2);
     assert_eq!(
-        (&system[0]["level"], &system[0]["data"]["port"]),
+        (&system[0]["level"], &system[0]["details"]["port"]),
         (&json!("WARNING"), &json!(8000))
     );
+    assert!(
+        root.system_log()
+            .ends_with("logs/system/orchestrator.log.jsonl")
+    );
+}
+
+#[test]
+fn every_line_names_an_agent_and_has_a_sentence() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = Root::new(folder.path());
+    let league = league_id();
+    let (event_type, message_type) = ("MESSAGE_SENT", "GAME_OVER");
+    logged(&root, LogLevel::Info, || {
+        tracing::info!(agent_id = "P01", event_type, message_type);
+        tracing::info!(league_id = %league, event_type, message_type, "");
+        tracing::info!(event_type = "TURNED_OFF");
+    });
+    let logger = JsonLogger::new(&root, "league_manager", Some(&league)).unwrap();
+    let nothing = members(json!({"agent_id": null, "message": ""}));
+    logger.info("STARTED", nothing).unwrap();
+    for (file, agent, sentence) in [
+        (
+            root.agent_logs().join("P01.log.jsonl"),
+            "P01",
+            "message sent: GAME_OVER",
+        ),
+        (
+            root.league_log(&league),
+            "league_manager",
+            "message sent: GAME_OVER",
+        ),
+        (root.system_log(), "orchestrator", "turned off"),
+        (logger.path().to_owned(), "league_manager", "started"),
+    ] {
+        let line = &lines(&file)[0];
+        assert_eq!(line["agent_id"], agent, "{line}");
+        assert_eq!(line["component"], agent, "{line}");
+        assert_eq!(line["message"], sentence, "{line}");
+    }
 }
 
 #[test]
@@ -134,7 +173,7 @@ fn flood_of_lines_is_written_or_counted_without_blocking() {
     let counted: u64 = lines
         .iter()
         .filter(is_counted)
-        .filter_map(|line| line["data"]["lines"].as_u64())
+        .filter_map(|line| line["details"]["lines"].as_u64())
         .sum();
     let written = lines.iter().filter(|line| !is_counted(line)).count() as u64;
     assert_eq!(written + counted, said);
@@ -183,10 +222,14 @@ fn logger_of_the_documents_writes_to_their_path() {
         .map(|line| line["level"].as_str().unwrap())
         .collect();
     assert_eq!(levels, ["ERROR", "INFO", "WARNING", "DEBUG", "DEBUG"]);
-    assert_eq!(lines[0]["data"]["match_id"], "R1M1");
+    assert_eq!(lines[0]["match_id"], "R1M1");
+    assert_eq!(lines[0]["timeout_sec"], 30);
+    assert_eq!(lines[0]["message"], "game error");
+    assert!(lines[0].get("data").is_none(), "{}", lines[0]);
     assert_eq!(lines[0]["agent_id"], "REF01");
     assert_eq!(lines[3]["message_type"], "GAME_OVER");
-    assert_eq!(lines[3]["data"]["recipient"], "player:P01");
+    assert_eq!(lines[3]["recipient"], "player:P01");
+    assert_eq!(lines[3]["message"], "sent GAME_OVER to player:P01");
     assert_eq!(lines[4]["conversation_id"], "c");
 }
 

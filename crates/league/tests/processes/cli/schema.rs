@@ -63,3 +63,28 @@ fn unknown_name_or_dialect_is_wrong_use() {
     For more information, try '--help'.
     ");
 }
+
+#[test]
+fn examples_are_written_and_explained_without_a_finding() {
+    let folder = tempfile::tempdir().unwrap();
+    let below = folder.path().to_str().unwrap();
+    let written = league(&["schema", "--examples", below, "--dialect", "v2"], "");
+    let said = format!("27 examples in {below}");
+    assert!(written.contains(&said), "{written}");
+    // A second time replaces them.
+    let again = league(&["schema", "--examples", below, "--output", "json"], "");
+    assert!(again.contains(r#"{"examples":68,"#), "{again}");
+    for file in [
+        "v2/registration/referee_register_request.json",
+        "v2/game-flow/game_over.json",
+        "v2/errors/game_error.json",
+        "v2/league/league_standings_update.json",
+        "v1/game-flow/game_result.json",
+    ] {
+        let file = folder.path().join(file);
+        let text = std::fs::read_to_string(&file).unwrap();
+        assert!(text.starts_with("{\n  \"protocol\": "), "{text}");
+        let explained = league(&["explain", "--strict", file.to_str().unwrap()], "");
+        assert!(explained.starts_with("exit code 0"), "{explained}");
+    }
+}

@@ -107,7 +107,7 @@ fn notifications_of_a_bot_are_accepted() {
         let ended = table.bot(&[]).process.stop();
         assert_eq!(ended.code, Some(0), "{ended:?}");
         // Nothing is written down where nothing is out of place.
-        let log = fs::read_to_string(table.ground.path("logs/system.log.jsonl"));
+        let log = fs::read_to_string(table.ground.path("logs/system/orchestrator.log.jsonl"));
         let log = log.unwrap_or_default();
         assert_eq!(log.contains("BOT_STRAY"), stray, "{more}: {log}");
     }

@@ -30,7 +30,11 @@ fn player(number: u32, more: &Value) -> Value {
 /// Who sat down, by what was kept for `--resume`.
 fn seated(ground: &Ground) -> Value {
     let text = fs::read_to_string(ground.league("run.json")).unwrap();
-    serde_json::from_str(&text).unwrap()
+    let seats: Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(seats["schema_version"], "1.0.0", "{seats}");
+    assert_eq!(seats["league_id"], LEAGUE, "{seats}");
+    assert!(seats["last_updated"].is_string(), "{seats}");
+    seats
 }
 
 #[test]

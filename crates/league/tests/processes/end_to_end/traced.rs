@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
@@ -17,6 +17,72 @@ pub(crate) fn log(ground: &Ground, agent: &str) -> Vec<Value> {
     let text = fs::read_to_string(ground.path(&format!("logs/agents/{agent}.log.jsonl"))).unwrap();
     let lines = text.lines().map(|line| serde_json::from_str(line).unwrap());
     lines.collect()
+}
+
+/// The lines of all logs that are written below a folder.
+fn logs_below(folder: &Path) -> Vec<Value> {
+    let mut lines = Vec::new();
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            lines.extend(logs_below(&path));
+        } else {
+            let text = fs::read_to_string(path).unwrap();
+            lines.extend(text.lines().map(|line| serde_json::from_str(line).unwrap()));
+        }
+    }
+    lines
+}
+
+#[test]
+fn every_line_of_every_log_names_an_agent_and_has_a_sentence() {
+    let (ground, _) = quarrel();
+    for line in logs_below(&ground.path("logs")) {
+        for field in ["agent_id", "component", "event_type", "message"] {
+            let text = line[field].as_str();
+            assert!(text.is_some_and(|text| !text.is_empty()), "{field}: {line}");
+        }
+    }
+}
+
+#[test]
+fn logs_of_league_and_system_have_their_details() {
+    let (ground, _) = quarrel();
+    let read = |file: &str| logs_below(ground.path(file).parent().unwrap());
+    let league = read(&format!("logs/league/{LEAGUE}/league.log.jsonl"));
+    let announced = league
+        .iter()
+        .find(|line| line["event_type"] == "ROUND_ANNOUNCEMENT_SENT")
+        .unwrap();
+    let wanted = json!({"round_id": 1, "matches_count": 1, "league_id": LEAGUE});
+    assert_eq!(announced["details"], wanted);
+    assert_eq!(announced["component"], "league_manager");
+    assert_eq!(announced["level"], "INFO");
+    let system = read("logs/system/orchestrator.log.jsonl");
+    for kind in ["PROCESS_STARTED", "PROCESS_ENDED"] {
+        let of_kind = system.iter().filter(|line| line["event_type"] == kind);
+        assert_eq!(of_kind.count(), 3, "{system:#?}");
+    }
+}
+
+#[test]
+fn game_error_is_a_warning_with_its_code_and_stays_off_the_screen() {
+    let (ground, _) = quarrel();
+    let lines = log(&ground, "REF01");
+    let errors: Vec<_> = lines
+        .iter()
+        .filter(|line| line["message_type"] == "GAME_ERROR")
+        .collect();
+    let [error] = errors.as_slice() else {
+        panic!("{errors:#?}");
+    };
+    assert_eq!(error["level"], "WARNING", "{error}");
+    assert_eq!(error["event_type"], "MESSAGE_SENT", "{error}");
+    assert_eq!(error["data"]["error_code"], "E002", "{error}");
+    assert_eq!(
+        error["message"], "sent GAME_ERROR to player:P02: E002 (INVALID_MESSAGE)",
+        "{error}"
+    );
 }
 
 /// Messages by who sent them, who heard them, conversation and type, and how often.
@@ -244,7 +310,8 @@ fn quarrel() -> (Ground, String) {
     // The league is over when the result is taken; the match is when both have been told of it.
     assert!(eventually(|| is_over(&ground)).is_some());
     player.process.stop();
-    referee.process.stop();
+    let screen = referee.process.stop();
+    assert!(!screen.errors.contains("GAME_ERROR"), "{screen:?}");
     manager.process.stop();
     (ground, token)
 }
