@@ -108,12 +108,7 @@ impl League {
             Event::PlayerShutDown { player_id, .. } => self.shut_down(player_id),
             Event::RoundClosed { .. } => self.close(),
             Event::LeagueCompleted { .. } => self.phase = Phase::Completed,
-            Event::LossAccepted {
-                epoch,
-                commitments,
-                at,
-                ..
-            } => self.apply_loss(*epoch, commitments, *at),
+            Event::LossAccepted { .. } => self.apply_loss(event),
             Event::RefereeHeard { referee, .. } => self.apply_heard(referee),
             Event::MatchAccepted {
                 match_id,

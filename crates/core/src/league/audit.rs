@@ -6,7 +6,6 @@
 
 use league_protocol::id::{MatchId, PlayerId, RefereeId};
 use league_protocol::message::{MatchResult, SignedMove};
-use league_protocol::secret::Commitment;
 use league_protocol::sender::Agent;
 use thiserror::Error;
 
@@ -170,9 +169,7 @@ impl Auditor<'_> {
                 let last = self.must_be_closed()?;
                 must_be_round(self.league.schedule.rounds(), last)
             }
-            Event::LossAccepted {
-                epoch, commitments, ..
-            } => self.check_loss(*epoch, commitments),
+            Event::LossAccepted { .. } => self.check_loss(event),
             Event::MatchesMoved { .. }
             | Event::MovesReceived { .. }
             | Event::LossDoubted { .. }
@@ -419,12 +416,14 @@ impl Auditor<'_> {
     }
 
     /// Losses are counted, and each match whose result is not fixed gets a new promise.
-    fn check_loss(
-        &self,
-        found: u32,
-        commitments: &[(MatchId, Commitment)],
-    ) -> Result<(), Inconsistency> {
-        let expected = self.league.epoch.saturating_add(1);
+    fn check_loss(&self, event: &Event) -> Result<(), Inconsistency> {
+        let Event::LossAccepted {
+            epoch, commitments, ..
+        } = event
+        else {
+            return Ok(());
+        };
+        let (expected, found) = (self.league.epoch.saturating_add(1), *epoch);
         if found != expected {
             return Err(Inconsistency::Loss { expected, found });
         }

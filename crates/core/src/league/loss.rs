@@ -12,7 +12,7 @@ use std::time::Duration;
 use league_games::Turn;
 use league_protocol::id::{MatchId, RefereeId};
 use league_protocol::message::{MatchResult, MatchResultReport, Message, OpenedDraw};
-use league_protocol::secret::{Commitment, Receipt, Seed};
+use league_protocol::secret::{Receipt, Seed};
 use league_protocol::sender::Agent;
 use league_protocol::time::Timestamp;
 
@@ -68,16 +68,20 @@ impl League {
     }
 
     /// Each match whose result is not fixed begins again, with a new seed.
-    pub(crate) fn apply_loss(
-        &mut self,
-        epoch: u32,
-        commitments: &[(MatchId, Commitment)],
-        at: Timestamp,
-    ) {
-        self.epoch = epoch;
+    pub(crate) fn apply_loss(&mut self, event: &Event) {
+        let Event::LossAccepted {
+            epoch,
+            commitments,
+            at,
+            ..
+        } = event
+        else {
+            return;
+        };
+        self.epoch = *epoch;
         let (secret, attempt) = (self.secrets.draws.keyed(), self.first_attempt());
         for (match_id, commitment) in commitments {
-            let seed = secret.seed(&self.rules.league_id, match_id, epoch);
+            let seed = secret.seed(&self.rules.league_id, match_id, *epoch);
             let Some(fixture) = self.fixture(match_id) else {
                 continue;
             };
@@ -92,7 +96,7 @@ impl League {
                 fixture.informed = [false; 2];
             }
         }
-        self.ask_referees(at);
+        self.ask_referees(*at);
     }
 
     /// The attempt of a match that no referee was told to run yet.

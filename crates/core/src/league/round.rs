@@ -142,7 +142,7 @@ impl LeagueFixture {
 
     /// Whether a referee was told to run it, since the last accepted loss.
     pub(crate) fn was_given(&self) -> bool {
-        self.attempt % ATTEMPTS_PER_EPOCH > 0
+        !self.attempt.is_multiple_of(ATTEMPTS_PER_EPOCH)
     }
 
     /// Whether the moves that are handed over decide it.

@@ -235,12 +235,7 @@ pub(crate) fn restore<M: Machine<Event: DeserializeOwned>>(
     let (is_new, machine) = match machine {
         Some(machine) => (false, machine),
         // A new league would replace the secrets of the old one.
-        None if known.is_some() && opened.known() > 0 => {
-            return Err(StartError::Lost {
-                journal: path.display().to_string(),
-                made: lock_of(path).display().to_string(),
-            });
-        }
+        None if known.is_some() && opened.known() > 0 => return Err(lost(path)),
         None => (true, make(JournalStart::New(&mut opening))?),
     };
     let lost = match known.filter(|_| !is_new) {
@@ -275,6 +270,14 @@ impl<M> KnownLines<'_, M> {
         }
         let lost = LostLines { last, known };
         (self.judge)(machine, &lost).map(|()| Some(lost))
+    }
+}
+
+/// The error for a journal whose lines only its lock knows.
+fn lost(path: &Path) -> StartError {
+    StartError::Lost {
+        journal: path.display().to_string(),
+        made: lock_of(path).display().to_string(),
     }
 }
 
