@@ -28,6 +28,7 @@ impl<'a> LetterWriter<'a> {
         Self { league, out }
     }
 
+    #[expect(clippy::too_many_lines, reason = "one arm for each event")]
     pub(crate) fn write(&mut self, event: &Event) {
         match event {
             Event::LeagueStarted { .. } => self.announce_start(),

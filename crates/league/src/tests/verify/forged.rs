@@ -249,7 +249,11 @@ fn referee_without_an_admission_is_named() {
             Record::Event(Event::RefereeRegistered { admitted, .. }) => *admitted = claimed,
             other => panic!("{other:?}"),
         });
-        assert_line(&wrong, line, "is let in without a word for it");
+        assert_line(
+            &wrong,
+            line,
+            "was admitted without key, listing or invitation",
+        );
     }
     // After the start the organiser alone admits a referee.
     let started = line_of(&signed_records(), |event| {
@@ -262,5 +266,9 @@ fn referee_without_an_admission_is_named() {
         }
         records.insert(started, late);
     });
-    assert_line(&wrong, started + 1, "is let in without a word for it");
+    assert_line(
+        &wrong,
+        started + 1,
+        "was admitted without key, listing or invitation",
+    );
 }
