@@ -482,7 +482,18 @@ impl Content<'_> {
         decoded: &mut Decoded<'_>,
         context: &Context<'_>,
     ) -> Result<(Message, Option<AuthToken>), LeagueError> {
-        let read = decoded.message(&context.hints);
+        // A player may leave out that it asks for itself.
+        let asker = match &decoded.envelope.sender {
+            Some(SenderName::Player(id)) if decoded.message_type() == Some("LEAGUE_QUERY") => {
+                PlayerId::new(id.as_str()).ok()
+            }
+            _ => None,
+        };
+        let hints = Hints {
+            reader: asker.as_ref().or(context.hints.reader),
+            ..context.hints
+        };
+        let read = decoded.message(&hints);
         let mut message = read.map_err(|finding| LeagueError::from(&finding))?;
         if let Some(tool) = self.tool {
             tool.admit(&message)?;

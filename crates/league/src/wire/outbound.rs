@@ -51,6 +51,8 @@ pub(crate) struct LetterReply {
     pub(crate) doubtful: bool,
     /// Whether the receiver knows no method of this name.
     pub(crate) is_unknown_method: bool,
+    /// Whether the reply shows that the receiver understood the call.
+    pub(crate) is_proof: bool,
 }
 
 impl Outbound {
@@ -177,6 +179,7 @@ impl Outbound {
         let reply = read_reply(&sent, &answer.reply(), &context);
         self.keep_reply(letter, &reply, answer);
         let (doubtful, is_unknown_method) = (reply.doubtful, reply.is_unknown_method);
+        let is_proof = is_proof(&reply, answer);
         let outcome = match reply.read {
             Ok(received) => Ok(self.take(letter, received, reading)),
             Err(Unread {
@@ -190,6 +193,7 @@ impl Outbound {
             outcome,
             doubtful,
             is_unknown_method,
+            is_proof,
         }
     }
 
@@ -381,6 +385,17 @@ impl Outbound {
             match_id: letter.message.match_id(),
             error: told_error(&letter.message),
         });
+    }
+}
+
+/// Whether a reply shows that the call was understood. A bare acknowledgement is taken for a yes to
+/// an invitation, but it may answer any call.
+fn is_proof(reply: &ReadReply, answer: &client::Answer) -> bool {
+    let named = b"message_type";
+    let is_typed = || answer.body.windows(named.len()).any(|part| part == named);
+    match &reply.read {
+        Ok(received) => !matches!(received.message, Message::GameJoinAck(_)) || is_typed(),
+        Err(_) => false,
     }
 }
 

@@ -334,7 +334,7 @@ impl<M: Machine> LetterQueue<M> {
             }
             Ok(Some((called, reply))) => {
                 let is_own = session.profile_for(letter.message.tool()).is_none();
-                if is_own && reply.outcome.is_ok() && letter.message.expects_reply() {
+                if is_own && reply.is_proof && letter.message.expects_reply() {
                     session.prove(&called);
                 }
                 Attempt::Replied(reply.outcome)
@@ -364,19 +364,16 @@ impl<M: Machine> LetterQueue<M> {
             {
                 if is_proved {
                     session.keep_for(tool, &called);
-                } else {
+                } else if reply.is_proof {
                     session.prove(&called);
                 }
                 return Some(reply);
             }
         }
-        // A form that once brought a result is kept.
         if !is_proved {
             session.exhaust();
-            session.doubt(profile);
-        } else if first.is_unknown_method {
-            session.keep_for(tool, profile);
         }
+        session.doubt(profile);
         None
     }
 

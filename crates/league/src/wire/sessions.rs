@@ -383,7 +383,9 @@ impl<C: Carrier> PeerSession<C> {
     /// The peer did not behave as detected: the next call detects its style again.
     pub(crate) fn doubt(&self, found: &Arc<PeerProfile>) {
         self.held_mut(|held| {
-            held.doubted |= held.is(found);
+            let before = held.by_tool.len();
+            held.by_tool.retain(|_, kept| !Arc::ptr_eq(kept, found));
+            held.doubted |= held.is(found) || held.by_tool.len() < before;
         });
     }
 
@@ -487,9 +489,23 @@ impl<C: Carrier> PeerSession<C> {
         }
     }
 
+    /// Keeps what a probe found. A layout that once brought a result stays, unless the peer turned
+    /// out to speak MCP.
     fn keep(&self, found: PeerProfile) -> Arc<PeerProfile> {
-        let found = Arc::new(found);
         self.held_mut(|held| {
+            let proved = held.found.clone().filter(|_| held.proved);
+            let proved = proved.filter(|old| old.layout().is_some() && found.layout().is_some());
+            let heard = found.heard;
+            let found = match proved {
+                Some(proved) => {
+                    held.exhausted = false;
+                    proved
+                }
+                None => {
+                    held.by_tool.clear();
+                    Arc::new(found)
+                }
+            };
             let digest = |found: &PeerProfile| found.tools.as_ref().map(|tools| tools.digest());
             let before = held.found.as_ref().and_then(|found| digest(found));
             if before.is_some() && before != digest(&found) {
@@ -498,12 +514,12 @@ impl<C: Carrier> PeerSession<C> {
                     "a peer lists other tools than before"
                 );
             }
-            held.doubted = !found.heard;
+            held.doubted = !heard;
             held.proved = false;
             held.found_at = Some(Instant::now());
             held.found = Some(Arc::clone(&found));
-        });
-        found
+            found
+        })
     }
 
     /// The profile, if it is reliable or it is too early to probe again.

@@ -19,6 +19,7 @@ mod hostile;
 mod http;
 mod invited;
 mod kills;
+mod letter;
 mod lost;
 mod machines;
 mod offered;

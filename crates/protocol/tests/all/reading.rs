@@ -5,6 +5,7 @@ mod bounds;
 mod carried;
 mod contradictions;
 mod frames;
+mod habits;
 mod meant;
 mod repaired;
 mod replies;

@@ -7,11 +7,16 @@ use league_core::league::{
     AgentState, Applicant, Command, Event, League, LeagueRules, Refusal, Reply, RulesError,
 };
 use league_core::machine::Persistence;
+use league_protocol::decode::decode;
+use league_protocol::dialect::Hints;
+use league_protocol::explain::explain;
 use league_protocol::fault::Code;
+use league_protocol::finding::Reading;
 use league_protocol::id::{GameType, PlayerId, RefereeId};
 use league_protocol::message::{Enrolment, Message, RegisterResponse};
 use league_protocol::sender::{Agent, Dialect};
 use league_protocol::token::AuthToken;
+use serde_json::value::RawValue;
 
 use league_testkit::league::{LeagueWorld, SECRET, rules};
 
@@ -496,4 +501,71 @@ fn invalid_rules_are_refused() {
         ..rules()
     };
     assert!(matches!(refused(restless), RulesError::ProbeEvery(_)));
+}
+
+#[test]
+fn explain_refuses_every_registration_that_a_manager_refuses() {
+    let texts = [
+        "2.0.0",
+        "2.1.0",
+        "2.10.3",
+        "10.0.0",
+        "league.v2",
+        "1.9.9",
+        "1.0.0",
+        "0.0.0",
+        "2.0",
+        "2",
+        "2.0.0.0",
+        "v2.0.0",
+        "",
+        "2.x.0",
+        "+2.0.0",
+        "Agent Alpha",
+        "אבג",
+        "a\nb",
+        "a\u{202E}b",
+        "\u{200B}",
+        " ",
+        "a\u{7}",
+    ];
+    let long = "x".repeat(65);
+    for field in ["protocol_version", "display_name"] {
+        for text in texts.iter().copied().chain([&*long]) {
+            let mut message = serde_json::json!({
+                "protocol": "league.v2", "message_type": "LEAGUE_REGISTER_REQUEST",
+                "sender": "player:alpha", "timestamp": "2025-01-15T10:05:00Z",
+                "conversation_id": "conv-player-alpha-reg-001",
+                "player_meta": {
+                    "display_name": "Agent Alpha", "version": "1.0.0",
+                    "protocol_version": "2.1.0", "game_types": ["even_odd"],
+                    "contact_endpoint": "http://localhost:8101/mcp",
+                },
+            });
+            message["player_meta"][field] = text.into();
+            let bytes = message.to_string();
+            let explained = explain(bytes.as_bytes(), Reading::Strict).remove(0);
+            let raw = RawValue::from_string(bytes).unwrap();
+            let decoded = decode(&raw, Reading::Strict, None).map(|mut decoded| {
+                let read = decoded.message(&Hints::default());
+                read.ok()
+            });
+            let taken = match decoded.ok().flatten() {
+                Some(Message::PlayerRegisterRequest(request)) => {
+                    let mut world = LeagueWorld::new(rules());
+                    let applicant = Applicant {
+                        request,
+                        ..world.candidate("Agent Alpha")
+                    };
+                    world.when(&Command::RegisterPlayer(applicant)).is_ok()
+                }
+                _ => false,
+            };
+            assert_eq!(explained.valid, taken, "{field} {text:?}: {explained:?}");
+            let code = explained.findings.first().map(|finding| finding.code);
+            if !taken && field == "protocol_version" && !text.is_empty() {
+                assert_eq!(code, Some(Code::VersionMismatch), "{text:?}");
+            }
+        }
+    }
 }

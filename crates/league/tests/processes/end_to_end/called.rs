@@ -76,6 +76,10 @@ fn tools_of_a_manager_work() {
     let admin = json!({"auth_token": admin_token(&ground)});
     let schedule = done(manager, "create_schedule", &admin);
     assert_eq!(schedule["total_rounds"], 1, "{schedule}");
+    let first = &schedule["rounds"][0]["matches"][0];
+    assert_eq!(first["player_A_id"], "P01", "{schedule}");
+    assert_eq!(first["player_B_id"], "P02", "{schedule}");
+    assert!(first.get("player_a").is_none(), "{schedule}");
     assert_eq!(
         done(manager, "start_league", &admin),
         json!({"status": "started"})
@@ -242,8 +246,17 @@ fn tools_of_a_player_work() {
     let asked = json!({
         "game_type": "even_odd", "deadline": "2099-01-15T10:15:00Z", "context": context,
     });
-    let choice = by_referee("choose_parity", asked)["parity_choice"].take();
+    let choice = by_referee("choose_parity", asked.clone())["parity_choice"].take();
     assert!(choice == "even" || choice == "odd", "{choice}");
+    let mut generic = asked;
+    generic["message_type"] = "GAME_MOVE_CALL".into();
+    generic["move_request"] = json!({
+        "move_type": "choose_parity", "valid_options": ["even", "odd"], "context": {},
+    });
+    let moved = by_referee("choose_move", generic);
+    assert_eq!(moved["message_type"], "GAME_MOVE_RESPONSE", "{moved}");
+    assert_eq!(moved["move_data"]["choice"], choice, "{moved}");
+    assert!(moved.get("parity_choice").is_none(), "{moved}");
     let error = json!({"error_code": "E001", "error_description": "TIMEOUT_ERROR"});
     by_referee("notify_game_error", error);
     let over = json!({
@@ -263,10 +276,16 @@ fn tools_of_a_player_work() {
     );
     let state = done(player, "get_player_state", &json!({}));
     assert_eq!(state["history"].as_array().unwrap().len(), 1, "{state}");
+    assert_eq!(state["state"], "ACTIVE", "{state}");
     assert!(!state.to_string().contains("tok-"), "{state}");
     no_token_is_shown(player);
     let end = json!({
         "total_rounds": 1, "total_matches": 1, "champion": null, "final_standings": [row],
     });
     by_manager("notify_league_completed", end);
+    let state = done(player, "get_player_state", &json!({}));
+    assert_eq!(state["state"], "SHUTDOWN", "{state}");
+    assert_eq!(state["player_id"], "P01", "{state}");
+    assert_eq!(state["history"].as_array().unwrap().len(), 1, "{state}");
+    assert_eq!(state["standing"]["points"], 3, "{state}");
 }

@@ -339,7 +339,7 @@ fn old() -> Scripted {
     })
 }
 
-fn old_registration(name: &str, endpoint: &str) -> Value {
+pub(crate) fn old_registration(name: &str, endpoint: &str) -> Value {
     let mut request = old_message("LEAGUE_REGISTER_REQUEST", "player_candidate");
     request["round_id"] = 0.into();
     request["match_id"] = "REGISTRATION".into();
@@ -350,7 +350,7 @@ fn old_registration(name: &str, endpoint: &str) -> Value {
     request
 }
 
-fn old_message(kind: &str, sender: &str) -> Value {
+pub(crate) fn old_message(kind: &str, sender: &str) -> Value {
     json!({
         "protocol": "league.v1", "message_type": kind, "sender": sender,
         "league_id": "550e8400-e29b-41d4-a716-446655440000",

@@ -114,7 +114,7 @@ fn play(habits: &Habits) {
         say(&player.endpoint, method, &news);
     }
     let health = health(&player.endpoint);
-    assert_eq!(health["state"], "ENROLLED", "{health}");
+    assert_eq!(health["state"], "ACTIVE", "{health}");
     let end = json!({
         "message_type": "LEAGUE_COMPLETED", "protocol": "league.v2", "sender": "league_manager",
         "league_id": "yet_another_name", "total_rounds": 3, "total_matches": 3,

@@ -92,7 +92,7 @@ fn player_on_a_pipe_takes_both_forms_and_survives_nonsense() {
     let ground = Ground::new();
     let mut player = Piped::start(&ground, "player");
     let simple = player.call("get_player_state", &json!({}));
-    assert_eq!(simple["result"]["state"], "REGISTERING", "{simple}");
+    assert_eq!(simple["result"]["state"], "INIT", "{simple}");
     let broken = player.say("this is no JSON");
     assert_eq!(broken["error"]["code"], -32700, "{broken}");
     assert_eq!(broken["id"], Value::Null);

@@ -2,6 +2,7 @@
 
 use league_protocol::peer::{
     HttpReply, LEGACY, MAX_PAGES, MODERN, PeerProfile, PeerRequest, Probe, ProbeStep, Session,
+    ToolList,
 };
 use league_protocol::sender::CallStyle;
 use serde_json::{Value, json};
@@ -176,4 +177,71 @@ fn pages_are_read_up_to_a_bound_and_a_changed_list_is_noticed() {
     replies[1] = Some(json(200, &others[0]));
     let other = probed(&replies).1.tools.unwrap();
     assert_ne!(tools.digest(), other.digest());
+}
+
+/// The tools of a peer that lists these names.
+fn listed(names: &[&str]) -> ToolList {
+    let tools: Vec<_> = names.iter().map(|name| json!({"name": name})).collect();
+    let (mut probe, _) = Probe::begin(1);
+    let answers = [
+        json!({"jsonrpc": "2.0", "id": 1, "result": {"supportedVersions": [MODERN]}}),
+        json!({"jsonrpc": "2.0", "id": 2, "result": {"tools": tools}}),
+    ];
+    let mut step = None;
+    for (answer, id) in answers.iter().zip(2..) {
+        let body = answer.to_string();
+        let reply = HttpReply {
+            status: 200,
+            session: None,
+            body: body.as_bytes(),
+        };
+        step = Some(probe.hear(Some(&reply), id));
+    }
+    match step {
+        Some(ProbeStep::Found(profile)) => profile.tools.unwrap(),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn tools_of_a_peer_are_matched_by_their_words() {
+    let of_a_player = listed(&[
+        "receive_game_invitation",
+        "make_parity_choice",
+        "receive_match_result",
+        "on_round_start",
+        "on_round_end",
+        "receive_standings",
+        "league_finished",
+        "get_history",
+    ]);
+    for (ours, theirs) in [
+        ("handle_game_invitation", Some("receive_game_invitation")),
+        ("choose_parity", Some("make_parity_choice")),
+        ("choose_move", Some("make_parity_choice")),
+        ("notify_match_result", Some("receive_match_result")),
+        ("notify_round", Some("on_round_start")),
+        ("notify_round_completed", Some("on_round_end")),
+        ("update_standings", Some("receive_standings")),
+        ("notify_league_completed", Some("league_finished")),
+        ("notify_game_error", None),
+        ("register_player", None),
+    ] {
+        let found = of_a_player.offered(ours).map(|(name, _)| name);
+        assert_eq!(found, theirs, "{ours}");
+    }
+    let exact = listed(&[
+        "choose_parity",
+        "make_choice",
+        "handle_invitation",
+        "join_invitation",
+    ]);
+    assert_eq!(exact.offered("choose_parity").unwrap().0, "choose_parity");
+    assert!(exact.offered("handle_game_invitation").is_none(), "two fit");
+    let camel = listed(&["handleGameInvitation", "chooseMove", "parity_history"]);
+    assert_eq!(
+        camel.offered("handle_game_invitation").unwrap().0,
+        "handleGameInvitation"
+    );
+    assert_eq!(camel.offered("choose_parity").unwrap().0, "chooseMove");
 }

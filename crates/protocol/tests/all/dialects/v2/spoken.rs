@@ -142,12 +142,12 @@ fn manager_is_spelled_as_the_document_spells_it() {
     LEAGUE_STANDINGS_UPDATE {"league_id":"league_2025_even_odd","round_id":1,"standings":[{"rank":1,"player_id":"P04","display_name":"","played":3,"wins":2,"draws":1,"losses":0,"points":7}]}
     LEAGUE_QUERY {"league_id":"league_2025_even_odd","query_type":"GET_NEXT_MATCH","query_params":{"player_id":"P01"}}
     LEAGUE_QUERY_RESPONSE {"league_id":"league_2025_even_odd","query_type":"GET_NEXT_MATCH","success":true,"data":{"next_match":{"match_id":"R2M1","opponent_id":"P03","referee_endpoint":"http://127.0.0.1:8001/mcp","round_id":2}}}
-    LEAGUE_ERROR {"error_code":"E012","error_name":"AUTH_TOKEN_INVALID","error_description":"AUTH_TOKEN_INVALID","original_message_type":"LEAGUE_QUERY","context":{"detail":"the token is not the sender's","path":"auth_token"},"retryable":false}
+    LEAGUE_ERROR {"error_code":"E012","error_name":"AUTH_TOKEN_INVALID","error_description":"AUTH_TOKEN_INVALID: the token is not the sender's","original_message_type":"LEAGUE_QUERY","context":{"detail":"the token is not the sender's","path":"auth_token"},"retryable":false}
     "#);
 }
 
 #[test]
 fn error_in_a_match_names_the_attempts_twice() {
     let error = game_error("CHOOSE_PARITY_RESPONSE", Code::Timeout);
-    insta::assert_snapshot!(spoken(&[error]), @r#"GAME_ERROR {"match_id":"R1M1","player_id":"P01","affected_player":"P01","error_code":"E001","error_name":"TIMEOUT_ERROR","error_description":"TIMEOUT_ERROR","game_state":"COLLECTING_CHOICES","retryable":true,"action_required":"CHOOSE_PARITY_RESPONSE","retry_count":1,"max_retries":3,"retry_info":{"retry_count":1,"max_retries":3,"next_retry_at":"2025-01-15T10:31:12Z"},"consequence":"Technical loss if max retries exceeded","context":{"detail":"no answer came within 30 s"}}"#);
+    insta::assert_snapshot!(spoken(&[error]), @r#"GAME_ERROR {"match_id":"R1M1","player_id":"P01","affected_player":"P01","error_code":"E001","error_name":"TIMEOUT_ERROR","error_description":"TIMEOUT_ERROR: no answer came within 30 s","game_state":"COLLECTING_CHOICES","retryable":true,"action_required":"CHOOSE_PARITY_RESPONSE","retry_count":1,"max_retries":3,"retry_info":{"retry_count":1,"max_retries":3,"next_retry_at":"2025-01-15T10:31:12Z"},"consequence":"Technical loss if max retries exceeded","context":{"detail":"no answer came within 30 s"}}"#);
 }

@@ -46,7 +46,7 @@ fn manager_is_spelled_as_the_page_spells_it() {
     LEAGUE_QUERY_RESPONSE {"league_id":"league_2025_even_odd","query_type":"GET_STANDINGS","success":true,"data":{"league_id":"league_2025_even_odd","round_id":"ROUND_3","standings":[{"display_name":"","draws":1,"losses":0,"played":3,"player_id":"P04","points":7,"rank":1,"wins":2}]}}
     QUERY_STANDINGS_REQUEST {"league_id":"league_2025_even_odd"}
     LEAGUE_QUERY {"league_id":"league_2025_even_odd","query_type":"GET_NEXT_MATCH","query_params":{"player_id":"P01"}}
-    LEAGUE_ERROR {"error_code":"E012","error_name":"AUTH_TOKEN_INVALID","error_description":"this token is not yours","retryable":false,"original_message_type":"LEAGUE_QUERY","context":{"path":"auth_token","provided_token":"tok-p01-…"}}
+    LEAGUE_ERROR {"error_code":"E012","error_name":"AUTH_TOKEN_INVALID","error_description":"AUTH_TOKEN_INVALID: this token is not yours","retryable":false,"original_message_type":"LEAGUE_QUERY","context":{"path":"auth_token","provided_token":"tok-p01-…"}}
     "###);
 }
 
@@ -59,7 +59,7 @@ fn answers_and_errors_name_their_rounds() {
     LEAGUE_QUERY_RESPONSE {"league_id":"league_2025_even_odd","query_type":"GET_SCHEDULE","success":true,"data":{"rounds":[{"matches":[{"game_type":"even_odd","match_id":"R2M1","player_A_id":"P01","player_B_id":"P03"}],"round_id":"ROUND_2"}],"total_rounds":3}}
     LEAGUE_QUERY_RESPONSE {"league_id":"league_2025_even_odd","query_type":"GET_NEXT_MATCH","success":true,"data":{"next_match":{"match_id":"R2M1","opponent_id":"P03","referee_endpoint":null,"round_id":"ROUND_2"}}}
     LEAGUE_QUERY_RESPONSE {"league_id":"league_2025_even_odd","query_type":"GET_NEXT_MATCH","success":false,"error":"nothing is scheduled"}
-    GAME_ERROR {"match_id":"R1M1","player_id":"P01","affected_player":"P01","error_code":"E001","error_name":"TIMEOUT_ERROR","error_description":"TIMEOUT_ERROR","game_state":"COLLECTING_CHOICES","retryable":true,"action_required":"CHOOSE_PARITY_RESPONSE","retry_count":1,"max_retries":3,"retry_info":{"retry_count":1,"max_retries":3,"next_retry_at":"2025-01-15T10:31:12Z"},"consequence":"Technical loss if max retries exceeded","context":{"detail":"no answer came within 30 s"}}
+    GAME_ERROR {"match_id":"R1M1","player_id":"P01","affected_player":"P01","error_code":"E001","error_name":"TIMEOUT_ERROR","error_description":"TIMEOUT_ERROR: no answer came within 30 s","game_state":"COLLECTING_CHOICES","retryable":true,"action_required":"CHOOSE_PARITY_RESPONSE","retry_count":1,"max_retries":3,"retry_info":{"retry_count":1,"max_retries":3,"next_retry_at":"2025-01-15T10:31:12Z"},"consequence":"Technical loss if max retries exceeded","context":{"detail":"no answer came within 30 s"}}
     GAME_OVER {"league_id":"league_2025_even_odd","round_id":"ROUND_1","match_id":"R1M1","game_type":"even_odd","role":"PLAYER_B","drawn_number":null,"your_choice":null,"opponent_choice":null,"result":"TECHNICAL_LOSS","points_earned":0,"winner_player_id":"P01","reason":"no answer after 3 attempts"}
     "###);
 }
