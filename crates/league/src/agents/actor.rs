@@ -122,7 +122,17 @@ impl<M: Machine> Handle<M> {
             mpsc::error::TrySendError::Full(_) => ActorError::Busy,
             mpsc::error::TrySendError::Closed(_) => ActorError::Closed,
         })?;
-        answer.await.map_err(|_| ActorError::Closed)
+        self.receive(answer).await
+    }
+
+    /// Waits for an answer. A request that is sent at the moment in which the actor ends may stay in
+    /// the inbox, neither answered nor dropped, so the end is awaited as well.
+    async fn receive<T>(&self, mut answer: oneshot::Receiver<T>) -> Result<T, ActorError> {
+        tokio::select! {
+            biased;
+            answer = &mut answer => answer.map_err(|_| ActorError::Closed),
+            () = self.inbox.closed() => answer.try_recv().map_err(|_| ActorError::Closed),
+        }
     }
 
     /// Sends a command that must not be lost; waits for room in the inbox.
@@ -151,7 +161,7 @@ impl<M: Machine> Handle<M> {
         }));
         let sent = self.inbox.send(request).await;
         sent.map_err(|_| ActorError::Closed)?;
-        seen.await.map_err(|_| ActorError::Closed)
+        self.receive(seen).await
     }
 
     /// Stops the actor after the requests that are already waiting.
@@ -368,4 +378,32 @@ async fn gather<M: Machine>(
         requests.push(Request::End);
     }
     requests
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use league_core::referee::Referee;
+
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn caller_whose_request_stays_in_the_inbox_of_an_ended_actor_is_told() {
+        let (handle, inbox) = Handle::<Referee>::inbox();
+        let (back, answer) = oneshot::channel::<u32>();
+        drop(inbox);
+        let told = tokio::time::timeout(Duration::from_secs(60), handle.receive(answer)).await;
+        assert_eq!(told, Ok(Err(ActorError::Closed)));
+        drop(back);
+    }
+
+    #[tokio::test]
+    async fn answer_that_was_sent_before_the_end_arrives() {
+        let (handle, inbox) = Handle::<Referee>::inbox();
+        let (back, answer) = oneshot::channel();
+        back.send(7).unwrap();
+        drop(inbox);
+        assert_eq!(handle.receive(answer).await, Ok(7));
+    }
 }

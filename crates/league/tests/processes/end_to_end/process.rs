@@ -45,6 +45,16 @@ impl Process {
         Self::spawn(command)
     }
 
+    /// Starts `league` with these arguments and variables of the environment.
+    pub(crate) fn start_with(
+        variables: &[(&str, &OsStr)],
+        arguments: impl IntoIterator<Item = impl AsRef<OsStr>>,
+    ) -> Self {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_league"));
+        command.args(arguments).envs(variables.iter().copied());
+        Self::spawn(command)
+    }
+
     /// Starts `league` with these arguments and so many descriptors.
     pub(crate) fn start_with_descriptors(
         descriptors: u32,
