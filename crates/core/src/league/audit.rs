@@ -131,7 +131,6 @@ pub(crate) struct Auditor<'a> {
 }
 
 impl Auditor<'_> {
-    #[expect(clippy::too_many_lines, reason = "one arm for each event")]
     pub(crate) fn check(&self, event: &Event) -> Result<(), Inconsistency> {
         match event {
             Event::PlayerRegistered { player_id, .. } => {

@@ -503,6 +503,26 @@ fn invalid_rules_are_refused() {
     assert!(matches!(refused(restless), RulesError::ProbeEvery(_)));
 }
 
+/// Whether a strict manager reads a registration and does not answer with an error.
+fn is_taken(message: String) -> bool {
+    let raw = RawValue::from_string(message).unwrap();
+    let decoded = decode(&raw, Reading::Strict, None).map(|mut decoded| {
+        let read = decoded.message(&Hints::default());
+        read.ok()
+    });
+    match decoded.ok().flatten() {
+        Some(Message::PlayerRegisterRequest(request)) => {
+            let mut world = LeagueWorld::new(rules());
+            let applicant = Applicant {
+                request,
+                ..world.candidate("Agent Alpha")
+            };
+            world.when(&Command::RegisterPlayer(applicant)).is_ok()
+        }
+        _ => false,
+    }
+}
+
 #[test]
 fn explain_refuses_every_registration_that_a_manager_refuses() {
     let texts = [
@@ -545,22 +565,7 @@ fn explain_refuses_every_registration_that_a_manager_refuses() {
             message["player_meta"][field] = text.into();
             let bytes = message.to_string();
             let explained = explain(bytes.as_bytes(), Reading::Strict).remove(0);
-            let raw = RawValue::from_string(bytes).unwrap();
-            let decoded = decode(&raw, Reading::Strict, None).map(|mut decoded| {
-                let read = decoded.message(&Hints::default());
-                read.ok()
-            });
-            let taken = match decoded.ok().flatten() {
-                Some(Message::PlayerRegisterRequest(request)) => {
-                    let mut world = LeagueWorld::new(rules());
-                    let applicant = Applicant {
-                        request,
-                        ..world.candidate("Agent Alpha")
-                    };
-                    world.when(&Command::RegisterPlayer(applicant)).is_ok()
-                }
-                _ => false,
-            };
+            let taken = is_taken(bytes);
             assert_eq!(explained.valid, taken, "{field} {text:?}: {explained:?}");
             let code = explained.findings.first().map(|finding| finding.code);
             if !taken && field == "protocol_version" && !text.is_empty() {

@@ -43,7 +43,7 @@ fn our_player_keeps_every_rule() {
     assert_eq!(summary["grade"], "A", "{summary}");
     let skipped = lines.iter().filter(|line| line["verdict"] == "skipped");
     let skipped: Vec<&Value> = skipped.map(|line| &line["id"]).collect();
-    assert_eq!(skipped, ["P-MOVE-03"]);
+    assert!(skipped.is_empty(), "{skipped:?}");
     assert_eq!(code, Some(0));
 }
 
@@ -61,7 +61,6 @@ fn our_strict_player_keeps_every_rule_for_strict_players() {
         "P-JOIN-21",
         "P-PICK-16",
         "P-PICK-17",
-        "P-MOVE-03",
         "P-NEWS-05",
         "P-NEWS-09",
     ];

@@ -248,15 +248,7 @@ fn tools_of_a_player_work() {
     });
     let choice = by_referee("choose_parity", asked.clone())["parity_choice"].take();
     assert!(choice == "even" || choice == "odd", "{choice}");
-    let mut generic = asked;
-    generic["message_type"] = "GAME_MOVE_CALL".into();
-    generic["move_request"] = json!({
-        "move_type": "choose_parity", "valid_options": ["even", "odd"], "context": {},
-    });
-    let moved = by_referee("choose_move", generic);
-    assert_eq!(moved["message_type"], "GAME_MOVE_RESPONSE", "{moved}");
-    assert_eq!(moved["move_data"]["choice"], choice, "{moved}");
-    assert!(moved.get("parity_choice").is_none(), "{moved}");
+    see_generic_move(&by_referee, asked, &choice);
     let error = json!({"error_code": "E001", "error_description": "TIMEOUT_ERROR"});
     by_referee("notify_game_error", error);
     let over = json!({
@@ -274,15 +266,38 @@ fn tools_of_a_player_work() {
         "notify_round_completed",
         json!({"round_id": 1, "matches_played": 1, "next_round_id": null}),
     );
-    let state = done(player, "get_player_state", &json!({}));
-    assert_eq!(state["history"].as_array().unwrap().len(), 1, "{state}");
-    assert_eq!(state["state"], "ACTIVE", "{state}");
-    assert!(!state.to_string().contains("tok-"), "{state}");
+    see_state_in_the_league(player);
     no_token_is_shown(player);
     let end = json!({
         "total_rounds": 1, "total_matches": 1, "champion": null, "final_standings": [row],
     });
     by_manager("notify_league_completed", end);
+    see_state_after_the_end(player);
+}
+
+/// Sees that a request for a move in the general form is answered in that form.
+fn see_generic_move(ask: &dyn Fn(&str, Value) -> Value, asked: Value, choice: &Value) {
+    let mut generic = asked;
+    generic["message_type"] = "GAME_MOVE_CALL".into();
+    generic["move_request"] = json!({
+        "move_type": "choose_parity", "valid_options": ["even", "odd"], "context": {},
+    });
+    let moved = ask("choose_move", generic);
+    assert_eq!(moved["message_type"], "GAME_MOVE_RESPONSE", "{moved}");
+    assert_eq!(moved["move_data"]["choice"], *choice, "{moved}");
+    assert!(moved.get("parity_choice").is_none(), "{moved}");
+}
+
+/// Sees that a player tells its match and no token.
+fn see_state_in_the_league(player: &str) {
+    let state = done(player, "get_player_state", &json!({}));
+    assert_eq!(state["history"].as_array().unwrap().len(), 1, "{state}");
+    assert_eq!(state["state"], "ACTIVE", "{state}");
+    assert!(!state.to_string().contains("tok-"), "{state}");
+}
+
+/// Sees that a player still tells its matches when the league is over.
+fn see_state_after_the_end(player: &str) {
     let state = done(player, "get_player_state", &json!({}));
     assert_eq!(state["state"], "SHUTDOWN", "{state}");
     assert_eq!(state["player_id"], "P01", "{state}");

@@ -49,7 +49,7 @@ fn acceptance_of_an_invitation_is_read_from_any_word_for_it() {
 /// What our player makes of the end of a match against P02 that it was told in these words.
 fn told(says: &Value) -> Result<Message, String> {
     let (own, other) = (PlayerId::numbered(1), PlayerId::numbered(2));
-    let match_id = MatchId::new("R1M1").unwrap();
+    let match_id = MatchId::new("R1M1").expect("it is an id");
     let context = Context {
         hints: Hints {
             reader: Some(&own),
@@ -71,10 +71,10 @@ fn told(says: &Value) -> Result<Message, String> {
     }
 }
 
-#[test]
-fn end_of_a_match_is_understood_in_every_shape_in_which_hosts_tell_it() {
+/// Who won, and the words in which hosts tell it.
+fn ends() -> Vec<(Option<&'static str>, Value)> {
     let (lost, won, drawn) = (Some("P02"), Some("P01"), None);
-    let rows = [
+    vec![
         // Flat, in the words of the main document.
         (
             lost,
@@ -114,9 +114,13 @@ fn end_of_a_match_is_understood_in_every_shape_in_which_hosts_tell_it() {
         (won, json!({"result": {"winner": "P01"}})),
         (drawn, json!({"winner": "DRAW", "drawn_number": 3})),
         (drawn, json!({"winner": null, "drawn_number": 3})),
-    ];
+    ]
+}
+
+#[test]
+fn end_of_a_match_is_understood_in_every_shape_in_which_hosts_tell_it() {
     let mut wrong = Vec::new();
-    for (winner, mut says) in rows {
+    for (winner, mut says) in ends() {
         for typed in [false, true] {
             says["match_id"] = "R1M1".into();
             if typed {
