@@ -413,7 +413,8 @@ pub(crate) enum Rejection {
     OtherMachine { endpoint: String },
     #[error(
         "Registration closed: the referee key is not the league's; start the referee with the \
-         right `--referee-key`, or have the organiser run `league admin admit-referee {endpoint}`"
+         `--referee-key` that the manager prints or below the manager's root, or have the organiser \
+         run `league admin admit-referee {endpoint}`"
     )]
     WrongKey { endpoint: String },
     #[error(

@@ -11,6 +11,7 @@ use std::sync::Arc;
 use caller_limit::CallerLimit;
 pub(crate) use hand_in::collect_journals;
 use league_core::league::{Command, Event, League, LeagueRules, Refusal, Reply};
+use league_protocol::fault::Code;
 use league_protocol::finding::harmless;
 use league_protocol::id::{LeagueId, MatchId};
 use league_protocol::message::{
@@ -359,13 +360,17 @@ impl AgentService for ManagerService {
         let command = match tool {
             "create_schedule" => Command::CreateSchedule { admin },
             "start_league" => Command::Start { admin },
-            "invite_referee" => match arguments.text("contact_endpoint") {
-                Some(endpoint) => Command::InviteReferee {
-                    admin,
-                    endpoint: endpoint.to_owned(),
-                },
-                None => return Some(missing("contact_endpoint")),
-            },
+            "invite_referee" => {
+                let Some(endpoint) = arguments.text("contact_endpoint") else {
+                    return Some(missing("contact_endpoint"));
+                };
+                if admin && let Err(error) = self.allowed.check_named(endpoint) {
+                    let error = LeagueError::new(Code::InvalidMessage, error.to_string());
+                    return Some(ServiceReply::error(error));
+                }
+                let endpoint = endpoint.to_owned();
+                Command::InviteReferee { admin, endpoint }
+            }
             "get_standings" => {
                 let query = LeagueQuery {
                     league_id: None,

@@ -164,7 +164,8 @@ pub(crate) fn start_hint(error: &StartError, flags: &str) -> String {
         }
         StartError::Store(damaged @ StoreError::Damaged { .. }) => return damaged.hint(),
         StartError::Behind { .. } => {
-            return accept_loss_hint("league manager");
+            "restore the journal from a complete copy; without one, repeat the command with \
+             `--accept-loss`, which stays noted"
         }
         StartError::Unusable { .. } => {
             "put a complete copy of the journal in its place, or begin a new league with another \

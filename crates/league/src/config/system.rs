@@ -109,15 +109,22 @@ with_defaults! {
     }
 }
 
+/// A secret that was chosen; an empty one, as of a variable without a value, counts as none.
+fn given(secret: Option<&String>) -> Option<AuthToken> {
+    secret
+        .filter(|secret| !secret.is_empty())
+        .map(AuthToken::new)
+}
+
 impl SecurityConfig {
     /// The code that players must show to join, if they must.
     pub(crate) fn join_code(&self) -> Option<AuthToken> {
-        self.join_code.as_ref().map(AuthToken::new)
+        given(self.join_code.as_ref())
     }
 
     /// The key by which referees are admitted, if one was chosen.
     pub(crate) fn referee_key(&self) -> Option<AuthToken> {
-        self.referee_key.as_ref().map(AuthToken::new)
+        given(self.referee_key.as_ref())
     }
 
     /// Whether an agent may be called at this address.

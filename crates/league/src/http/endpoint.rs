@@ -230,6 +230,23 @@ impl AllowList {
         }
     }
 
+    /// Parses an address that the organiser names, and checks that an agent there may be called.
+    pub(crate) fn check_named(&self, text: &str) -> Result<Endpoint, BadEndpoint> {
+        self.check_path(text)?;
+        self.check(text)
+    }
+
+    /// Parses the address of an agent, and checks its path.
+    fn check_path(&self, text: &str) -> Result<Endpoint, BadEndpoint> {
+        let endpoint = Endpoint::parse(text)?;
+        let path = &endpoint.path;
+        let is_agents = path.strip_suffix('/').unwrap_or(path).ends_with("/mcp");
+        if !self.security.any_path && (!is_agents || path.contains('?')) {
+            return Err(BadEndpoint::Path(path.to_string()));
+        }
+        Ok(endpoint)
+    }
+
     /// Parses the address that a caller registers with, and checks that it may be called.
     ///
     /// # Errors
@@ -241,11 +258,7 @@ impl AllowList {
             address,
             path,
             ..
-        } = Endpoint::parse(text)?;
-        let is_agents = path.strip_suffix('/').unwrap_or(&path).ends_with("/mcp");
-        if !self.security.any_path && (!is_agents || path.contains('?')) {
-            return Err(BadEndpoint::Path(path.to_string()));
-        }
+        } = self.check_path(text)?;
         if !self.leads_here(address.ip(), origin) || self.is_from_here(origin, address) {
             return self.check(text);
         }

@@ -187,7 +187,7 @@ impl ManagerArgs {
             (&mut security.join_code, &self.join_code),
             (&mut security.referee_key, &self.referee_key),
         ] {
-            if flag.is_some() {
+            if flag.as_ref().is_some_and(|flag| !flag.is_empty()) {
                 setting.clone_from(flag);
             }
         }
@@ -201,6 +201,14 @@ impl ManagerArgs {
         // Loaded only so that it is written for others to read.
         setup.loader.load_games_registry().map_err(bad_config)?;
         let mut config = (*config).clone().playing(game);
+        if self.players == Some(1) {
+            return Err(CommandError::usage(
+                "could not start the league manager",
+                "one player has no opponent",
+                "await two or more with `--players`; with `--players 0` the league waits for \
+                 `league start`",
+            ));
+        }
         if let Some(players) = self.players {
             config.participants.expected_players = players;
         }

@@ -273,25 +273,26 @@ fn said_in(
     reader: Option<&PlayerId>,
     hints: &Hints<'_>,
 ) -> Option<Message> {
+    let mut result = over.result.clone();
+    let told = like.result().draw.as_ref().map(|told| told.seed);
+    if let (Some(draw), Some(told)) = (&mut Arc::make_mut(&mut result).draw, told) {
+        draw.seed = match like {
+            // The journal has the seed from the end of the match on, which a crash may delay.
+            EndMessage::Over(_) => draw.seed.or(told),
+            // The manager opens the seed with its answer.
+            EndMessage::Report(_) => draw.seed.filter(|_| told.is_some()),
+        };
+    }
     let message = match like {
         EndMessage::Over(_) => Message::from(GameOver {
             receiver: reader.unwrap_or(&over.receiver).clone(),
+            result,
             ..over.clone()
         }),
-        EndMessage::Report(report) => {
-            let mut result = over.result.clone();
-            let told = report.result.draw.as_ref();
-            // The manager opens the seed with its answer.
-            if let Some(draw) = &mut Arc::make_mut(&mut result).draw
-                && told.is_some_and(|told| told.seed.is_none())
-            {
-                draw.seed = None;
-            }
-            Message::from(MatchResultReport {
-                result,
-                ..(*report).clone()
-            })
-        }
+        EndMessage::Report(report) => Message::from(MatchResultReport {
+            result,
+            ..(*report).clone()
+        }),
     };
     let stamp = Stamp {
         sender: Sender::Agent(&Agent::Manager),

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::end_to_end::bodies::{BAD, BOTH, GOOD, Headers, JSON, MODERN};
 use crate::end_to_end::ground::{Agent, Ground, LEAGUE};
 use crate::end_to_end::http::{Answer, call, health, message, request_with};
-use crate::end_to_end::process::Process;
+use crate::end_to_end::process::{Process, league};
 use crate::end_to_end::scripted::registration;
 
 /// One agent of each kind, at work.
@@ -317,4 +317,52 @@ fn two_agents_at_one_address_are_told_apart() {
     assert_eq!(answer["status"], "REJECTED", "{answer}");
     let reason = answer["reason"].as_str().unwrap();
     assert!(reason.contains("answers there already"), "{reason}");
+}
+
+#[test]
+fn organiser_admits_referees_at_addresses_that_can_be_called_only() {
+    let ground = Ground::new();
+    let manager = ground.manager(&[]);
+    let admit = |endpoint: &str| {
+        let words = ["admin", "admit-referee", endpoint, "--root", ground.root()];
+        league(words.into_iter().chain(["--manager", &manager.endpoint]))
+    };
+    for wrong in [
+        "foo",
+        "",
+        "ftp://localhost/mcp",
+        "http://localhost:99999/mcp",
+        "http://localhost:17052/other",
+        "http://10.0.0.1:99/mcp",
+    ] {
+        let ended = admit(wrong);
+        assert_ne!(ended.code, Some(0), "{wrong}: {ended:?}");
+    }
+    assert_eq!(ground.facts("referee_invited").len(), 0);
+    let ended = admit("http://localhost:17052/mcp");
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    assert_eq!(ground.facts("referee_invited").len(), 1);
+}
+
+#[test]
+fn empty_referee_key_is_not_a_key() {
+    let ground = Ground::new();
+    let mut manager = ground.start("manager", &["--port", "0", "--referee-key", ""]);
+    let greeting = manager.event("event", "manager");
+    let key = greeting["referee_key"].as_str().unwrap();
+    assert!(key.starts_with("tok-referee-"), "{greeting}");
+    manager.stop();
+}
+
+#[test]
+fn manager_does_not_wait_for_one_player() {
+    let ground = Ground::new();
+    let ended = ground
+        .start("manager", &["--port", "0", "--players", "1"])
+        .end();
+    assert_eq!(ended.code, Some(2), "{ended:?}");
+    assert!(
+        ended.errors.contains("one player has no opponent"),
+        "{ended:?}"
+    );
 }
