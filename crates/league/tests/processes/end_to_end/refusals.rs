@@ -329,7 +329,8 @@ fn wrong_manager_address_is_reported_once_with_a_hint() {
         }
         let log = eventually(|| {
             let log = logged(&ground);
-            (log.matches("MESSAGE_SENT").count() > 2).then_some(log)
+            let asked_again = log.matches("MESSAGE_SENT").count() > 2;
+            (asked_again && log.contains("NOT_REGISTERED")).then_some(log)
         });
         let log = log.unwrap_or_else(|| panic!("{command} does not ask again"));
         let times = log.matches("NOT_REGISTERED").count();
