@@ -40,6 +40,7 @@ use crate::http::server::Service;
 use crate::storage::document_writer::DocumentWriter;
 use crate::storage::publishers::LeaguePublisher;
 use crate::storage::record::{Opening, Record};
+use crate::storage::replay::known_line;
 use crate::storage::root::Root;
 use crate::storage::secrets::{LeagueKeys, SecretError};
 use crate::storage::store::{Durability, Entry, Follower, StoreError};
@@ -171,7 +172,7 @@ fn restore_league(
                 ..Opening::of("league_manager", shared.chance.is_reproducible())
             },
             known: Some(KnownLines {
-                last: loss::known_line(root, league_id),
+                last: known_line(root, league_id),
                 judge: &|league, lost| loss::judge(shared, league, lost),
             }),
         },

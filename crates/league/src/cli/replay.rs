@@ -182,6 +182,11 @@ impl ReplayArgs {
             ReplayError::NoRules(_) | ReplayError::Rules { .. } => {
                 "restore the journal from a copy; `league verify` shows what is wrong".to_owned()
             }
+            ReplayError::Behind { .. } => {
+                "restore the journal from a complete copy; `league manager --accept-loss` goes on \
+                 without the lines, which stays noted"
+                    .to_owned()
+            }
             ReplayError::Repository(_) | ReplayError::Folder { .. } => CHECK_DISK.to_owned(),
         };
         CommandError::world(self.what(), cause, hint)

@@ -19,12 +19,13 @@ use league_core::timeouts::Timeouts;
 use league_protocol::id::{LeagueId, MatchId, PlayerId, RefereeId};
 use league_protocol::sender::{Agent, CallStyle, Dialect};
 use league_protocol::time::Timestamp;
+use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use thiserror::Error;
 
 use crate::config::{ConfigError, ConfigLoader};
 use crate::storage::document_writer::{DocumentFiles, Publication};
-use crate::storage::documents::{MatchRepository, RepositoryError};
+use crate::storage::documents::{MatchRepository, RepositoryError, load};
 use crate::storage::files::{FolderError, names_in};
 use crate::storage::publishers::{LeaguePublisher, PlayerPublisher, RefereePublisher};
 use crate::storage::record::Record;
@@ -46,6 +47,18 @@ pub(crate) enum ReplayError {
         /// The journal.
         file: PathBuf,
         source: RulesError,
+    },
+    /// The manager's journal lost lines.
+    #[error(
+        "`{}` ends at line {last}, and `standings.json` or `rounds.json` shows line {known}: lines \
+         are missing that may have been acknowledged",
+        file.display()
+    )]
+    Behind {
+        /// The journal.
+        file: PathBuf,
+        last: u64,
+        known: u64,
     },
     /// A journal cannot be read.
     #[error(transparent)]
@@ -83,6 +96,22 @@ pub(crate) fn rebuild(root: &Root, league: &LeagueId) -> Result<Rebuilt, ReplayE
     Ok(rebuilt)
 }
 
+/// The field of a document that names the last line of the journal which it reflects.
+#[derive(Deserialize)]
+struct Version {
+    version: u64,
+}
+
+/// The last line of a league's journal that its documents reflect; an unreadable document knows of
+/// none.
+pub(crate) fn known_line(root: &Root, league: &LeagueId) -> u64 {
+    let version = |file: &Path| {
+        let found: Option<Version> = load(file).unwrap_or_default();
+        found.map_or(0, |found| found.version)
+    };
+    version(&root.standings(league)).max(version(&root.rounds(league)))
+}
+
 /// Rebuilds the standings and rounds; returns the number of entries.
 fn rebuild_league(root: &Root, league_id: &LeagueId) -> Result<u64, ReplayError> {
     let file = root.league_journal(league_id);
@@ -112,6 +141,12 @@ fn rebuild_league(root: &Root, league_id: &LeagueId) -> Result<u64, ReplayError>
         Some(Err(source)) => return Err(ReplayError::Rules { file, source }),
         Some(Ok(league)) => league,
     };
+    // The documents are the evidence that lines are missing.
+    let known = known_line(root, league_id);
+    if known > read {
+        let last = read;
+        return Err(ReplayError::Behind { file, last, known });
+    }
     let mut files = DocumentFiles::new(root.clone());
     for publication in publisher.rest(Timestamp::default(), &league) {
         files.write(&publication)?;

@@ -10,10 +10,9 @@ use std::sync::Arc;
 use league_core::league::{Command, Event, League, Phase};
 use league_core::machine::{Machine, Persistence};
 use league_core::referee::{self, MatchOrder, OpenedSecrets, ReportAnswer};
-use league_protocol::id::{LeagueId, MatchId, RefereeId};
+use league_protocol::id::{MatchId, RefereeId};
 use league_protocol::message::{MatchResult, MatchResultReport};
 use league_protocol::time::Timestamp;
-use serde::Deserialize;
 
 use crate::agents::assemble::{LostLines, RestoredMachine, Shared, StartError};
 use crate::clock;
@@ -22,22 +21,6 @@ use crate::storage::files::names_in;
 use crate::storage::record::Record;
 use crate::storage::root::Root;
 use crate::storage::store::{Entry, Journal, Store, was_locked};
-
-/// The field of a document that names the last line of the journal which it reflects.
-#[derive(Deserialize)]
-struct Version {
-    version: u64,
-}
-
-/// The last line of a league's journal that its documents reflect; an unreadable document knows of
-/// none.
-pub(super) fn known_line(root: &Root, league: &LeagueId) -> u64 {
-    let version = |file: &Path| {
-        let found: Option<Version> = load(file).unwrap_or_default();
-        found.map_or(0, |found| found.version)
-    };
-    version(&root.standings(league)).max(version(&root.rounds(league)))
-}
 
 /// Lets a league go on without lost lines only by the organiser's word, and only if its players are
 /// known.
@@ -312,6 +295,7 @@ mod tests {
     use crate::http::descriptors::Descriptors;
     use crate::http::tls::Tls;
     use crate::storage::record::Opening;
+    use crate::storage::replay::known_line;
     use crate::storage::store::{Durability, lock_of};
     use crate::tests::journals::{Journals, league_id, opening, write_documents, write_journal};
 

@@ -186,3 +186,16 @@ fn page_of_a_match_changes_when_its_record_comes_after_the_end() {
     let later = touched(live.refresh(start + Duration::from_secs(1)).unwrap());
     assert!(later.unwrap().contains(&"R3M2".to_owned()));
 }
+
+#[test]
+fn documents_that_know_lost_lines_are_not_replaced() {
+    let (_folder, root) = finished();
+    let journal = root.league_journal(&league_id());
+    let text = fs::read_to_string(&journal).unwrap();
+    let kept: Vec<&str> = text.lines().collect();
+    let before = fs::read(root.standings(&league_id())).unwrap();
+    fs::write(&journal, kept[..kept.len() - 2].join("\n") + "\n").unwrap();
+    let lost = rebuild(&root, &league_id());
+    assert!(matches!(lost, Err(ReplayError::Behind { .. })), "{lost:?}");
+    assert_eq!(fs::read(root.standings(&league_id())).unwrap(), before);
+}
