@@ -37,7 +37,7 @@ for (const careful of [true, false]) {
     const board = await stage.visit(at());
     const banner = board.locator('#verdict.broken');
     await banner.waitFor();
-    assert.match(await banner.innerText(), /does not hold/i);
+    assert.match(await banner.innerText(), /not verified/i);
     assert.match(await banner.innerText(), /journal\.jsonl\b.* line \d+/);
     await assertRed(banner);
 

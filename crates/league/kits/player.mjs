@@ -54,6 +54,7 @@ const { values: OPTIONS } = parseArgs({
     host: text("127.0.0.1"), // the IPv4 address under which others call it
     bind: text(""), // the IPv4 address to listen on, if different: 0.0.0.0 for all
     manager: text("http://localhost:8000/mcp"),
+    "join-code": text(""), // the code of the organiser, if the league has one
     name: text("My Player"), // the name shown to people
     memory: text(""), // the memory file; by default .player-javascript-PORT.json
   },
@@ -410,7 +411,11 @@ async function register() {
   for (let wait = 1, told; ; wait = Math.min(wait * 2, 15)) {
     // With an old token a player returns under the same id.
     const proof = MEMORY.tokens.return_token ?? MEMORY.tokens.auth_token;
-    const params = message("LEAGUE_REGISTER_REQUEST", {}, { auth_token: proof, player_meta: meta });
+    const params = message("LEAGUE_REGISTER_REQUEST", {}, {
+      auth_token: proof,
+      join_code: OPTIONS["join-code"] || undefined,
+      player_meta: meta,
+    });
     const call = { jsonrpc: "2.0", id: 1, method: "register_player", params };
     let reason;
     try {

@@ -267,7 +267,8 @@ def register():
     while not admitted:
         token = me["return_token"] or me["auth_token"]  # with its old token a player returns under the same id
         proof = {"auth_token": token} if token else {}
-        params = message("LEAGUE_REGISTER_REQUEST", {}, **proof, player_meta=meta)
+        code = {"join_code": options.join_code} if options.join_code else {}
+        params = message("LEAGUE_REGISTER_REQUEST", {}, **proof, **code, player_meta=meta)
         call = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "register_player", "params": params})
         posted = urllib.request.Request(options.manager, call.encode(), {"Content-Type": "application/json"})
         try:
@@ -307,6 +308,7 @@ if __name__ == "__main__":
     parser.add_argument("--bind", help="the IPv4 address to listen on, if different: 0.0.0.0 for all")
     parser.add_argument("--manager", type=whole, default="http://localhost:8000/mcp", help="the address of the manager")
     parser.add_argument("--ca", help="a file of certificates to trust, for a manager with https://")
+    parser.add_argument("--join-code", help="the code of the organiser, if the league has one")
     parser.add_argument("--name", default="My Player", help="the name shown to people")
     parser.add_argument("--root", help="the folder of a league, for logs with league_sdk")
     options = parser.parse_args()

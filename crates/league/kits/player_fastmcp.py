@@ -364,7 +364,9 @@ def register():
     while True:
         # With an old token a player returns under the same id.
         proof = MEMORY["tokens"].get("return_token") or MEMORY["tokens"].get("auth_token")
-        params = message("LEAGUE_REGISTER_REQUEST", {}, **({"auth_token": proof} if proof else {}), player_meta=meta)
+        given = {"auth_token": proof, "join_code": OPTIONS.join_code}
+        given = {name: value for name, value in given.items() if value}
+        params = message("LEAGUE_REGISTER_REQUEST", {}, **given, player_meta=meta)
         call = {"jsonrpc": "2.0", "id": 1, "method": "register_player", "params": params}
         posted = urllib.request.Request(OPTIONS.manager, json.dumps(call).encode(), {"Content-Type": "application/json"})
         try:
@@ -415,6 +417,7 @@ parser.add_argument("--port", type=int, default=8101, help="the port to listen o
 parser.add_argument("--host", default="127.0.0.1", help="the IPv4 address under which others call it")
 parser.add_argument("--bind", help="the IPv4 address to listen on, if different: 0.0.0.0 for all")
 parser.add_argument("--manager", type=whole, help="the address of the manager (default: http://localhost:8000/mcp)")
+parser.add_argument("--join-code", help="the code of the organiser, if the league has one")
 parser.add_argument("--ca", help="a file of certificates to trust, for a manager with https://")
 parser.add_argument("--name", default="My Player", help="the name shown to people")
 parser.add_argument("--memory", help="the memory file (default: .player-fastmcp-PORT.json)")

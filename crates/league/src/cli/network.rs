@@ -269,8 +269,9 @@ pub(crate) fn invitation(system: &SystemConfig, manager: &str) -> Vec<String> {
         ),
         format!(
             "or with your own player: `league new player --lang python`, then \
-             `python3 player.py --manager {manager}{} --host ADDRESS --name NAME`",
-            ca_copy(system)
+             `python3 player.py --manager {manager}{}{} --host ADDRESS --name NAME`",
+            ca_copy(system),
+            code_to_show(system)
         ),
     ];
     let entries = &system.security.allowed_endpoints;
@@ -312,8 +313,16 @@ pub(crate) fn is_open(system: &SystemConfig) -> bool {
 
 /// The command that joins a league from another machine.
 pub(crate) fn joining(system: &SystemConfig, manager: &str) -> String {
-    let ca = ca_copy(system);
-    format!("league player --manager {manager}{ca} --bind 0.0.0.0 --name NAME")
+    let (ca, code) = (ca_copy(system), code_to_show(system));
+    format!("league player --manager {manager}{ca}{code} --bind 0.0.0.0 --name NAME")
+}
+
+/// The flag of the join code. The organiser hands the code out; no screen shows it.
+fn code_to_show(system: &SystemConfig) -> &'static str {
+    match system.security.join_code() {
+        Some(_) => " --join-code CODE",
+        None => "",
+    }
 }
 
 /// The flag by which others trust what we trust, with a copy of our file.
