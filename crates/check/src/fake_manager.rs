@@ -43,11 +43,12 @@ pub struct Admission {
 pub(crate) const REPORT: &str = "MATCH_RESULT_REPORT";
 pub(crate) const REQUEST: &str = "DRAW_REQUEST";
 
-const TOOLS: [&str; 5] = [
+const TOOLS: [&str; 6] = [
     "register_player",
     "register_referee",
     "request_draw",
     "report_match_result",
+    "notify_game_over_told",
     "league_query",
 ];
 

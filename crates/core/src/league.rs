@@ -12,6 +12,7 @@ mod event;
 mod hand_over;
 mod letters;
 mod loss;
+mod news;
 mod progress;
 mod registration;
 mod report;
@@ -99,7 +100,8 @@ pub struct League {
     round: Option<LeagueRound>,
     /// Rounds whose reports may still be repeated.
     past: VecDeque<LeagueRound>,
-    closed: Option<ClosedRound>,
+    /// The ends of the last rounds; at most [`apply::MAX_CLOSED`].
+    closed: VecDeque<ClosedRound>,
     /// Matches given to referees so far, for taking turns.
     turn: u64,
     /// Matches that wait behind others at their referees.
@@ -107,7 +109,7 @@ pub struct League {
     volatile: Volatile,
 }
 
-/// The end of the last round, as it was announced.
+/// The end of a round, as it is told.
 #[derive(Debug, Clone, PartialEq)]
 struct ClosedRound {
     number: u32,
@@ -128,9 +130,11 @@ struct Volatile {
     referees_to_ask: BTreeSet<u32>,
     /// Until when they are asked in this round.
     ask_until: Option<Timestamp>,
-    /// Until when the orders of matches, at these attempts, wait for the acknowledgement of their
-    /// announcements; the earliest first.
-    held: VecDeque<(Timestamp, MatchId, u32)>,
+    /// Until when the orders of matches wait for the acknowledgement of their announcements.
+    orders_held: BTreeSet<(Timestamp, MatchId)>,
+    /// Until when the end of a round, and what follows it, waits for a player to know its result:
+    /// by player and round.
+    news_held: BTreeMap<(u32, u32), Timestamp>,
     /// Whether this process has begun to run its round.
     resumed: bool,
     /// Letters that could not leave this machine; they are sent again with the next probes.
@@ -172,7 +176,7 @@ impl League {
             schedule,
             round: None,
             past: VecDeque::new(),
-            closed: None,
+            closed: VecDeque::new(),
             turn: 0,
             queued: 0,
             volatile: Volatile::default(),
@@ -274,6 +278,7 @@ impl League {
         league.volatile = Volatile::default();
         for player in &mut league.players.members {
             player.member.health = roster::AgentHealth::default();
+            player.ignores_news = false;
         }
         for referee in &mut league.referees.members {
             referee.member.health = roster::AgentHealth::default();
@@ -285,6 +290,8 @@ impl League {
                 }
                 fixture.since = Timestamp::default();
                 fixture.informed = [false; 2];
+                fixture.held_until = None;
+                fixture.untold = [false; 2];
                 fixture.claim = None;
             }
         }
@@ -359,6 +366,14 @@ impl League {
             } => {
                 let caller = self.authenticate(at, *token, sender.as_ref())?;
                 self.weigh_request(at, &caller, request)
+            }
+            Command::GameOverTold {
+                token,
+                sender,
+                told,
+            } => {
+                let caller = self.authenticate(at, *token, sender.as_ref())?;
+                self.hear_of_telling(at, &caller, told)
             }
             Command::Report {
                 token,
@@ -648,7 +663,7 @@ impl League {
     fn find_out(&self, query: &Query) -> Result<QueryAnswer, String> {
         match query {
             Query::Standings => Ok(QueryAnswer::Standings {
-                round_id: self.closed.as_ref().map_or(0, |closed| closed.number),
+                round_id: self.closed.back().map_or(0, |closed| closed.number),
                 rows: self.standings(),
             }),
             Query::Schedule => self.whole_schedule(),

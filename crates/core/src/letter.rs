@@ -61,6 +61,14 @@ pub struct RetryRule {
     pub backoff: Backoff,
 }
 
+impl RetryRule {
+    /// How long all tries take at most, with the waits between them.
+    pub fn longest(&self) -> Duration {
+        let waits = (1..self.attempts).map(|failed| self.backoff.longest_wait(failed));
+        self.timeout.saturating_mul(self.attempts) + waits.sum::<Duration>()
+    }
+}
+
 /// The outcome of a letter with a correlation: an answer, or the cause of silence.
 pub type CallOutcome = Result<PeerAnswer, CallFailure>;
 

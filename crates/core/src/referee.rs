@@ -257,7 +257,7 @@ impl Referee {
     fn reopen(&mut self, match_id: &MatchId) {
         if let Some(mut game) = self.recent.take(match_id) {
             if let Some(ending) = &mut game.ending {
-                ending.told = [true; 2];
+                (ending.told, ending.noticed) = ([true; 2], [true; 2]);
             }
             self.running.insert(match_id.clone(), game);
         }

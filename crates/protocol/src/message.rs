@@ -17,8 +17,8 @@ mod round;
 
 pub use by_player::ByPlayer;
 pub use evidence::{
-    CallQuery, CallQueryResponse, DrawRequest, DrawResponse, Evidence, MatchResultAck,
-    PlayerEvidence, SignedMove,
+    CallQuery, CallQueryResponse, DrawRequest, DrawResponse, Evidence, GameOverTold,
+    MatchResultAck, PlayerEvidence, SignedMove,
 };
 pub(crate) use forms::{AnyForm, GENERIC_MOVE, form, is_taken, reply_type, spoken_type, write};
 pub use forms::{expects_answer, types, types_taken};
@@ -101,6 +101,8 @@ pub enum Message {
     DrawRequest(Arc<DrawRequest>),
     /// The manager gives the seed of the draw.
     DrawResponse(Box<DrawResponse>),
+    /// Players know the result of a match, told to the manager.
+    GameOverTold(Box<GameOverTold>),
     /// The manager asks a player whether a referee has called it.
     CallQuery(Box<CallQuery>),
     /// Whether a referee has called the player.
@@ -147,6 +149,7 @@ said!(
     MatchResultAck,
     DrawRequest,
     DrawResponse,
+    GameOverTold,
     CallQuery,
     CallQueryResponse,
     LeagueQuery,
@@ -172,6 +175,7 @@ impl Message {
             Self::MatchResultAck(ack) => Some(&ack.match_id),
             Self::DrawRequest(request) => Some(&request.match_id),
             Self::DrawResponse(response) => Some(&response.match_id),
+            Self::GameOverTold(told) => Some(&told.match_id),
             Self::CallQuery(query) => Some(&query.match_id),
             Self::CallQueryResponse(response) => Some(&response.match_id),
             Self::RefereeRegisterRequest(_)
@@ -234,6 +238,7 @@ impl Message {
             Self::MatchResultAck(_) => "MATCH_RESULT_ACK",
             Self::DrawRequest(_) => "DRAW_REQUEST",
             Self::DrawResponse(_) => "DRAW_RESPONSE",
+            Self::GameOverTold(_) => "GAME_OVER_TOLD",
             Self::CallQuery(_) => "CALL_QUERY",
             Self::CallQueryResponse(_) => "CALL_QUERY_RESPONSE",
             Self::LeagueQuery(_) => "LEAGUE_QUERY",

@@ -217,7 +217,7 @@ pub fn takes_message(name: &str) -> bool {
     find(name).is_some_and(ToolEntry::takes_message)
 }
 
-pub static MANAGER_TOOLS: [ToolEntry; 10] = [
+pub static MANAGER_TOOLS: [ToolEntry; 11] = [
     ToolEntry::taking_message(
         "register_referee",
         "Register a referee",
@@ -303,6 +303,12 @@ pub static MANAGER_TOOLS: [ToolEntry; 10] = [
         "Report the result of a match",
         "Takes the result of a match from the referee that ran it, who proves itself \
             by its token. Reporting the same result again changes nothing.",
+    ),
+    ToolEntry::taking_message(
+        "notify_game_over_told",
+        "Tell that players know a result",
+        "Takes word from the referee of a match that its players have received `GAME_OVER`, or \
+            cannot be told. Until then the players get no news of the round.",
     ),
     ToolEntry::taking_arguments(
         "get_standings",

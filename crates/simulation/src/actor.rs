@@ -549,6 +549,8 @@ impl<M: SimulatedMachine> SimulatedActor<M> {
     /// The process comes back with nothing but its journal.
     pub(crate) fn rise(&mut self, environment: &mut Environment) -> CheckResult {
         environment.log(format_args!("{} rises", self.who));
+        // A process that was stopped in order has forgotten what it had in memory, too.
+        M::recall(&mut environment.oracle, self.who, &self.journal)?;
         self.machine = self.replayed(environment.sabotage);
         self.up = true;
         let mut letters = self.machine.pending();

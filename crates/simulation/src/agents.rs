@@ -207,6 +207,11 @@ impl SimulatedMachine for League {
                 sender: call.sender,
                 request,
             }),
+            Message::GameOverTold(told) => Ok(league::Command::GameOverTold {
+                token,
+                sender: call.sender,
+                told,
+            }),
             Message::MatchResultReport(report) => Ok(league::Command::Report {
                 token,
                 sender: call.sender,
@@ -257,6 +262,7 @@ impl SimulatedMachine for League {
         };
         order.players.each_ref().map(|seated| {
             let player = self.player(&seated.player_id);
+            let player = player.filter(|player| !player.ignores_news());
             let state = player.map(|player| self.player_state(player));
             matches!(state, Some(AgentState::Registered | AgentState::Active))
         })

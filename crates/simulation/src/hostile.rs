@@ -171,6 +171,7 @@ impl Attacker {
                 attempt: order.attempt,
                 order_token: guessed(chance),
                 receipt: None,
+                game_over_told: None,
                 game_type: order.game_type.clone(),
                 result: Arc::new(result),
             }),

@@ -2,13 +2,14 @@
 //!
 //! Its knowledge of an agent is rebuilt from the journal when that agent crashes; promises to
 //! others are never forgotten. `league.rs` watches the manager, `referee.rs` the referees,
-//! `draw.rs` the draws, `hand_over.rs` the hand-over of moves and `lies.rs` the leagues with a liar;
-//! `secrets.rs` looks for leaks.
+//! `draw.rs` the draws, `hand_over.rs` the hand-over of moves, `news.rs` the order of messages and
+//! `lies.rs` the leagues with a liar; `secrets.rs` looks for leaks.
 
 mod draw;
 mod hand_over;
 mod league;
 mod lies;
+mod news;
 mod referee;
 mod secrets;
 
@@ -31,6 +32,7 @@ use crate::report::Invariant;
 use crate::scenario::{Person, Scenario};
 use crate::{CheckResult, NodeId, breach};
 use league::LeagueWatch;
+use news::{NewsWatch, ReceivedNews};
 use referee::RefereeWatch;
 
 /// One in so many facts is written out and searched for secrets.
@@ -45,6 +47,9 @@ pub(crate) struct Oracle {
     referees: Vec<RefereeWatch>,
     /// The matches that each player remembers.
     remembered: Vec<BTreeSet<MatchId>>,
+    news: NewsWatch,
+    /// What each player has received.
+    received: Vec<ReceivedNews>,
     /// By number of the match.
     matches: Vec<MatchNote>,
     /// The agent that received each id.
@@ -114,6 +119,8 @@ impl Oracle {
             league: LeagueWatch::default(),
             referees: (0..referees).map(|_| RefereeWatch::default()).collect(),
             remembered: vec![BTreeSet::new(); players as usize],
+            news: NewsWatch::default(),
+            received: vec![ReceivedNews::default(); players as usize],
             matches: Vec::new(),
             enrolled: BTreeMap::new(),
             openings: Vec::new(),

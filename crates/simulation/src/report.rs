@@ -37,6 +37,8 @@ pub enum Invariant {
     OnlyTheManagerCommands,
     /// I17.
     LiesChangeNothing,
+    /// I18.
+    MessagesComeInOrder,
     /// No referee has more than it can run.
     CapacityHolds,
 }
@@ -60,6 +62,7 @@ impl Invariant {
             Self::EveryLeagueEnds => "I14",
             Self::OnlyTheManagerCommands => "I16",
             Self::LiesChangeNothing => "I17",
+            Self::MessagesComeInOrder => "I18",
             Self::CapacityHolds => "capacity",
         }
     }

@@ -109,6 +109,8 @@ sabotages! {
     HandOverReplaced,
     /// It is not noted that a player denied a call.
     DenialNotNoted,
+    /// The end of a round is told to players that do not know their result.
+    NewsTooEarly,
 }
 
 type LeagueReply = Result<league::Reply, league::Refusal>;
@@ -319,6 +321,9 @@ impl Sabotage {
             }
             Self::TokenInJournal => write_token(events, reply),
             Self::HandOverReplaced => replace_moves(league, at, command, events, reply),
+            Self::NewsTooEarly => {
+                events.retain(|event| !matches!(event, league::Event::GameOverAwaited { .. }));
+            }
             Self::DenialNotNoted => {
                 events.retain(|event| !matches!(event, league::Event::LossDoubted { .. }));
             }
@@ -373,7 +378,8 @@ fn believe(
             .fixture(&report.match_id)
             .is_some_and(|fixture| fixture.is_started())
     {
-        *events = vec![event];
+        let match_id = report.match_id.clone();
+        *events = vec![event, league::Event::GameOverAwaited { match_id }];
         *reply = Ok(league::Reply::Acknowledged);
     }
 }

@@ -15,8 +15,8 @@ use league_core::machine::{Machine, Persistence};
 use league_protocol::fault::Code;
 use league_protocol::id::{GameType, LeagueId, MatchId, PlayerId, RefereeId};
 use league_protocol::message::{
-    AgentMeta, DrawRequest, Enrolment, MatchResultReport, MatchStatus, Message, RegisterRequest,
-    RegisterResponse, SignedMove, StartMatch, StartMatchAck,
+    AgentMeta, DrawRequest, Enrolment, GameOverTold, MatchResultReport, MatchStatus, Message,
+    RegisterRequest, RegisterResponse, SignedMove, StartMatch, StartMatchAck,
 };
 use league_protocol::sender::{Agent, CallStyle, Dialect};
 use league_protocol::time::Timestamp;
@@ -111,7 +111,7 @@ impl LeagueWorld {
         let asked = letters.filter_map(|letter| letter.correlation.clone());
         for correlation in asked.collect::<Vec<_>>() {
             match &correlation {
-                CorrelationId::Announcement { .. } => {
+                CorrelationId::Announcement { .. } | CorrelationId::GameOver { .. } => {
                     self.hear(correlation, Ok(Message::Acknowledged));
                 }
                 CorrelationId::CallQuery { .. } => {
@@ -141,8 +141,47 @@ impl LeagueWorld {
         }
         if self.players_answer {
             self.answer_players(before);
+            self.tell_results(&decision.events);
         }
         (decision.events, decision.answer)
+    }
+
+    /// Lets referees tell that the players know these results.
+    fn tell_results(&mut self, events: &[Event]) {
+        for event in events {
+            if let Event::ResultRecorded {
+                match_id,
+                referee: Some(referee),
+                attempt,
+                restored: false,
+                ..
+            } = event
+            {
+                let told = self.told_command(referee, match_id, *attempt, None);
+                let _ = self.decide(&told);
+            }
+        }
+    }
+
+    /// A referee tells that a player knows a result, or both.
+    pub fn told_command(
+        &self,
+        referee: &RefereeId,
+        match_id: &MatchId,
+        attempt: u32,
+        player_id: Option<PlayerId>,
+    ) -> Command {
+        let agent = Agent::Referee(referee.clone());
+        Command::GameOverTold {
+            token: self.tokens.get(&agent).map(AuthToken::hash),
+            sender: Some(agent),
+            told: Box::new(GameOverTold {
+                league_id: self.league.rules().league_id.clone(),
+                match_id: match_id.clone(),
+                attempt,
+                player_id,
+            }),
+        }
     }
 
     /// Ticks until nothing is due; returns the events.
@@ -306,7 +345,7 @@ impl LeagueWorld {
         }
     }
 
-    /// Reports a result, after the hand-over if it is of a played match.
+    /// Reports a result, after the hand-over if it is of a played match; returns what is written.
     pub fn report(
         &mut self,
         referee: &RefereeId,
@@ -315,15 +354,13 @@ impl LeagueWorld {
         self.hand_over(referee, &report);
         let command = self.report_command(referee, report);
         let before = self.events.len();
-        match self.when(&command) {
-            Err(Refusal::AskingPlayer(_)) if self.players_answer => {
-                let (_, reply) = self.when(&command)?;
-                let since = self.events[before..].iter();
-                let recorded = since.filter(|event| League::keep(event) == Persistence::Journal);
-                Ok((recorded.cloned().collect(), reply))
-            }
-            decided => decided,
-        }
+        let reply = match self.when(&command) {
+            Err(Refusal::AskingPlayer(_)) if self.players_answer => self.when(&command)?.1,
+            decided => decided?.1,
+        };
+        let since = self.events[before..].iter();
+        let recorded = since.filter(|event| League::keep(event) == Persistence::Journal);
+        Ok((recorded.cloned().collect(), reply))
     }
 
     /// Sends a report that must be refused; returns the events.

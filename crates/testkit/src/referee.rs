@@ -257,6 +257,7 @@ impl RefereeWorld {
                 self.hear(letter, plain(letter).unwrap()).unwrap();
             }
         }
+        assert_eq!(self.said(), ["league_manager GAME_OVER_TOLD"]);
     }
 
     pub fn kinds(&self) -> Vec<&'static str> {
@@ -464,6 +465,7 @@ pub fn kind(event: &Event) -> &'static str {
         Event::DrawFailed { .. } => "not drawn",
         Event::NumberDrawn { .. } => "drawn",
         Event::PlayerTold { .. } => "told",
+        Event::ManagerNoticed { .. } => "noticed",
         Event::ReportTried { .. } => "reporting",
         Event::ReportFailed { .. } => "not reported",
         Event::RoundAsked { .. } => "asked again",

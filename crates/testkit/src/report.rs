@@ -192,6 +192,7 @@ fn reporting(order: &StartMatch, result: MatchResult) -> MatchResultReport {
         attempt: order.attempt,
         order_token: Some(order.order_token.clone()),
         receipt: None,
+        game_over_told: Some(false),
         game_type: order.game_type.clone(),
         result: Arc::new(result),
     }

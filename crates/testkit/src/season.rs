@@ -193,6 +193,15 @@ impl Season {
                 });
                 (answer.unwrap().1.to_message().unwrap(), None)
             }
+            (Message::GameOverTold(told), _) => {
+                let told = (**told).clone();
+                let answer = self.at_manager(|manager| {
+                    let command =
+                        manager.told_command(from, &told.match_id, told.attempt, told.player_id);
+                    manager.when(&command)
+                });
+                (answer.unwrap().1.to_message().unwrap(), None)
+            }
             (_, Agent::Player(player)) => {
                 let token = self.manager.tokens.get(&letter.to.agent);
                 let token = token.map(AuthToken::hash);

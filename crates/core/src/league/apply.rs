@@ -26,6 +26,10 @@ use crate::draw::{self, KeyedSecret};
 /// before the present one is always kept.
 pub const MAX_PAST_MATCHES: usize = 2_000;
 
+/// How many ends of rounds are kept for players whose news wait: a player that rests in a round may
+/// still wait to be told of the one before.
+const MAX_CLOSED: usize = 2;
+
 impl League {
     /// Each event has its arm, so that a new one does not compile without.
     #[expect(clippy::too_many_lines, reason = "one arm for each event")]
@@ -106,7 +110,10 @@ impl League {
                 ..
             } => self.note_report(match_id, digest, Some((problem, referee))),
             Event::PlayerShutDown { player_id, .. } => self.shut_down(player_id),
-            Event::RoundClosed { .. } => self.close(),
+            Event::RoundClosed { at, .. } => {
+                self.close();
+                self.hold_news(*at);
+            }
             Event::LeagueCompleted { .. } => self.phase = Phase::Completed,
             Event::LossAccepted { .. } => self.apply_loss(event),
             Event::RefereeHeard { referee, .. } => self.apply_heard(referee),
@@ -119,17 +126,27 @@ impl League {
                 match_id,
                 attempt,
                 player_id,
-            } => self.inform_player(match_id, *attempt, player_id),
-            Event::OrdersReleased { matches } => self.release(matches),
+                answered,
+            } => self.inform_player(match_id, *attempt, player_id, *answered),
+            Event::OrdersReleased { matches } => self.release_orders(matches),
+            Event::GameOverAwaited { match_id } => {
+                if let Some(fixture) = self.fixture_mut(match_id) {
+                    fixture.untold = [true; 2];
+                }
+            }
+            Event::GameOverTold { match_id, players } => self.apply_told(match_id, players),
+            Event::NewsReleased { players, at } => self.release_news(players, *at),
             Event::LossQuestioned {
                 match_id,
                 result,
                 players,
+                is_told,
             } => {
                 if let Some(fixture) = self.fixture_mut(match_id) {
                     fixture.claim = Some(LossClaim {
                         result: Arc::clone(result),
                         open: players.clone(),
+                        is_told: *is_told,
                     });
                 }
             }
@@ -149,10 +166,7 @@ impl League {
             Event::LetterUnsent { correlation } => self.keep_unsent(correlation),
             Event::Resumed { at } => {
                 self.volatile.resumed = true;
-                let until = *at + self.rules.timeouts.other;
-                for held in &mut self.volatile.held {
-                    held.0 = until;
-                }
+                self.hold_orders_anew(*at);
             }
             Event::Stopped => self.volatile.stopped = true,
         }
@@ -226,17 +240,6 @@ impl League {
         self.succeed(who, at);
     }
 
-    fn release(&mut self, matches: &[(MatchId, u32)]) {
-        let released = matches.len().min(self.volatile.held.len());
-        self.volatile.held.drain(..released);
-        for (match_id, attempt) in matches {
-            let fixture = self.fixture_mut(match_id);
-            if let Some(fixture) = fixture.filter(|fixture| fixture.attempt == *attempt) {
-                fixture.informed = [true; 2];
-            }
-        }
-    }
-
     fn suspend(&mut self, referee: &RefereeId, at: Timestamp) {
         let number = self.referees.find(referee);
         if let Some(number) = number
@@ -273,14 +276,11 @@ impl League {
                 member.health.unanswered = member.health.unanswered.saturating_add(1);
             }
         }
-        let until = at + self.rules.timeouts.other;
         for unsent in unsent {
-            if let CorrelationId::Announcement {
-                match_id, attempt, ..
-            } = unsent
+            if let CorrelationId::Announcement { match_id, .. } = unsent
+                && let Some(index) = self.index_now(match_id)
             {
-                let held = (until, match_id.clone(), *attempt);
-                self.volatile.held.push_back(held);
+                self.hold_order(index, at);
             }
         }
         self.volatile.unsent.clear();
@@ -301,30 +301,11 @@ impl League {
                 }
                 return;
             }
-            CorrelationId::Announcement {
-                match_id, attempt, ..
-            } => {
-                let held = &mut self.volatile.held;
-                held.retain(|(_, held, at)| held != match_id || at != attempt);
-            }
+            CorrelationId::Announcement { match_id, .. } => self.drop_hold(match_id),
             _ => {}
         }
         if !self.volatile.unsent.contains(correlation) {
             self.volatile.unsent.push(correlation.clone());
-        }
-    }
-
-    /// A player that does not sign knows every attempt at once.
-    fn inform_player(&mut self, match_id: &MatchId, attempt: u32, player: &PlayerId) {
-        let number = self.players.find(player);
-        if let Some(fixture) = self.fixture_mut(match_id) {
-            let seats = fixture.pairing.seats.iter();
-            let seat = seats.into_iter().position(|seat| Some(*seat) == number);
-            if let Some(seat) = seat
-                && (!fixture.signs[seat] || attempt == fixture.announced_attempt())
-            {
-                fixture.informed[seat] = true;
-            }
         }
     }
 
@@ -352,7 +333,7 @@ impl League {
                 self.fixture_at([&draws, &tokens], pairing, promised(&pairing), at)
             })
             .collect();
-        self.volatile.held.clear();
+        self.volatile.orders_held.clear();
         self.volatile.unsent.clear();
         let past = self.round.replace(LeagueRound {
             number,
@@ -408,6 +389,8 @@ impl League {
             doubts: Vec::new(),
             unproven: Vec::new(),
             informed: [false; 2],
+            held_until: None,
+            untold: [false; 2],
             claim: None,
             match_id,
             pairing,
@@ -491,11 +474,14 @@ impl League {
         self.volatile.referees_to_ask.clear();
         if let Some(round) = &mut self.round {
             round.closed = true;
-            self.closed = Some(ClosedRound {
+            self.closed.push_back(ClosedRound {
                 number: round.number,
                 summary: round.summary,
                 table,
             });
+            if self.closed.len() > MAX_CLOSED {
+                self.closed.pop_front();
+            }
         }
     }
 
@@ -561,6 +547,7 @@ impl League {
             id: player_id.clone(),
             member,
             signs: meta.proofs,
+            ignores_news: false,
             forfeits: 0,
             shut_down: false,
         };
@@ -683,6 +670,7 @@ impl League {
             && let Some(player) = self.players.get_mut(number)
         {
             player.signs = meta.proofs;
+            player.ignores_news = false;
         }
         if let AgentIndex::Referee(number) = who {
             self.volatile.referee_came = true;
@@ -747,16 +735,12 @@ impl League {
             // Players that sign have to be told what the new referee will show.
             fixture.informed = [0, 1].map(|seat| fixture.informed[seat] && !fixture.signs[seat]);
         }
-        if fixture.informed != [true; 2] {
-            let until = at + self.rules.timeouts.other;
-            let held = (until, fixture.match_id.clone(), attempt);
-            self.volatile.held.push_back(held);
-        }
         fixture.stage = FixtureStage::Queued;
         referee.queue.push_back(index);
         self.queued += 1;
         referee.given += 1;
         self.turn += 1;
+        self.hold_order(index, at);
         self.fill(number, at);
     }
 

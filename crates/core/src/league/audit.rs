@@ -182,6 +182,9 @@ impl Auditor<'_> {
             | Event::OrderDeclined { .. }
             | Event::PlayerInformed { .. }
             | Event::OrdersReleased { .. }
+            | Event::GameOverAwaited { .. }
+            | Event::GameOverTold { .. }
+            | Event::NewsReleased { .. }
             | Event::LossQuestioned { .. }
             | Event::CallConfirmed { .. }
             | Event::AgentFailed { .. }

@@ -12,7 +12,7 @@ use league_protocol::time::Timestamp;
 
 use super::command::{AskedCall, QueryCause, Refusal};
 use super::event::{Doubt, Event};
-use super::round::LeagueFixture;
+use super::round::{LeagueFixture, LossClaim};
 use super::standings::MatchEnding;
 use super::{Decision, League};
 use crate::letter::CallOutcome;
@@ -24,7 +24,7 @@ impl League {
         at: Timestamp,
         fixture: &LeagueFixture,
         number: u32,
-        result: &MatchResult,
+        (result, is_told): (&MatchResult, bool),
     ) -> Option<Decision> {
         if result.status != MatchStatus::TechnicalLoss {
             return None;
@@ -61,6 +61,7 @@ impl League {
             match_id: fixture.match_id.clone(),
             result: Arc::new(result.clone()),
             players: asked,
+            is_told,
         };
         Some(Decision {
             events: match &fixture.claim {
@@ -170,7 +171,7 @@ impl League {
             return Vec::new();
         };
         if called == Some(false) {
-            return self.hear_denial(at, fixture, &asked.player_id, &claim.result);
+            return self.hear_denial(at, fixture, &asked.player_id, claim);
         }
         if claim.open.len() > 1 {
             return vec![Event::CallConfirmed {
@@ -178,7 +179,7 @@ impl League {
                 player_id: asked.player_id.clone(),
             }];
         }
-        self.let_stand(at, fixture, &claim.result)
+        self.let_stand(at, fixture, claim)
     }
 
     fn hear_denial(
@@ -186,10 +187,10 @@ impl League {
         at: Timestamp,
         fixture: &LeagueFixture,
         player: &PlayerId,
-        result: &Arc<MatchResult>,
+        claim: &LossClaim,
     ) -> Vec<Event> {
         // A referee that says itself that it did not reach the player is not blamed.
-        let doubt = match is_unreached(result, player) {
+        let doubt = match is_unreached(&claim.result, player) {
             true => Doubt::Unreached,
             false => Doubt::Denied,
         };
@@ -198,7 +199,7 @@ impl League {
         let number = fixture.referee.filter(|number| self.has_other(*number));
         let referee = number.and_then(|number| Some((number, self.referees.get(number)?)));
         match referee {
-            None => events.extend(self.let_stand(at, fixture, result)),
+            None => events.extend(self.let_stand(at, fixture, claim)),
             Some((number, referee))
                 if doubt == Doubt::Unreached || referee.outlives_denial(player) =>
             {
@@ -209,14 +210,10 @@ impl League {
         events
     }
 
-    fn let_stand(
-        &self,
-        at: Timestamp,
-        fixture: &LeagueFixture,
-        result: &Arc<MatchResult>,
-    ) -> Vec<Event> {
+    fn let_stand(&self, at: Timestamp, fixture: &LeagueFixture, claim: &LossClaim) -> Vec<Event> {
+        let (result, is_told) = (&claim.result, claim.is_told);
         let ending = MatchEnding::of(result);
-        let recorded = ending.map(|ending| self.recorded(at, fixture, result, ending));
+        let recorded = ending.map(|ending| self.recorded(at, fixture, result, ending, is_told));
         recorded.unwrap_or_default()
     }
 }

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use league_protocol::fault::Code;
 use league_protocol::id::{GameType, MatchId, PlayerId, RefereeId};
 use league_protocol::message::{
-    DrawRequest, DrawResponse, LeagueError, LeagueQuery, LeagueQueryResponse, MatchResultAck,
-    MatchResultReport, Message, RegisterRequest, RegisterResponse, RoundListing,
+    DrawRequest, DrawResponse, GameOverTold, LeagueError, LeagueQuery, LeagueQueryResponse,
+    MatchResultAck, MatchResultReport, Message, RegisterRequest, RegisterResponse, RoundListing,
 };
 use league_protocol::sender::{Agent, CallStyle, Dialect};
 use league_protocol::token::TokenHash;
@@ -54,6 +54,14 @@ pub enum Command {
         /// Who claims to say so.
         sender: Option<Agent>,
         report: Arc<MatchResultReport>,
+    },
+    /// A referee tells that players know the result of a match.
+    GameOverTold {
+        /// The hash of the token that came with it.
+        token: Option<TokenHash>,
+        /// Who claims to say so.
+        sender: Option<Agent>,
+        told: Box<GameOverTold>,
     },
     /// The organiser goes on with a journal that lost lines.
     AcceptLoss {
@@ -120,6 +128,11 @@ pub enum CorrelationId {
         attempt: u32,
         player_id: PlayerId,
     },
+    /// The manager's own ruling, told to a player.
+    GameOver {
+        match_id: MatchId,
+        player_id: PlayerId,
+    },
     CallQuery(AskedCall),
     /// A question whether an agent is there.
     Probe(Agent),
@@ -166,7 +179,7 @@ pub enum Reply {
     Invited,
     /// The moves are written down; the seed of the draw that is due.
     Draw(DrawResponse),
-    /// The result is recorded as reported, by a referee of version 0.1.
+    /// The result is recorded as reported, by a referee of version 0.1, or what it told is noted.
     Acknowledged,
     /// The result is recorded as reported; what was hidden until then.
     Opened(Box<MatchResultAck>),

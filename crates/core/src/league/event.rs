@@ -205,6 +205,25 @@ pub enum Event {
         match_id: MatchId,
         attempt: u32,
         player_id: PlayerId,
+        answered: bool,
+    },
+    /// The players of a match are being told its result.
+    #[serde(skip)]
+    GameOverAwaited {
+        match_id: MatchId,
+    },
+    /// Players know the result of their match, or cannot be told.
+    #[serde(skip)]
+    GameOverTold {
+        match_id: MatchId,
+        players: Vec<PlayerId>,
+    },
+    /// Players get the news of the rounds from these on; they know how their matches ended, or were
+    /// told for long enough.
+    #[serde(skip)]
+    NewsReleased {
+        players: Vec<(PlayerId, u32)>,
+        at: Timestamp,
     },
     /// Players had their time to acknowledge these attempts of matches; the orders wait no longer.
     #[serde(skip)]
@@ -218,6 +237,8 @@ pub enum Event {
         /// The result that stands unless one of them denies it.
         result: Arc<MatchResult>,
         players: Vec<PlayerId>,
+        /// Whether its referee does not say when the players know the result.
+        is_told: bool,
     },
     /// A player was called, or does not say otherwise.
     #[serde(skip)]
@@ -330,6 +351,9 @@ impl Event {
             | Self::OrderDeclined { .. }
             | Self::PlayerInformed { .. }
             | Self::OrdersReleased { .. }
+            | Self::GameOverAwaited { .. }
+            | Self::GameOverTold { .. }
+            | Self::NewsReleased { .. }
             | Self::LossQuestioned { .. }
             | Self::CallConfirmed { .. }
             | Self::AgentFailed { .. }

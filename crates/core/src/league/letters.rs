@@ -56,6 +56,11 @@ impl<'a> LetterWriter<'a> {
                     self.order_waiting(match_id);
                 }
             }
+            Event::NewsReleased { players, .. } => {
+                for (player, round) in players {
+                    self.tell_news(player, *round);
+                }
+            }
             Event::LossQuestioned {
                 match_id, players, ..
             } => self.ask_losers(match_id, players),
@@ -90,6 +95,8 @@ impl<'a> LetterWriter<'a> {
             Event::PlayerRegistered { .. }
             | Event::RefereeInvited { .. }
             | Event::MovesReceived { .. }
+            | Event::GameOverAwaited { .. }
+            | Event::GameOverTold { .. }
             | Event::LossDoubted { .. }
             | Event::DeclinedAfterCall { .. }
             | Event::CallConfirmed { .. }
@@ -140,7 +147,7 @@ impl<'a> LetterWriter<'a> {
             Phase::Registering => {}
             Phase::Running => {
                 self.tell_rulings();
-                if self.league.closed.is_some() {
+                if !self.league.closed.is_empty() {
                     self.broadcast_standings();
                 } else {
                     self.announce_start();
@@ -335,7 +342,7 @@ impl<'a> LetterWriter<'a> {
     /// Tells a player that is reached of its match in the round.
     fn announce_to(&mut self, number: u32) {
         let player = self.league.players.get(number);
-        let player = player.filter(|player| self.league.is_reached(player));
+        let player = player.filter(|player| self.league.is_listening(number, player));
         if let (Some(round), Some(player)) = (&self.league.round, player) {
             let all = self.all_matches(round);
             self.out
@@ -521,6 +528,7 @@ impl<'a> LetterWriter<'a> {
             }
             CorrelationId::CallQuery(asked) => self.ask_player(asked.clone()),
             CorrelationId::Order { .. }
+            | CorrelationId::GameOver { .. }
             | CorrelationId::Probe(_)
             | CorrelationId::Notice(_)
             | CorrelationId::Question { .. } => {}
@@ -570,7 +578,10 @@ impl<'a> LetterWriter<'a> {
                 credential: Credential::Match(fixture.tokens[seat].clone()),
                 retry: timeouts.retrying(timeouts.game_over),
                 proof: None,
-                correlation: None,
+                correlation: Some(CorrelationId::GameOver {
+                    match_id: fixture.match_id.clone(),
+                    player_id: player.id.clone(),
+                }),
             });
         }
     }
@@ -582,7 +593,7 @@ impl<'a> LetterWriter<'a> {
     fn listeners(&self) -> impl Iterator<Item = (u32, &'a PlayerEntry)> + use<'a> {
         let league = self.league;
         let players = (0..).zip(&league.players.members);
-        players.filter(|(_, player)| league.is_reached(player))
+        players.filter(|(number, player)| league.is_listening(*number, player))
     }
 
     fn notice(&self, member: &Member, message: Message) -> Letter<CorrelationId> {
@@ -609,14 +620,12 @@ impl<'a> LetterWriter<'a> {
     }
 
     fn broadcast_standings(&mut self) {
-        let Some(closed) = &self.league.closed else {
+        let Some(closed) = self.league.closed.back() else {
             return;
         };
-        let rounds = self.league.schedule.rounds();
-        let next_round_id = Some(closed.number + 1).filter(|&next| next <= rounds);
         let mut news = None;
         for (number, player) in self.listeners() {
-            let told = || self.end_of_round(closed, next_round_id, number);
+            let told = || self.end_of_round(closed, number);
             // All players get the same rows, unless the league is so large that each gets its own.
             let [update, completed] = if self.is_large() {
                 told()
@@ -628,12 +637,33 @@ impl<'a> LetterWriter<'a> {
         }
     }
 
-    fn end_of_round(
-        &self,
-        closed: &ClosedRound,
-        next_round_id: Option<u32>,
-        receiver: u32,
-    ) -> [Message; 2] {
+    /// Tells a player that knows how its match ended what happened since: the ends of rounds from
+    /// this one on, each with the announcement of the next, up to a round whose result it does not
+    /// know.
+    fn tell_news(&mut self, player: &PlayerId, from: u32) {
+        let league = self.league;
+        let found = league.players.find(player);
+        let found = found.and_then(|number| Some((number, league.players.get(number)?)));
+        let Some((number, player)) = found.filter(|(_, player)| league.is_reached(player)) else {
+            return;
+        };
+        let until = league.first_hold(number).unwrap_or(u32::MAX);
+        let told = |closed: &&ClosedRound| (from..until).contains(&closed.number);
+        for closed in league.closed.iter().filter(told) {
+            let news = self.end_of_round(closed, number);
+            let news = news.map(|message| self.notice(&player.member, message));
+            self.out.extend(news);
+            let mut rounds = league.past.iter().chain(&league.round);
+            if let Some(next) = rounds.find(|round| round.number == closed.number + 1) {
+                let all = self.all_matches(next);
+                self.out.push(self.announcement(number, player, next, &all));
+            }
+        }
+    }
+
+    fn end_of_round(&self, closed: &ClosedRound, receiver: u32) -> [Message; 2] {
+        let rounds = self.league.schedule.rounds();
+        let next_round_id = Some(closed.number + 1).filter(|&next| next <= rounds);
         let standings = self.rows_for(&closed.table, Some(receiver));
         let update = Message::from(StandingsUpdate {
             league_id: self.league.rules.league_id.clone(),
@@ -694,11 +724,18 @@ impl League {
                 || self.player_state(player) != AgentState::Suspended)
     }
 
+    /// Whether a player gets news now: not before it knows how its last match ended.
+    fn is_listening(&self, number: u32, player: &PlayerEntry) -> bool {
+        self.is_reached(player) && self.first_hold(number).is_none()
+    }
+
     /// Whether both players of a match know of this attempt, or cannot be told.
     fn is_announced(&self, fixture: &LeagueFixture) -> bool {
         (0..2).all(|seat| {
             let player = self.players.get(fixture.pairing.seats[seat]);
-            fixture.informed[seat] || player.is_none_or(|player| !self.is_reached(player))
+            let is_waited_for =
+                |player: &PlayerEntry| self.is_reached(player) && !player.ignores_news;
+            fixture.informed[seat] || !player.is_some_and(is_waited_for)
         })
     }
 }

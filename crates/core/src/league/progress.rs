@@ -68,10 +68,10 @@ impl League {
             (Phase::Registering, _) if self.is_complete() => at_once(),
             (Phase::Registering | Phase::Completed, _) => None,
             (Phase::Running, Some(round))
-                if self.volatile.resumed && !is_due(round) && !self.may_give(round) =>
+                if self.volatile.resumed && !self.is_due(round) && !self.may_give(round) =>
             {
-                let held = self.volatile.held.front().map(|held| held.0);
-                held.into_iter().chain([self.volatile.next_probes]).min()
+                let release = self.first_release();
+                release.into_iter().chain([self.volatile.next_probes]).min()
             }
             (Phase::Running, _) => at_once(),
         }
@@ -87,7 +87,7 @@ impl League {
             (Phase::Registering | Phase::Completed, _) => Vec::new(),
             (Phase::Running, None) => vec![self.open_round(at, 1)],
             (Phase::Running, Some(_)) if !self.volatile.resumed => vec![Event::Resumed { at }],
-            (Phase::Running, Some(round)) if round.open == 0 => self.close_round(at, round),
+            (Phase::Running, Some(round)) if self.may_close(round) => self.close_round(at, round),
             (Phase::Running, Some(round)) if !round.unplayable.is_empty() => {
                 let unplayable = round.unplayable.iter().take(MAX_RULINGS);
                 unplayable
@@ -97,7 +97,9 @@ impl League {
             (Phase::Running, Some(round)) if self.may_give(round) => {
                 self.give_waiting(at, round).into_iter().collect()
             }
-            (Phase::Running, Some(_)) if self.is_held_until(at) => vec![self.release_orders(at)],
+            (Phase::Running, Some(_)) if self.first_release().is_some_and(|due| due <= at) => {
+                self.release_due(at)
+            }
             (Phase::Running, Some(_)) if at < self.volatile.next_probes => Vec::new(),
             (Phase::Running, Some(round)) => self.look_for_silence(at, round),
         }
@@ -110,21 +112,20 @@ impl League {
         }) && self.check_enough().is_ok()
     }
 
-    fn is_held_until(&self, at: Timestamp) -> bool {
-        let first = self.volatile.held.front();
-        first.is_some_and(|held| held.0 <= at)
+    /// Whether the round is played. The last one also waits for the players that do not know their
+    /// result yet, as the end of the league is told last.
+    fn may_close(&self, round: &LeagueRound) -> bool {
+        let is_told = || self.volatile.news_held.is_empty();
+        round.open == 0 && (!round.closed || !self.is_last(round) || is_told())
     }
 
-    /// Ends the wait for announcements that had their time: a player that is slow to acknowledge
-    /// news holds up its own matches, and no longer than one timeout.
-    fn release_orders(&self, at: Timestamp) -> Event {
-        let due = self.volatile.held.iter();
-        let due = due.take_while(|held| held.0 <= at);
-        Event::OrdersReleased {
-            matches: due
-                .map(|(_, match_id, attempt)| (match_id.clone(), *attempt))
-                .collect(),
-        }
+    fn is_last(&self, round: &LeagueRound) -> bool {
+        round.number >= self.schedule.rounds()
+    }
+
+    /// Whether a round calls for a step before anything else happens.
+    fn is_due(&self, round: &LeagueRound) -> bool {
+        self.may_close(round) || !round.unplayable.is_empty()
     }
 
     fn may_give(&self, round: &LeagueRound) -> bool {
@@ -133,17 +134,18 @@ impl League {
 
     /// Closes the round, and opens the next one or ends the league.
     fn close_round(&self, at: Timestamp, round: &LeagueRound) -> Vec<Event> {
-        let mut events = Vec::new();
-        if !round.closed {
-            let round = round.number;
-            events.push(Event::RoundClosed { round, at });
-        }
-        events.push(if round.number < self.schedule.rounds() {
-            self.open_round(at, round.number + 1)
-        } else {
-            Event::LeagueCompleted { at }
+        let closed = (!round.closed).then(|| Event::RoundClosed {
+            round: round.number,
+            at,
         });
-        events
+        let next = if !self.is_last(round) {
+            Some(self.open_round(at, round.number + 1))
+        } else if round.fixtures.iter().all(|own| own.untold == [false; 2]) || round.closed {
+            Some(Event::LeagueCompleted { at })
+        } else {
+            None
+        };
+        closed.into_iter().chain(next).collect()
     }
 
     /// Probes silent agents, suspends agents that missed too many probes, and takes away overdue
@@ -225,7 +227,8 @@ impl League {
         if self.phase != Phase::Running {
             return Vec::new();
         }
-        if outcome.as_ref().is_err_and(CallFailure::is_local) {
+        let told = matches!(correlation, CorrelationId::GameOver { .. });
+        if !told && outcome.as_ref().is_err_and(CallFailure::is_local) {
             return self.hear_of_unsent(at, correlation);
         }
         match correlation {
@@ -242,6 +245,12 @@ impl League {
                 attempt,
                 player_id,
             } => self.hear_of_announcement(at, match_id, *attempt, player_id, outcome.is_ok()),
+            CorrelationId::GameOver {
+                match_id,
+                player_id,
+            } => self.fixture(match_id).map_or_else(Vec::new, |fixture| {
+                self.told(at, fixture, vec![player_id.clone()])
+            }),
             CorrelationId::CallQuery(asked) => self.hear_of_call(at, asked, outcome),
             CorrelationId::Probe(agent) => self.hear_of_probe(at, agent, outcome.is_ok()),
             CorrelationId::Notice(agent) => self.hear_of_notice(at, agent, outcome.is_ok()),
@@ -274,7 +283,9 @@ impl League {
                 let correlation = correlation.clone();
                 vec![Event::LetterUnsent { correlation }]
             }
-            CorrelationId::Notice(_) | CorrelationId::Question { .. } => Vec::new(),
+            CorrelationId::GameOver { .. }
+            | CorrelationId::Notice(_)
+            | CorrelationId::Question { .. } => Vec::new(),
         }
     }
 
@@ -359,6 +370,7 @@ impl League {
                 match_id: match_id.clone(),
                 attempt,
                 player_id: player_id.clone(),
+                answered,
             });
         }
         events
@@ -418,11 +430,6 @@ fn is_turned_down(fixture: &LeagueFixture, outcome: &CallOutcome) -> bool {
 /// A moment that is always past.
 fn at_once() -> Option<Timestamp> {
     Some(Timestamp::default())
-}
-
-/// Whether a round calls for a step before anything else happens.
-fn is_due(round: &LeagueRound) -> bool {
-    round.open == 0 || !round.unplayable.is_empty()
 }
 
 impl League {

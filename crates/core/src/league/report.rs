@@ -83,11 +83,13 @@ impl League {
         result: MatchResult,
         ending: MatchEnding,
     ) -> Decision {
-        if let Some(decision) = self.doubt(at, fixture, number, &result) {
+        // The report of a referee that does not say when the players know it counts as that.
+        let is_told = report.game_over_told.unwrap_or(true);
+        if let Some(decision) = self.doubt(at, fixture, number, (&result, is_told)) {
             return decision;
         }
         let result = Arc::new(result);
-        let events = self.recorded(at, fixture, &result, ending);
+        let events = self.recorded(at, fixture, &result, ending, is_told);
         match self.referees.get(number) {
             Some(referee) => Decision::accept(
                 events,
@@ -176,6 +178,7 @@ impl League {
         fixture: &LeagueFixture,
         result: &Arc<MatchResult>,
         ending: MatchEnding,
+        is_told: bool,
     ) -> Vec<Event> {
         let referee = self.referee_of(fixture);
         let next = referee.and_then(|referee| self.next_for(referee));
@@ -192,6 +195,9 @@ impl League {
             restored: false,
             at,
         }];
+        events.extend((!is_told).then(|| Event::GameOverAwaited {
+            match_id: fixture.match_id.clone(),
+        }));
         events.extend(relief);
         events.extend(self.put_out(at, fixture, ending));
         events
@@ -236,7 +242,9 @@ impl League {
         let Some((fixture, (result, ending))) = ruling else {
             return Vec::new();
         };
-        self.recorded(at, fixture, &Arc::new(result), ending)
+        // The manager tells its ruling on a match that a referee had begun.
+        let is_told = !fixture.was_given();
+        self.recorded(at, fixture, &Arc::new(result), ending, is_told)
     }
 
     /// How the manager rules on a match: by the moves that decide it, or against the players that

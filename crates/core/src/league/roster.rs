@@ -182,6 +182,8 @@ pub struct PlayerEntry {
     pub(crate) member: Member,
     /// Whether it signs its joins and moves.
     pub(crate) signs: bool,
+    /// Whether it did not acknowledge the last announcement in time, so that no order waits for it.
+    pub(crate) ignores_news: bool,
     /// Technical losses in a row.
     pub(crate) forfeits: u32,
     pub(crate) shut_down: bool,
@@ -195,6 +197,11 @@ impl PlayerEntry {
     /// What every agent has.
     pub fn member(&self) -> &Member {
         &self.member
+    }
+
+    /// Whether no order waits for it, as it did not acknowledge the last announcement in time.
+    pub fn ignores_news(&self) -> bool {
+        self.ignores_news
     }
 }
 

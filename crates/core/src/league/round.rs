@@ -55,6 +55,10 @@ pub struct LeagueFixture {
     pub(crate) unproven: Vec<(PlayerId, RefereeId)>,
     /// Which seats were told of this attempt; a restart tells them again.
     pub(crate) informed: [bool; 2],
+    /// Until when its order waits for the acknowledgement of its announcements.
+    pub(crate) held_until: Option<Timestamp>,
+    /// Which seats do not know the result yet, though its referee or the manager tells them.
+    pub(crate) untold: [bool; 2],
     /// A technical loss that waits for the word of its players; a restart asks for the report again.
     pub(crate) claim: Option<LossClaim>,
     pub(crate) result: Option<Arc<MatchResult>>,
@@ -80,6 +84,8 @@ pub(crate) struct LossClaim {
     pub(crate) result: Arc<MatchResult>,
     /// The players whose word is missing.
     pub(crate) open: Vec<PlayerId>,
+    /// Whether its referee does not say when the players know the result.
+    pub(crate) is_told: bool,
 }
 
 /// So many wrong proofs cost a player the match if they come by two referees: those of one may be

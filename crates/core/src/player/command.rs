@@ -139,6 +139,7 @@ impl Command {
             | Message::MatchResultAck(_)
             | Message::DrawRequest(_)
             | Message::DrawResponse(_)
+            | Message::GameOverTold(_)
             | Message::CallQueryResponse(_)
             | Message::LeagueQuery(_)
             | Message::LeagueQueryResponse(_)

@@ -210,6 +210,13 @@ pub enum Event {
         match_id: MatchId,
         seat: Seat,
     },
+    /// The manager is told that a player knows the result, or both.
+    #[serde(skip)]
+    ManagerNoticed {
+        match_id: MatchId,
+        /// Whose player; both if none is named.
+        seat: Option<Seat>,
+    },
     /// The result is reported again.
     #[serde(skip)]
     ReportTried {
@@ -269,6 +276,7 @@ impl Event {
             | Self::DrawFailed { .. }
             | Self::NumberDrawn { .. }
             | Self::PlayerTold { .. }
+            | Self::ManagerNoticed { .. }
             | Self::ReportTried { .. }
             | Self::ReportFailed { .. }
             | Self::RoundAsked { .. }
@@ -287,6 +295,7 @@ impl Event {
                 | Self::MovePlayed { .. }
                 | Self::DrawRequested { .. }
                 | Self::Decided { .. }
+                | Self::ManagerNoticed { .. }
                 | Self::ReportTried { .. }
                 | Self::ReportSettled { .. }
         )
@@ -313,6 +322,7 @@ impl Event {
             | Self::DrawFailed { match_id, .. }
             | Self::NumberDrawn { match_id, .. }
             | Self::PlayerTold { match_id, .. }
+            | Self::ManagerNoticed { match_id, .. }
             | Self::ReportTried { match_id, .. }
             | Self::ReportFailed { match_id, .. }
             | Self::ReportSettled { match_id, .. } => Some(match_id),

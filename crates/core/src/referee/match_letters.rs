@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use league_games::{Seat, Turn};
 use league_protocol::message::{
-    DrawRequest, EVEN_ODD, GameError, GameInvitation, GameOver, GameStart, MatchResult,
-    MatchResultReport, MatchState, Message, MoveCall, PlayValidation, Role, SignedMove,
+    DrawRequest, EVEN_ODD, GameError, GameInvitation, GameOver, GameOverTold, GameStart,
+    MatchResult, MatchResultReport, MatchState, Message, MoveCall, PlayValidation, Role,
+    SignedMove,
 };
 use league_protocol::sender::Dialect;
 use league_protocol::token::TokenHash;
@@ -39,6 +40,7 @@ impl Match {
             Event::DrawRequested { .. } => out.extend(self.draw_letter(rules)),
             Event::Decided { result, .. } => out.push(self.report_letter(rules, result, 1)),
             Event::ReportSettled { .. } => self.over_letters(rules, out),
+            Event::ManagerNoticed { seat, .. } => out.push(self.notice_letter(rules, *seat)),
             Event::ReportTried { .. } => out.extend(self.report_again(rules)),
             _ => {}
         }
@@ -325,6 +327,25 @@ impl Match {
         }
     }
 
+    /// Tells the manager that a player knows the result, or both. Its loss costs the player some
+    /// time, as the manager does not wait for ever.
+    fn notice_letter(&self, rules: &RefereeRules, seat: Option<Seat>) -> Letter<CorrelationId> {
+        let fixture = &self.fixture;
+        Letter {
+            to: rules.manager.clone(),
+            message: Message::from(GameOverTold {
+                league_id: fixture.league_id.clone(),
+                match_id: fixture.match_id.clone(),
+                attempt: fixture.attempt,
+                player_id: seat.map(|seat| self.seated(seat).player_id.clone()),
+            }),
+            credential: Credential::Own,
+            retry: rules.report_retry(),
+            proof: None,
+            correlation: None,
+        }
+    }
+
     fn report_letter(
         &self,
         rules: &RefereeRules,
@@ -345,6 +366,7 @@ impl Match {
                     .as_ref()
                     .map(|secrets| secrets.order_token.clone()),
                 receipt: self.receipt(),
+                game_over_told: self.has_notices().then_some(false),
                 game_type: fixture.game_type.clone(),
                 result: result.clone(),
             }),

@@ -67,6 +67,8 @@ pub(crate) struct Settlement {
     /// The result as all may know it, once the manager has taken it.
     pub(crate) shown: Option<ShownResult>,
     pub(crate) told: [bool; 2],
+    /// Which of them the manager was told of.
+    pub(crate) noticed: [bool; 2],
     pub(crate) closed: bool,
 }
 
@@ -293,6 +295,10 @@ impl Match {
         self.missing = 0;
         self.secrets = Some(secrets);
         self.catch_up();
+        // The order of a manager that restarted brings the seed that was requested.
+        if self.table.turn() != Turn::Dice && self.draw.take().is_some() {
+            self.drawn = true;
+        }
     }
 
     fn take_move(
@@ -331,6 +337,7 @@ impl Match {
             report: ReportState::Fresh,
             shown: None,
             told: [false; 2],
+            noticed: [false; 2],
             closed: false,
         });
     }
@@ -342,6 +349,7 @@ impl Settlement {
         let tried = self.report.tried();
         match event {
             Event::PlayerTold { seat, .. } => self.told[seat.index() & 1] = true,
+            Event::ManagerNoticed { .. } => self.noticed = self.told,
             Event::ReportTried { until, .. } => {
                 self.report = ReportState::Sent {
                     tried: tried.saturating_add(1),

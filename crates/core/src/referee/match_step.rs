@@ -29,6 +29,8 @@ const LOCAL_BACKOFF: Backoff = Backoff::Exponential(Duration::from_millis(500));
 /// How long the steps of a match in manual mode are waited for, from when it was taken; then it
 /// goes on by itself. A manager takes a match away after twice that time.
 pub const MANUAL_LIMIT: Duration = Duration::from_secs(15 * 60);
+/// How long after `GAME_OVER` the manager is told of both players at once.
+const NOTICE_DELAY: Duration = Duration::from_millis(250);
 /// The most facts that follow from one command in one match: every attempt of both players fails at
 /// once, and a few more.
 const MAX_EVENTS_PER_STEP: usize = 64;
@@ -98,7 +100,7 @@ impl Match {
     /// When time alone brings the next fact.
     pub(crate) fn due(&self, rules: &RefereeRules) -> Option<Timestamp> {
         if let Some(ending) = &self.ending {
-            return ending.due(rules);
+            return ending.due(self, rules);
         }
         if !self.is_playing() {
             return None;
@@ -237,6 +239,12 @@ impl Match {
         }
     }
 
+    /// Whether the manager wants to know when the players know the result; one of version 0.1 does
+    /// not.
+    pub(crate) fn has_notices(&self) -> bool {
+        self.fixture.draw_mode.is_some()
+    }
+
     fn ask(&self, seat: Seat, at: Timestamp, context: &StepContext<'_>) -> Event {
         let (endpoint, breaker) = (&self.seated(seat).endpoint, &context.rules.breaker);
         if !context.breakers.allow(endpoint, breaker, at) {
@@ -282,7 +290,7 @@ impl Match {
 }
 
 impl Settlement {
-    fn due(&self, rules: &RefereeRules) -> Option<Timestamp> {
+    fn due(&self, game: &Match, rules: &RefereeRules) -> Option<Timestamp> {
         let told = self.told_by(rules).filter(|_| self.told != [true; 2]);
         let report = match self.report {
             ReportState::Fresh => Some(self.at + longest(rules.report_retry())),
@@ -291,7 +299,27 @@ impl Settlement {
             }
             ReportState::Settled(_) => None,
         };
-        told.into_iter().chain(report).min()
+        let notice = self.notice().filter(|_| game.has_notices());
+        let notice = notice.and_then(|_| self.notice_at());
+        told.into_iter().chain(report).chain(notice).min()
+    }
+
+    /// What the manager is to be told of: that one player knows the result, or both.
+    fn notice(&self) -> Option<Option<Seat>> {
+        let news = |seat: &Seat| {
+            let place = seat.index() & 1;
+            self.told[place] && !self.noticed[place]
+        };
+        match SEATS.into_iter().filter(news).collect::<Vec<_>>()[..] {
+            [] => None,
+            [seat] => Some(Some(seat)),
+            _ => Some(None),
+        }
+    }
+
+    /// When a player that knows the result waits no longer for its opponent to know it.
+    fn notice_at(&self) -> Option<Timestamp> {
+        Some(self.shown.as_ref()?.at + NOTICE_DELAY)
     }
 
     /// When the referee gives up telling a silent player; `None` before players are told.
@@ -309,6 +337,10 @@ impl Settlement {
         let until = self.told_by(context.rules);
         if let Some(seat) = untold.filter(|_| until.is_some_and(|until| at >= until)) {
             return Some(Event::PlayerTold { match_id, seat });
+        }
+        let waits = self.told != [true; 2] && self.notice_at().is_none_or(|notice| at < notice);
+        if let Some(seat) = self.notice().filter(|_| game.has_notices() && !waits) {
+            return Some(Event::ManagerNoticed { match_id, seat });
         }
         match self.report {
             ReportState::Fresh if at >= self.at + longest(context.rules.report_retry()) => {

@@ -13,6 +13,7 @@ mod forgery;
 mod hands;
 mod journal;
 mod loss;
+mod news;
 mod proof;
 mod queries;
 mod referees;

@@ -331,6 +331,11 @@ impl AgentService for ManagerService {
                 sender: received.sender.into_agent(),
                 request,
             },
+            Message::GameOverTold(told) => Command::GameOverTold {
+                token,
+                sender: received.sender.into_agent(),
+                told,
+            },
             Message::MatchResultReport(report) => Command::Report {
                 token,
                 sender: received.sender.into_agent(),

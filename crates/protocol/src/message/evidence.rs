@@ -104,6 +104,19 @@ pub struct MatchResultAck {
     pub receipt: Option<Receipt>,
 }
 
+/// A referee tells the manager that players know the result of a match, or cannot be told.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GameOverTold {
+    /// Which league.
+    pub league_id: LeagueId,
+    /// Which match.
+    pub match_id: MatchId,
+    /// Which attempt at it.
+    pub attempt: u32,
+    /// Which player; both if none is named.
+    pub player_id: Option<PlayerId>,
+}
+
 /// The manager asks a player whether a referee has called it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CallQuery {
@@ -191,6 +204,17 @@ objects! {
         /// What the referee shows with this result if the manager should lose it.
         "receipt" [receipt ? as Quiet] Optional;
     }
+    /// A referee tells the manager that players know the result of a match, or cannot be told.
+    pub(crate) GAME_OVER_TOLD: GameOverTold = "000 §2.5" {
+        /// Which league.
+        "league_id" [league_id] Expected;
+        /// Which match.
+        "match_id" [match_id] Needed;
+        /// Which attempt at it.
+        "attempt" [attempt] Needed;
+        /// Which player; both if none is named.
+        "player_id" [player_id ?] Optional;
+    }
     /// The manager asks a player whether a referee has called it.
     pub(crate) CALL_QUERY: CallQuery = "ruling 53" {
         /// Which league.
@@ -224,6 +248,7 @@ drafts! {
     DrawRequest { league_id, round_id, match_id, attempt, order_token, moves }
     DrawResponse { match_id, attempt, seed = |_| Seed([0; 32]) }
     MatchResultAck { match_id, seed = |_| Seed([0; 32]), players, receipt }
+    GameOverTold { league_id, match_id, attempt, player_id }
     CallQuery { league_id, match_id, attempt }
     CallQueryResponse { match_id, attempt, called }
 }

@@ -131,6 +131,8 @@ message_types! {
     "DRAW_REQUEST" BOTH evidence::DRAW_REQUEST, as_it_is,
         ["request_draw"] => "DRAW_RESPONSE";
     "DRAW_RESPONSE" BOTH evidence::DRAW_RESPONSE, as_it_is;
+    "GAME_OVER_TOLD" BOTH evidence::GAME_OVER_TOLD, as_it_is,
+        ["notify_game_over_told"];
     "CALL_QUERY" BOTH evidence::CALL_QUERY, as_it_is,
         ["was_called"] => "CALL_QUERY_RESPONSE";
     "CALL_QUERY_RESPONSE" BOTH evidence::CALL_QUERY_RESPONSE, as_it_is;
@@ -319,6 +321,7 @@ fn write_v2<S: SerializeMap>(
         Message::MatchResultAck(ack) => say!(evidence::MATCH_RESULT_ACK, ack),
         Message::DrawRequest(request) => say!(evidence::DRAW_REQUEST, request),
         Message::DrawResponse(response) => say!(evidence::DRAW_RESPONSE, response),
+        Message::GameOverTold(told) => say!(evidence::GAME_OVER_TOLD, told),
         Message::CallQuery(query) => say!(evidence::CALL_QUERY, query),
         Message::CallQueryResponse(response) => say!(evidence::CALL_QUERY_RESPONSE, response),
         Message::LeagueQuery(query) if query.is_by_api_page() && is_api => {

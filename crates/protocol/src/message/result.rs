@@ -151,6 +151,8 @@ pub struct MatchResultReport {
     pub order_token: Option<AuthToken>,
     /// What the manager gave for this result, if it took it before.
     pub receipt: Option<Receipt>,
+    /// Whether the players know the result; if not, `GAME_OVER_TOLD` follows.
+    pub game_over_told: Option<bool>,
     /// What was played.
     pub game_type: GameType,
     /// How it ended.
@@ -227,6 +229,8 @@ objects! {
         "order_token" [order_token ?] Optional;
         /// What the manager gave for this result, if it took it before (ruling 27).
         "receipt" [receipt ? as Quiet] Optional;
+        /// Whether the players know the result; if not, `GAME_OVER_TOLD` follows.
+        "game_over_told" [game_over_told ?] Optional;
         /// How it ended.
         "result" [inside REPORT_RESULT] Needed;
     }
@@ -370,7 +374,8 @@ impl Codec<Value> for WholeNumber {
 
 drafts! {
     Ending {
-        league_id, round_id, match_id, game_type, attempt, order_token, receipt, receiver,
+        league_id, round_id, match_id, game_type, attempt, order_token, receipt, game_over_told,
+        receiver,
         result = |_| Arc::clone(&NO_RESULT), parts = |_| ResultParts::default()
     }
     OpenedDraw {
@@ -408,6 +413,7 @@ pub(crate) struct Ending {
     attempt: Option<u32>,
     order_token: Option<AuthToken>,
     receipt: Option<Receipt>,
+    game_over_told: Option<bool>,
     receiver: PlayerId,
     /// How it ended, to be written.
     result: Arc<MatchResult>,
@@ -451,6 +457,7 @@ impl From<&GameOver> for Ending {
             attempt: None,
             order_token: None,
             receipt: None,
+            game_over_told: None,
             receiver: over.receiver.clone(),
             result: Arc::clone(&over.result),
             parts: ResultParts::default(),
@@ -468,6 +475,7 @@ impl From<&MatchResultReport> for Ending {
             attempt: Some(report.attempt),
             order_token: report.order_token.clone(),
             receipt: report.receipt,
+            game_over_told: report.game_over_told,
             receiver: PlayerId::unknown(),
             result: Arc::clone(&report.result),
             parts: ResultParts::default(),

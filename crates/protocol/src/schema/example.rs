@@ -129,6 +129,7 @@ fn sender(dialect: Dialect, message_type: &str) -> &'static str {
         | "GAME_ERROR"
         | "MATCH_RESULT_REPORT"
         | "DRAW_REQUEST"
+        | "GAME_OVER_TOLD"
         | "START_MATCH_ACK" => {
             if is_v1 {
                 "referee"

@@ -301,6 +301,7 @@ impl Oracle {
         if let Event::OrdersReleased { matches } = event {
             self.release(matches, at)?;
         }
+        self.watch_news(event, at)?;
         self.check_lies(league, event)?;
         self.league.add(&self.facts, event)?;
         match event {
@@ -352,6 +353,7 @@ impl Oracle {
     /// Starts anew from what the manager's journal still says.
     pub(crate) fn recall_league(&mut self, journal: &[Event]) -> CheckResult {
         self.league = LeagueWatch::default();
+        self.forget_news();
         for event in journal {
             self.league.add(&self.facts, event)?;
         }

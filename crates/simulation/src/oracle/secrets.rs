@@ -53,6 +53,8 @@ impl Oracle {
                 }
                 Ok(())
             }
+            Message::StandingsUpdate(update) => self.check_news(to, update.round_id),
+            Message::RoundCompleted(round) => self.check_news(to, round.round_id),
             Message::GameOver(over) => self.check_over(from, &over.match_id),
             Message::MatchResultReport(report) => self.check_end(&report.match_id),
             Message::DrawRequest(request) if to != 0 => {

@@ -277,7 +277,8 @@ fn world_report(
     use league_core::machine::Machine;
     let report = honest(order);
     let request = world.draw_command(referee, &request_of(&report));
-    for command in [request, world.report_command(referee, report)] {
+    let told = world.told_command(referee, &order.match_id, order.attempt, None);
+    for command in [request, world.report_command(referee, report), told] {
         let decision = world.league.decide(world.now, &command);
         decision.answer.unwrap();
         for event in &decision.events {

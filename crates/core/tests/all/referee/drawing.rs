@@ -333,3 +333,25 @@ fn debug_output_hides_handed_over_moves() {
     assert!(!printed.contains("\"even\""), "{printed}");
     assert!(!house.journal.concat().contains("\"even\""));
 }
+
+#[test]
+fn order_that_brings_the_requested_draw_ends_the_wait_for_it() {
+    let mut house = requesting();
+    let request = house.draw_request();
+    let moves = requested(&request).moves.clone();
+    let roll = draw::roll_seed(Some(MODE), &seed(&id("R1M1")), 1, 0);
+    let order = StartMatch {
+        handed_over: Some(HandedOver {
+            attempt: 1,
+            moves,
+            seeds: vec![roll],
+        }),
+        ..order("R1M1")
+    };
+    house.tell(start(order, None)).unwrap();
+    assert_eq!(house.said(), ["league_manager MATCH_RESULT_REPORT"]);
+    let mut first = requesting();
+    first.manager_draws();
+    let (here, there) = (house.result("R1M1"), first.result("R1M1"));
+    assert_eq!(here.unwrap(), there.unwrap());
+}

@@ -38,7 +38,8 @@ fn smooth_match_sends_exactly_these_letters() {
         house.kinds(),
         [
             "opened", "secrets", "asked", "asked", "joined", "joined", "started", "asked", "asked",
-            "sealed", "sealed", "drawing", "drawn", "decided", "settled", "told", "told", "closed"
+            "sealed", "sealed", "drawing", "drawn", "decided", "settled", "told", "told",
+            "noticed", "closed"
         ]
     );
 }

@@ -1,5 +1,7 @@
 //! The final letters of a match.
 
+use std::time::Duration;
+
 use league_core::letter::{Credential, Letter};
 use league_core::machine::Machine;
 use league_core::referee::{
@@ -273,4 +275,44 @@ fn repeated_report_that_is_refused_for_its_token_registers_and_reports_again() {
         house.wait(60);
         assert_eq!(house.said(), ["league_manager MATCH_RESULT_REPORT"]);
     }
+}
+
+#[test]
+fn manager_learns_of_one_player_that_knows_the_result_when_the_other_is_slow() {
+    let mut house = decided();
+    house.manager_acknowledges();
+    house.wait_until(house.now + Duration::from_millis(100));
+    let slow = house.only(2, "GAME_OVER");
+    let quick = house.only(1, "GAME_OVER");
+    house.hear(&quick, acknowledged()).unwrap();
+    assert!(house.said().is_empty(), "the other may follow at once");
+    house.wait(1);
+    let [notice] = &house.take()[..] else {
+        panic!("one notice")
+    };
+    let Message::GameOverTold(told) = &notice.message else {
+        panic!("{:?}", notice.message)
+    };
+    assert_eq!(told.player_id, Some(player(1)));
+    house.hear(&slow, acknowledged()).unwrap();
+    let [notice] = &house.take()[..] else {
+        panic!("one more notice")
+    };
+    let Message::GameOverTold(told) = &notice.message else {
+        panic!("{:?}", notice.message)
+    };
+    assert_eq!(told.player_id, Some(player(2)));
+    assert_eq!(house.referee.held(), 0);
+}
+
+#[test]
+fn manager_of_version_0_1_is_not_told_who_knows_the_result() {
+    let order = StartMatch {
+        draw_mode: None,
+        ..order("R1M1")
+    };
+    let mut house = RefereeWorld::started(order);
+    house.play(&mut |letter| plain(letter));
+    let notices = house.kinds();
+    assert!(!notices.contains(&"noticed"), "{notices:?}");
 }

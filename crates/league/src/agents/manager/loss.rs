@@ -275,6 +275,7 @@ fn report_of(fixture: &MatchOrder, result: Arc<MatchResult>) -> MatchResultRepor
         attempt: fixture.attempt,
         order_token: None,
         receipt: None,
+        game_over_told: None,
         game_type: fixture.game_type.clone(),
         result,
     }

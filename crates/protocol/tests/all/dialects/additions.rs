@@ -93,6 +93,7 @@ fn signed_report() -> Message {
         attempt: 2,
         order_token: Some(AuthToken::new("tok-order-abc")),
         receipt: Some(Receipt([0x44; 32])),
+        game_over_told: Some(false),
         game_type: game("even_odd"),
         result: signed_result(None),
     })

@@ -251,6 +251,7 @@ pub(crate) fn report(result: MatchResult) -> Message {
         attempt: 2,
         order_token: None,
         receipt: None,
+        game_over_told: None,
         game_type: game("even_odd"),
         result: Arc::new(result),
     })
