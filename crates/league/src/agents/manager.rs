@@ -105,6 +105,10 @@ pub(crate) fn start(
     own_addresses: &OwnAddresses,
     news: Option<watch::Sender<()>>,
 ) -> Result<(RunningAgent<League>, Arc<dyn Service>), StartError> {
+    // The names of agents may lead to other addresses later.
+    let mut shared = shared.clone();
+    shared.outbox.allowed = shared.outbox.allowed.within(own_addresses);
+    let shared = &shared;
     let league_id = rules.league_id.clone();
     let rules = LeagueRules {
         draws: Some(shared.chance.draw_mode()),
@@ -120,10 +124,7 @@ pub(crate) fn start(
     let (restored, keys) = restore_league(shared, &rules, &mut observer)?;
     let referee_key = shared.referee_key(&league_id)?.hash();
     let rules = restored.machine.rules();
-    let (allowed, chance) = (
-        shared.outbox.allowed.within(own_addresses),
-        shared.chance.clone(),
-    );
+    let (allowed, chance) = (shared.outbox.allowed.clone(), shared.chance.clone());
     let registrations = invited
         .iter()
         .filter(|_| !rules.strict)
@@ -365,7 +366,7 @@ impl AgentService for ManagerService {
                 let Some(endpoint) = arguments.text("contact_endpoint") else {
                     return Some(missing("contact_endpoint"));
                 };
-                if admin && let Err(error) = self.allowed.check_named(endpoint) {
+                if admin && let Err(error) = self.allowed.find_named(endpoint).await {
                     let error = LeagueError::new(Code::InvalidMessage, error.to_string());
                     return Some(ServiceReply::error(error));
                 }

@@ -138,8 +138,9 @@ fn target(text: &str) -> Result<Target, String> {
             "the check speaks plain HTTP; start the agent without TLS while it is checked".into(),
         );
     }
+    let address = found.address();
     Ok(Target {
-        address: found.address,
+        address: address.ok_or_else(|| format!("`{found}` has no address"))?,
         authority: found.authority,
         path: found.path,
     })
