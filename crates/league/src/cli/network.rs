@@ -109,6 +109,11 @@ impl TrustArgs {
         Trust::load(ca.as_deref()).map_err(|error| bad_tls(what, &error))
     }
 
+    /// The authorities that a command trusts without a root.
+    pub(crate) fn load_given(&self, what: &str) -> Result<Trust, CommandError> {
+        Trust::load(self.ca.as_deref()).map_err(|error| bad_tls(what, &error))
+    }
+
     /// The same flag, for a printed command.
     pub(crate) fn flag(&self) -> String {
         file_flag("--ca", self.ca.as_deref())
