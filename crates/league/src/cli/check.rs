@@ -155,7 +155,8 @@ fn target(endpoint: &Endpoint, trust: &Trust) -> Result<Target, CommandError> {
         BeginTls(Arc::new(move |stream| {
             let (trust, host) = (trust.clone(), host.clone());
             Box::pin(async move {
-                let secured = trust.secure(stream, &host).await?;
+                let secured = trust.secure(stream, &host).await;
+                let secured = secured.map_err(|error| error.to_string())?;
                 Ok(Box::new(secured) as Box<dyn Channel>)
             })
         }))

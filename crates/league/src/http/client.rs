@@ -26,7 +26,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use super::descriptors::{Shortage, is_local};
 use super::endpoint::{BadEndpoint, Endpoint, Scheme};
 use super::server::NEEDS_TLS;
-use super::tls::Trust;
+use super::tls::{HandshakeError, Trust};
 use super::transport::Transport;
 
 /// The most idle connections per address, which many players may share.
@@ -238,7 +238,10 @@ impl Client {
             Scheme::Http => Ok(Transport::Plain(stream)),
             Scheme::Https => {
                 let secured = self.trust.secure(stream, endpoint.host()).await;
-                secured.map_err(CallError::Tls)
+                secured.map_err(|error| match error {
+                    HandshakeError::Refused(cause) => CallError::Tls(cause),
+                    HandshakeError::Broken(cause) => CallError::Connection(cause),
+                })
             }
         }
     }

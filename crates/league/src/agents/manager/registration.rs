@@ -136,11 +136,10 @@ impl ManagerService {
         if let Err(error) = limit.admit(self.has_key(&request), origin, Instant::now()) {
             return ServiceReply::error(error);
         }
-        let applicant = match self.applicant(request, dialect, origin).await {
-            Ok(applicant) => applicant,
-            Err(error) => return ServiceReply::error(error),
+        let reply = match self.applicant(request, dialect, origin).await {
+            Ok(applicant) => self.ask(Command::RegisterReferee(applicant)).await,
+            Err(error) => ServiceReply::error(error),
         };
-        let reply = self.ask(Command::RegisterReferee(applicant)).await;
         self.log_registration("referee", &meta, &reply);
         reply
     }
@@ -167,11 +166,10 @@ impl ManagerService {
             return reply;
         }
         let dialect = self.dialect_of(&meta, dialect);
-        let applicant = match self.applicant(request, dialect, origin).await {
-            Ok(applicant) => applicant,
-            Err(error) => return ServiceReply::error(error),
+        let reply = match self.applicant(request, dialect, origin).await {
+            Ok(applicant) => self.ask(Command::RegisterPlayer(applicant)).await,
+            Err(error) => ServiceReply::error(error),
         };
-        let reply = self.ask(Command::RegisterPlayer(applicant)).await;
         self.log_registration("player", &meta, &reply);
         reply.spelled(dialect)
     }

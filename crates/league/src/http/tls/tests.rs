@@ -219,6 +219,26 @@ async fn speaking_plain_http_to_tls_and_the_reverse_is_told() {
 }
 
 #[tokio::test]
+async fn server_that_leaves_during_the_handshake_is_not_refused() {
+    let any = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
+    let listener = tokio::net::TcpListener::bind(any).await.unwrap();
+    let port = listener.local_addr().unwrap().port();
+    tokio::spawn(async move {
+        let (mut stream, _) = listener.accept().await.unwrap();
+        let _ = stream.read(&mut [0; 64]).await;
+    });
+    let endpoint = Endpoint::parse(&format!("https://localhost:{port}/mcp")).unwrap();
+    let lost = Client::default().probe(&endpoint, BOUND).await;
+    let Err(CallError::Connection(told)) = lost else {
+        panic!("{lost:?}");
+    };
+    assert!(
+        told.starts_with("the TLS handshake with `localhost` failed"),
+        "{told}"
+    );
+}
+
+#[tokio::test]
 async fn open_handshakes_do_not_delay_others() {
     let class = Class::new();
     let client = Client::trusting(class.trust());
