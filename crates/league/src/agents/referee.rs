@@ -586,6 +586,8 @@ mod tests {
     use league_protocol::sender::Dialect;
     use league_protocol::token::AuthToken;
 
+    use crate::http::names::Resolver;
+
     fn player(endpoint: &str) -> StartMatchPlayer {
         let token = AuthToken::new("tok_of_a_test");
         StartMatchPlayer {
@@ -618,5 +620,17 @@ mod tests {
         }
         let why = why_not(&list, "http://192.0.2.7:8101/mcp").await.unwrap();
         assert!(why.contains("`--allow 192.0.2.7`"), "{why}");
+    }
+
+    #[tokio::test]
+    async fn match_is_declined_if_a_name_leads_astray_and_not_if_it_leads_nowhere() {
+        let list = AllowList::default().resolving(Resolver::asking(|name| match name {
+            "heron.example" => Ok(vec![[9, 9, 9, 9].into()]),
+            _ => Ok(Vec::new()),
+        }));
+        let why = why_not(&list, "https://heron.example/mcp").await.unwrap();
+        assert!(why.starts_with("player P01 is not called at https://heron.example/mcp: "));
+        assert!(why.contains("`--allow public`"), "{why}");
+        assert_eq!(why_not(&list, "https://crane.example/mcp").await, None);
     }
 }
