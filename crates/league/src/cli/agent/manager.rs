@@ -137,8 +137,7 @@ impl ManagerArgs {
         let (tell, news) = LeagueNews::of(&shared.root, league);
         let is_over = is_over(&shared.root.league_journal(league));
         let game = rules.game_type.clone();
-        let guests = guests(&rules, &setup.agents, &self.invite)?;
-        check_guests(&shared.outbox.allowed, &guests).await?;
+        let guests = self.guests(&rules, &setup.agents, &shared).await?;
         let advertised = setup.endpoint(&listener);
         let own = OwnAddresses::new(listener.local_addr().ok(), &advertised);
         let own = own.with_agents(setup.agents.endpoints());
@@ -178,6 +177,18 @@ impl ManagerArgs {
         };
         let exit = self.exit_when_done;
         server.run(setup, &self.common, exit, &mut out).await
+    }
+
+    /// The players invited by their address, all of whom may be called there.
+    async fn guests(
+        &self,
+        rules: &LeagueRules,
+        agents: &AgentsConfig,
+        shared: &Shared,
+    ) -> Result<Vec<InvitedPlayer>, CommandError> {
+        let guests = guests(rules, agents, &self.invite)?;
+        check_guests(&shared.outbox.allowed, &guests).await?;
+        Ok(guests)
     }
 
     /// Changes the settings by the flags.
