@@ -16,7 +16,7 @@ use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 
 use crate::lock;
-use crate::wire::HttpConnection;
+use crate::wire::connect;
 
 /// How often the state of a process or a port is tested.
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
@@ -100,7 +100,7 @@ impl AgentProcess {
             let _ = child.wait().await;
         }
         let closed = async {
-            while HttpConnection::open(address).await.is_ok() {
+            while connect(address).await.is_ok() {
                 sleep(POLL_INTERVAL).await;
             }
         };
@@ -201,7 +201,7 @@ impl Drop for AgentProcess {
 
 /// Waits until an address accepts connections.
 pub async fn accepts(address: SocketAddr) {
-    while HttpConnection::open(address).await.is_err() {
+    while connect(address).await.is_err() {
         sleep(POLL_INTERVAL).await;
     }
 }

@@ -29,6 +29,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rule::Topic;
+use wire::BeginTls;
 
 /// The vocabulary in which rules are written.
 pub(crate) mod prelude {
@@ -56,13 +57,15 @@ pub(crate) fn lock<T>(state: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 /// The address of the agent under check.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct Target {
     pub address: SocketAddr,
     /// Value of the header `Host`.
     pub authority: Arc<str>,
     /// With its leading slash.
     pub path: Arc<str>,
+    /// What begins TLS; `None` for plain HTTP.
+    pub tls: Option<BeginTls>,
 }
 
 impl Target {
@@ -72,13 +75,15 @@ impl Target {
             address: (Ipv4Addr::LOCALHOST, port).into(),
             authority: format!("localhost:{port}").into(),
             path: "/mcp".into(),
+            tls: None,
         }
     }
 }
 
 impl fmt::Display for Target {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "http://{}{}", self.authority, self.path)
+        let scheme = self.tls.as_ref().map_or("http", |_| "https");
+        write!(f, "{scheme}://{}{}", self.authority, self.path)
     }
 }
 

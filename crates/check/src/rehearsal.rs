@@ -249,7 +249,7 @@ async fn in_pieces(caller: &Caller, call: &Question, whole: bool) {
     let body = stage.frame(call, fresh_id()).to_string();
     let bytes = Request::post(to, &stage.headers(), body.as_bytes()).bytes(&to.authority);
     let (first, rest) = bytes.split_at(bytes.len() - body.len() / 2);
-    let Ok(mut line) = HttpConnection::open(to.address).await else {
+    let Ok(mut line) = HttpConnection::open(to).await else {
         return;
     };
     if line.send(first).await.is_ok() && whole {

@@ -2,13 +2,16 @@
 //!
 //! Nothing is forgiven or repaired here, and connections are reused only if a rule asks for it.
 
+use std::fmt;
 use std::io;
 use std::net::SocketAddr;
+use std::pin::Pin;
+use std::sync::Arc;
 use std::time::Duration;
 
 use league_protocol::time::in_words;
 use thiserror::Error;
-use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
+use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, BufReader};
 use tokio::net::TcpStream;
 use tokio::time::Instant;
 
@@ -108,20 +111,41 @@ impl From<io::Error> for NoAnswer {
     }
 }
 
+/// The bytes of a connection, plain or within TLS.
+pub trait Channel: AsyncRead + AsyncWrite + Send + Unpin {}
+
+impl<T: AsyncRead + AsyncWrite + Send + Unpin> Channel for T {}
+
+/// A channel within TLS, or why there is none.
+pub type Secured = Pin<Box<dyn Future<Output = Result<Box<dyn Channel>, String>> + Send>>;
+
+/// Begins TLS on connections to an agent.
+#[derive(Clone)]
+pub struct BeginTls(pub Arc<dyn Fn(TcpStream) -> Secured + Send + Sync>);
+
+impl fmt::Debug for BeginTls {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("BeginTls").finish_non_exhaustive()
+    }
+}
+
 /// One connection to an agent.
-pub struct HttpConnection(BufReader<TcpStream>);
+pub struct HttpConnection(BufReader<Box<dyn Channel>>);
 
 impl HttpConnection {
-    /// Opens a connection.
+    /// Opens a connection to an agent.
     ///
     /// # Errors
     ///
     /// Returns `NoAnswer` if the address does not accept connections.
-    pub async fn open(address: SocketAddr) -> Result<Self, NoAnswer> {
-        let unreachable = |error: io::Error| NoAnswer::Unreachable(error.to_string());
-        let stream = TcpStream::connect(address).await.map_err(unreachable)?;
-        stream.set_nodelay(true).map_err(unreachable)?;
-        Ok(Self(BufReader::new(stream)))
+    pub async fn open(to: &Target) -> Result<Self, NoAnswer> {
+        let stream = connect(to.address).await;
+        let stream = stream.map_err(|error| NoAnswer::Unreachable(error.to_string()))?;
+        let channel = match &to.tls {
+            Some(BeginTls(begin)) => begin(stream).await.map_err(NoAnswer::Unreachable)?,
+            None => Box::new(stream),
+        };
+        Ok(Self(BufReader::new(channel)))
     }
 
     /// Sends bytes as they are.
@@ -282,11 +306,18 @@ impl<'r> Request<'r> {
     }
 }
 
+/// Connects to an address.
+pub(crate) async fn connect(address: SocketAddr) -> io::Result<TcpStream> {
+    let stream = TcpStream::connect(address).await?;
+    stream.set_nodelay(true)?;
+    Ok(stream)
+}
+
 /// Sends a request over a new connection and waits for the answer.
 pub async fn exchange(to: &Target, request: &Request<'_>, patience: Duration) -> RoundTrip {
     let began = Instant::now();
     let spoken = async {
-        let mut line = HttpConnection::open(to.address).await?;
+        let mut line = HttpConnection::open(to).await?;
         // An agent that refuses early may close before it has read everything; its answer counts.
         let sent = line.send(&request.bytes(&to.authority)).await;
         match line.answer(request.method == "HEAD").await {

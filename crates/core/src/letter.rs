@@ -97,6 +97,8 @@ pub enum FailureCause {
     /// The letter could not leave this machine, which lacks descriptors, memory or ports. No peer
     /// is blamed for that.
     Local,
+    /// The peer is not called: its address may not be, or its certificate is not trusted.
+    Refused,
 }
 
 impl CallFailure {
@@ -113,6 +115,15 @@ impl CallFailure {
     pub fn local(detail: impl Into<String>) -> Self {
         Self {
             cause: FailureCause::Local,
+            code: Code::Connection,
+            detail: detail.into(),
+        }
+    }
+
+    /// The peer is not called.
+    pub fn refused(detail: impl Into<String>) -> Self {
+        Self {
+            cause: FailureCause::Refused,
             code: Code::Connection,
             detail: detail.into(),
         }

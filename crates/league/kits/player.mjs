@@ -53,6 +53,7 @@ const { values: OPTIONS } = parseArgs({
     port: text("8101"), // the port to listen on
     host: text("127.0.0.1"), // the IPv4 address under which others call it
     bind: text(""), // the IPv4 address to listen on, if different: 0.0.0.0 for all
+    "public-url": text(""), // the URL under which others call it, if a tunnel leads here: https://NAME/mcp
     manager: text("http://localhost:8000/mcp"),
     "join-code": text(""), // the code of the organiser, if the league has one
     name: text("My Player"), // the name shown to people
@@ -405,7 +406,7 @@ async function register() {
     version: "1.0.0",
     protocol_version: "2.1.0",
     game_types: GAMES,
-    contact_endpoint: `http://${OPTIONS.host}:${OPTIONS.port}/mcp`,
+    contact_endpoint: OPTIONS["public-url"] || `http://${OPTIONS.host}:${OPTIONS.port}/mcp`,
     proofs: true, // we sign our joins and moves
   };
   for (let wait = 1, told; ; wait = Math.min(wait * 2, 15)) {

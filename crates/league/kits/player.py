@@ -262,7 +262,8 @@ class Handler(BaseHTTPRequestHandler):
 def register():
     """Registers with the manager; retries until it accepts, or until its registration is closed."""
     meta = {"display_name": options.name, "version": "1.0.0", "protocol_version": "2.1.0",
-            "game_types": GAMES, "contact_endpoint": f"http://{options.host}:{options.port}/mcp", "proofs": True}
+            "game_types": GAMES, "proofs": True,
+            "contact_endpoint": options.public_url or f"http://{options.host}:{options.port}/mcp"}
     admitted, told = False, None
     while not admitted:
         token = me["return_token"] or me["auth_token"]  # with its old token a player returns under the same id
@@ -306,6 +307,7 @@ if __name__ == "__main__":
     parser.add_argument("--port", type=int, default=8101, help="the port to listen on")
     parser.add_argument("--host", default="localhost", help="the IPv4 address under which others call it")
     parser.add_argument("--bind", help="the IPv4 address to listen on, if different: 0.0.0.0 for all")
+    parser.add_argument("--public-url", help="the URL under which others call it, if a tunnel leads here: https://NAME/mcp")
     parser.add_argument("--manager", type=whole, default="http://localhost:8000/mcp", help="the address of the manager")
     parser.add_argument("--ca", help="a file of certificates to trust, for a manager with https://")
     parser.add_argument("--join-code", help="the code of the organiser, if the league has one")

@@ -359,7 +359,8 @@ def register():
     while socket.socket().connect_ex((OPTIONS.bind, OPTIONS.port)):
         time.sleep(0.1)  # register only after our own port is open
     meta = {"display_name": OPTIONS.name, "version": "1.0.0", "protocol_version": "2.1.0",
-            "game_types": GAMES, "contact_endpoint": f"http://{OPTIONS.host}:{OPTIONS.port}/mcp", "proofs": True}
+            "game_types": GAMES, "proofs": True,
+            "contact_endpoint": OPTIONS.public_url or f"http://{OPTIONS.host}:{OPTIONS.port}/mcp"}
     wait, told = 1, None
     while True:
         # With an old token a player returns under the same id.
@@ -416,6 +417,7 @@ parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
 parser.add_argument("--port", type=int, default=8101, help="the port to listen on")
 parser.add_argument("--host", default="127.0.0.1", help="the IPv4 address under which others call it")
 parser.add_argument("--bind", help="the IPv4 address to listen on, if different: 0.0.0.0 for all")
+parser.add_argument("--public-url", help="the URL under which others call it, if a tunnel leads here: https://NAME/mcp")
 parser.add_argument("--manager", type=whole, help="the address of the manager (default: http://localhost:8000/mcp)")
 parser.add_argument("--join-code", help="the code of the organiser, if the league has one")
 parser.add_argument("--ca", help="a file of certificates to trust, for a manager with https://")

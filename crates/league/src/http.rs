@@ -7,6 +7,7 @@ pub(crate) mod connections;
 pub(crate) mod descriptors;
 pub(crate) mod endpoint;
 pub(crate) mod local;
+pub(crate) mod names;
 pub(crate) mod server;
 pub(crate) mod tls;
 pub(crate) mod transport;

@@ -95,6 +95,8 @@ class NetworkConfig(Model):
     default_league_manager_port: int = 8000
     default_referee_port_range: list[int] = field(default_factory=lambda: [8001, 8100])
     default_player_port_range: list[int] = field(default_factory=lambda: [8101, 9100])
+    public_url: str | None = None
+    hosts: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass

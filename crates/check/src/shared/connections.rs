@@ -65,7 +65,7 @@ async fn answer_to(line: &mut HttpConnection, bytes: &[u8]) -> Result<Answer, No
 }
 
 async fn open(caller: &Caller) -> Result<HttpConnection, Trouble> {
-    let line = HttpConnection::open(caller.stage.agent.address).await;
+    let line = HttpConnection::open(&caller.stage.agent).await;
     line.map_err(|silence| Trouble::broken(silence.to_string()))
 }
 

@@ -424,10 +424,13 @@ pub(crate) fn place(endpoint: &str) -> String {
         _ => (authority, usual_port),
     };
     let host = host.trim_matches(['[', ']']).to_ascii_lowercase();
+    let host = host.strip_suffix('.').unwrap_or(&host);
+    let number = port.parse::<u16>().map(|number| number.to_string());
+    let port = number.as_deref().unwrap_or(port);
     let host = match host.parse::<IpAddr>() {
         Ok(address) => address.to_canonical().to_string(),
         Err(_) if host == "localhost" => Ipv4Addr::LOCALHOST.to_string(),
-        Err(_) => host,
+        Err(_) => host.to_owned(),
     };
     let path = match path.trim_end_matches('/') {
         "" => "/mcp",
@@ -484,11 +487,19 @@ mod tests {
             "http://127.0.0.1:8101/mcp/",
             "http://LOCALHOST:8101",
             "mcp://127.0.0.1:8101",
+            "http://localhost.:08101/mcp",
             "http://[::ffff:127.0.0.1]:8101/mcp",
         ] {
             assert_eq!(place(same), "127.0.0.1 8101 /mcp", "{same}");
         }
         assert_eq!(place("mcp://host"), "host 80 /mcp");
+        for same in [
+            "https://heron.example",
+            "https://Heron.Example.:443/mcp/",
+            "https://heron.example:0443/mcp",
+        ] {
+            assert_eq!(place(same), "heron.example 443 /mcp", "{same}");
+        }
         assert_eq!(place("http://[::1]/mcp"), "::1 80 /mcp");
         for other in ["http://localhost:8102/mcp", "http://localhost:8101/P02/mcp"] {
             assert_ne!(place(other), "127.0.0.1 8101 /mcp", "{other}");

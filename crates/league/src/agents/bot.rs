@@ -309,8 +309,8 @@ impl Bot {
 fn unreached(error: &CallError) -> LeagueError {
     let code = match error {
         CallError::Timeout(_) => Code::Timeout,
-        CallError::Connection(_) | CallError::Local(_) | CallError::Tls(_) => Code::Connection,
         CallError::TooLarge => Code::InvalidMessage,
+        _ => Code::Connection,
     };
     LeagueError::new(code, format!("the bot: {error}"))
 }

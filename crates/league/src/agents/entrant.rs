@@ -118,7 +118,7 @@ impl Entrant {
         tell: fn(&str),
     ) -> Result<(), EntrantError> {
         let mut system = (*loader.load_system()?).clone();
-        self.settle(&mut system, manager.address);
+        self.settle(&mut system, manager.address());
         let (tls, warnings) = Tls::load(&self.root, &system).map_err(EntrantError::start)?;
         for warning in warnings {
             tell(&warning);
@@ -128,7 +128,7 @@ impl Entrant {
         let listener = Listener::bind(address, tls.server.clone()).await;
         let listener = listener.map_err(|source| EntrantError::Port { port, source })?;
         let port = listener.port();
-        let endpoint = listener.url(&system.network.base_host);
+        let endpoint = listener.public_url(&system.network);
         tell(&format!("{} answers at {endpoint}", self.name));
         let mut shared = self.shared(&system, &tls)?;
         let rules = self.rules(loader, &system, &manager, endpoint)?;
@@ -161,12 +161,11 @@ impl Entrant {
     }
 
     /// Configures the listening address, and allows calls to the manager.
-    fn settle(&self, system: &mut SystemConfig, manager: SocketAddr) {
+    fn settle(&self, system: &mut SystemConfig, manager: Option<SocketAddr>) {
         let host = self.host.map(|host| host.to_string());
-        let manager = Some(manager);
         local::settle(system, self.host, host.as_deref(), manager);
         local::allow_calls(system, manager, &[]);
-        // Other agents do not resolve names.
+        // Other agents need not know a name.
         system.network.base_host = local::called(system, manager);
     }
 
@@ -274,7 +273,7 @@ mod tests {
         let settled = |entrant: &Entrant| {
             let mut system = SystemConfig::default();
             system.security.bind = [192, 0, 2, 7].into();
-            entrant.settle(&mut system, "192.0.2.1:8000".parse().unwrap());
+            entrant.settle(&mut system, "192.0.2.1:8000".parse().ok());
             assert!(system.security.allows([192, 0, 2, 1].into()));
             (system.security.bind.to_string(), system.network.base_host)
         };

@@ -105,6 +105,10 @@ pub(crate) fn start(
     own_addresses: &OwnAddresses,
     news: Option<watch::Sender<()>>,
 ) -> Result<(RunningAgent<League>, Arc<dyn Service>), StartError> {
+    // The names of agents may lead to other addresses later.
+    let mut shared = shared.clone();
+    shared.outbox.allowed = shared.outbox.allowed.within(own_addresses);
+    let shared = &shared;
     let league_id = rules.league_id.clone();
     let rules = LeagueRules {
         draws: Some(shared.chance.draw_mode()),
@@ -120,10 +124,7 @@ pub(crate) fn start(
     let (restored, keys) = restore_league(shared, &rules, &mut observer)?;
     let referee_key = shared.referee_key(&league_id)?.hash();
     let rules = restored.machine.rules();
-    let (allowed, chance) = (
-        shared.outbox.allowed.within(own_addresses),
-        shared.chance.clone(),
-    );
+    let (allowed, chance) = (shared.outbox.allowed.clone(), shared.chance.clone());
     let registrations = invited
         .iter()
         .filter(|_| !rules.strict)
@@ -370,7 +371,7 @@ impl AgentService for ManagerService {
                 let Some(endpoint) = arguments.text("contact_endpoint") else {
                     return Some(missing("contact_endpoint"));
                 };
-                if admin && let Err(error) = self.allowed.check_named(endpoint) {
+                if admin && let Err(error) = self.allowed.find_named(endpoint).await {
                     let error = LeagueError::new(Code::InvalidMessage, error.to_string());
                     return Some(ServiceReply::error(error));
                 }
@@ -594,10 +595,11 @@ mod tests {
     use super::*;
     use crate::config::SystemConfig;
     use crate::http::descriptors::Descriptors;
+    use crate::http::names::Resolver;
     use crate::http::tls::Tls;
 
     /// Registers a referee from another machine; gives the answer.
-    async fn register(service: &dyn Service, key: Option<&AuthToken>) -> String {
+    async fn register(service: &dyn Service, endpoint: &str, key: Option<&AuthToken>) -> String {
         let origin = Origin::Network {
             from: "198.51.100.7".parse().unwrap(),
             at: "192.0.2.1".parse().unwrap(),
@@ -613,7 +615,7 @@ mod tests {
             "conversation_id": "conv-1",
             "referee_meta": {
                 "display_name": "Alpha", "version": "1.0.0", "game_types": ["even_odd"],
-                "contact_endpoint": "http://198.51.100.7:8001/mcp", "max_concurrent_matches": 2,
+                "contact_endpoint": endpoint, "max_concurrent_matches": 2,
             },
         });
         if let Some(key) = key {
@@ -628,32 +630,63 @@ mod tests {
         }
     }
 
-    #[tokio::test]
-    async fn referee_that_shows_the_key_is_not_counted() {
-        let folder = tempfile::tempdir().unwrap();
-        let shared = Shared::new(
+    fn shared(folder: &tempfile::TempDir) -> Shared {
+        Shared::new(
             Root::new(folder.path()),
             &SystemConfig::default(),
             &Tls::default(),
             Chance::new(None).unwrap(),
             Descriptors::of(1, 1).unwrap(),
-        );
+        )
+    }
+
+    fn rules() -> LeagueRules {
         let league = LeagueId::new("one").unwrap();
-        let rules = LeagueRules {
+        LeagueRules {
             start_when: Some((1, 1)),
-            ..LeagueRules::new(league.clone(), GameType::new("even_odd").unwrap())
-        };
+            ..LeagueRules::new(league, GameType::new("even_odd").unwrap())
+        }
+    }
+
+    const ENDPOINT: &str = "http://198.51.100.7:8001/mcp";
+
+    #[tokio::test]
+    async fn agent_registers_again_if_its_name_cannot_be_resolved_now() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut shared = shared(&folder);
+        let failing = Resolver::asking(|name| match name {
+            "heron.example" => Err(std::io::Error::other("Try again")),
+            _ => Ok(Vec::new()),
+        });
+        shared.outbox.allowed = shared.outbox.allowed.resolving(failing);
         let own = OwnAddresses::default();
-        let (_running, service) = start(&shared, rules, &[], &own, None).unwrap();
-        let key = shared.referee_key(&league).unwrap();
+        let (_running, service) = start(&shared, rules(), &[], &own, None).unwrap();
+        let answer = register(&*service, "https://heron.example/mcp", None).await;
+        assert!(answer.contains(r#""error_code":"E009""#), "{answer}");
+        assert!(answer.contains(r#""retryable":true"#), "{answer}");
+        let answer = register(&*service, "https://crane.example/mcp", None).await;
+        assert!(answer.contains("REJECTED"), "{answer}");
+        assert!(
+            answer.contains("no address was found for `crane.example`"),
+            "{answer}"
+        );
+    }
+
+    #[tokio::test]
+    async fn referee_that_shows_the_key_is_not_counted() {
+        let folder = tempfile::tempdir().unwrap();
+        let shared = shared(&folder);
+        let own = OwnAddresses::default();
+        let (_running, service) = start(&shared, rules(), &[], &own, None).unwrap();
+        let key = shared.referee_key(&rules().league_id).unwrap();
         let is_limited = |answer: &str| answer.contains(Code::RateLimited.as_str());
         for _ in 0..20 {
-            let answer = register(&*service, Some(&key)).await;
+            let answer = register(&*service, ENDPOINT, Some(&key)).await;
             assert!(!is_limited(&answer), "{answer}");
         }
         // The burst is twice the capacity.
         for number in 1..=20 {
-            let answer = register(&*service, None).await;
+            let answer = register(&*service, ENDPOINT, None).await;
             assert_eq!(is_limited(&answer), number > 4, "{number}: {answer}");
         }
     }

@@ -533,11 +533,9 @@ impl RefereeService {
         order: Arc<StartMatch>,
         token: Option<TokenHash>,
     ) -> ServiceReply {
-        let mut players = order.players.iter();
-        let barred = players.find_map(|player| {
-            let why = why_not(&self.allowed, player)?;
-            Some((Agent::Player(player.player_id.clone()), why))
-        });
+        let [one, other] = order.players.each_ref();
+        let (one, other) = tokio::join!(barred(&self.allowed, one), barred(&self.allowed, other));
+        let barred = one.or(other);
         let reason = barred.as_ref().map(|(_, why)| why.clone());
         let spoken = self
             .ask(Command::StartMatch {
@@ -557,16 +555,19 @@ impl RefereeService {
     }
 }
 
-/// Why a player may not be called; `None` if it may.
-fn why_not(allowed: &AllowList, player: &StartMatchPlayer) -> Option<String> {
-    match allowed.check(&player.endpoint) {
-        Err(refused @ (BadEndpoint::NotAllowed(_) | BadEndpoint::OnManager(_))) => Some(format!(
-            "player {} is not called at {}: {refused}",
-            player.player_id,
-            harmless(&player.endpoint, MAX_ENDPOINT)
-        )),
-        _ => None,
-    }
+/// A player that may not be called, and why; `None` if it may.
+async fn barred(allowed: &AllowList, player: &StartMatchPlayer) -> Option<(Agent, String)> {
+    let found = match allowed.check(&player.endpoint) {
+        Ok(endpoint) => endpoint.addresses().await.map(drop),
+        Err(error) => Err(error),
+    };
+    let refused = found.err().filter(|error| {
+        use BadEndpoint::{Leads, NotAllowed, OnManager};
+        matches!(error, NotAllowed(_) | OnManager(_) | Leads { .. })
+    })?;
+    let (id, endpoint) = (&player.player_id, harmless(&player.endpoint, MAX_ENDPOINT));
+    let why = format!("player {id} is not called at {endpoint}: {refused}");
+    Some((Agent::Player(id.clone()), why))
 }
 
 /// Whether the authenticated manager received this reason, or has the match run anyway.
@@ -585,6 +586,8 @@ mod tests {
     use league_protocol::sender::Dialect;
     use league_protocol::token::AuthToken;
 
+    use crate::http::names::Resolver;
+
     fn player(endpoint: &str) -> StartMatchPlayer {
         let token = AuthToken::new("tok_of_a_test");
         StartMatchPlayer {
@@ -598,19 +601,36 @@ mod tests {
         }
     }
 
-    #[test]
-    fn the_loopback_of_another_machine_is_not_called() {
+    async fn why_not(allowed: &AllowList, endpoint: &str) -> Option<String> {
+        let barred = barred(allowed, &player(endpoint)).await;
+        barred.map(|(_, why)| why)
+    }
+
+    #[tokio::test]
+    async fn the_loopback_of_another_machine_is_not_called() {
         let list = AllowList::default();
         let away = list.clone().away_from_manager();
         for local in [
             "http://localhost:8101/mcp",
             "http://[::ffff:127.0.0.1]:1/mcp",
         ] {
-            assert_eq!(why_not(&list, &player(local)), None);
-            let why = why_not(&away, &player(local)).unwrap();
+            assert_eq!(why_not(&list, local).await, None);
+            let why = why_not(&away, local).await.unwrap();
             assert!(why.contains("on the league manager's machine"), "{why}");
         }
-        let why = why_not(&list, &player("http://192.0.2.7:8101/mcp")).unwrap();
+        let why = why_not(&list, "http://192.0.2.7:8101/mcp").await.unwrap();
         assert!(why.contains("`--allow 192.0.2.7`"), "{why}");
+    }
+
+    #[tokio::test]
+    async fn match_is_declined_if_a_name_leads_astray_and_not_if_it_leads_nowhere() {
+        let list = AllowList::default().resolving(Resolver::asking(|name| match name {
+            "heron.example" => Ok(vec![[9, 9, 9, 9].into()]),
+            _ => Ok(Vec::new()),
+        }));
+        let why = why_not(&list, "https://heron.example/mcp").await.unwrap();
+        assert!(why.starts_with("player P01 is not called at https://heron.example/mcp: "));
+        assert!(why.contains("`--allow public`"), "{why}");
+        assert_eq!(why_not(&list, "https://crane.example/mcp").await, None);
     }
 }

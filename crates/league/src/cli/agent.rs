@@ -28,7 +28,7 @@ use crate::agents::assemble::{Shared, StartError};
 use crate::agents::identity::{Membership, Unregistered};
 use crate::cli::arguments::{CommonArgs, league_id, manager_url, warn_of_unknown_keys};
 use crate::cli::failure::{CommandError, bad_config, chain, port_error, start_hint};
-use crate::cli::network::{NetworkArgs, load_tls, log_warning};
+use crate::cli::network::{self, NetworkArgs, load_tls, log_warning};
 use crate::cli::runtime::{Signals, StopSignal, begin_logs, finish, runtime};
 use crate::cli::screen;
 use crate::cli::text::{one_line, print_object};
@@ -47,7 +47,7 @@ use crate::wire::ask::{Health, ManagerClient};
 use crate::wire::observed::Observations;
 use crate::wire::outbox::OutboxIdle;
 
-pub(crate) use manager::{ManagerArgs, guests, not_invited, page};
+pub(crate) use manager::{ManagerArgs, check_guests, guests, not_invited, page};
 pub(crate) use player::{PlayerArgs, check_strategy, unknown_strategy};
 pub(crate) use referee::RefereeArgs;
 
@@ -81,7 +81,7 @@ impl AgentSetup {
 
     /// The address that others call.
     fn endpoint(&self, listener: &Listener) -> String {
-        listener.url(&self.system.network.base_host)
+        listener.public_url(&self.system.network)
     }
 }
 
@@ -353,6 +353,11 @@ struct JoinArgs {
     common: CommonArgs,
     #[command(flatten)]
     network: NetworkArgs,
+    /// URL that others call it at, such as https://heron.example/mcp, if a tunnel or a proxy leads
+    /// from there to its port [default: from config, else where it listens]
+    #[arg(long, value_name = "URL", value_parser = own_url, conflicts_with = "host")]
+    #[arg(help_heading = network::HEADING)]
+    public_url: Option<String>,
     /// Address of the league manager [default: from config, http://localhost:8000/mcp]
     #[arg(long, value_name = "URL", value_parser = manager_url)]
     manager: Option<Endpoint>,
@@ -404,9 +409,14 @@ impl JoinArgs {
 
     /// The setup with the network flags applied, so that the manager can call this agent.
     fn settled(&self, mut setup: AgentSetup, agent: &str) -> Result<AgentSetup, CommandError> {
-        let manager = self.manager(&setup).map(|manager| manager.address);
+        let manager = self.manager(&setup);
+        let manager = manager.and_then(|manager| manager.address());
         self.network.settle_joining(&mut setup.system, manager);
-        if let Some(manager) = manager {
+        let network = &mut setup.system.network;
+        if self.public_url.is_some() {
+            network.public_url.clone_from(&self.public_url);
+        }
+        if let Some(manager) = manager.filter(|_| network.public_url.is_none()) {
             self.network.check(&setup.system, agent, manager)?;
         }
         setup.secure(&format!("the {agent}"))
@@ -575,8 +585,14 @@ fn last_league<Event: DeserializeOwned>(
     read.ok().and(last)
 }
 
+/// Reads the address that an agent gives to others.
+fn own_url(text: &str) -> Result<String, String> {
+    let own = Endpoint::own(text).map(|own| own.to_string());
+    own.map_err(|error| error.to_string())
+}
+
 /// The port of an address in the configuration.
 fn port_of(endpoint: &str) -> Option<u16> {
     let endpoint = Endpoint::parse(endpoint).ok()?;
-    Some(endpoint.address.port())
+    Some(endpoint.address()?.port())
 }

@@ -15,6 +15,7 @@ use league_check::report::{self, Report};
 use league_check::rule::Topic;
 use league_check::stage::Stage;
 use league_check::verdict::{self, Progress};
+use league_check::wire::{BeginTls, Channel};
 use league_check::{AgentKind, RandomBytes, Target, player};
 use serde_json::{Value, json};
 
@@ -23,10 +24,16 @@ use crate::chance::Chance;
 use crate::cli::Exit;
 use crate::cli::arguments::{duration, number, port, seed};
 use crate::cli::failure::{CommandError, chain, unless_reader_gone};
+use crate::cli::network::TrustArgs;
 use crate::cli::runtime::{Signals, runtime};
 use crate::cli::text::paragraph;
+use crate::http::client::{CallError, Client};
 use crate::http::endpoint::{Endpoint, Scheme};
+use crate::http::tls::Trust;
 use crate::log::escape;
+
+/// What fails if the check cannot be made.
+const WHAT: &str = "could not check the agent";
 
 /// Test an agent against every rule of the protocol, and report rule by rule
 ///
@@ -49,8 +56,8 @@ Examples:
   league check http://localhost:8101/mcp --output json | jq 'select(.verdict == \"fail\")'")]
 pub(crate) struct CheckArgs {
     /// Address of the agent, such as http://localhost:8101/mcp
-    #[arg(value_parser = target, required_unless_present = "list")]
-    url: Option<Target>,
+    #[arg(value_parser = endpoint, required_unless_present = "list")]
+    url: Option<Endpoint>,
     /// Only list the rules for this kind of agent
     #[arg(long)]
     list: bool,
@@ -86,6 +93,8 @@ pub(crate) struct CheckArgs {
         hide_env_values = true
     )]
     referee_key: Option<String>,
+    #[command(flatten)]
+    trust: TrustArgs,
     /// Instead of the rules, play matches full of faults: late, duplicate, broken, out of order
     #[arg(long)]
     rehearse: bool,
@@ -131,17 +140,32 @@ enum CheckOutput {
     Junit,
 }
 
-fn target(text: &str) -> Result<Target, String> {
-    let found = Endpoint::look_up(text).map_err(|error| error.to_string())?;
-    if found.scheme == Scheme::Https {
-        return Err(
-            "the check speaks plain HTTP; start the agent without TLS while it is checked".into(),
-        );
-    }
+fn endpoint(text: &str) -> Result<Endpoint, String> {
+    Endpoint::look_up(text).map_err(|error| error.to_string())
+}
+
+/// The agent under check, called over TLS if its address says so.
+fn target(endpoint: &Endpoint, trust: &Trust) -> Result<Target, CommandError> {
+    let Some(address) = endpoint.address() else {
+        let hint = "give the address of the agent";
+        return Err(not_checked(format!("`{endpoint}` has no address"), hint));
+    };
+    let begin_tls = || {
+        let (trust, host) = (trust.clone(), endpoint.host().to_owned());
+        BeginTls(Arc::new(move |stream| {
+            let (trust, host) = (trust.clone(), host.clone());
+            Box::pin(async move {
+                let secured = trust.secure(stream, &host).await;
+                let secured = secured.map_err(|error| error.to_string())?;
+                Ok(Box::new(secured) as Box<dyn Channel>)
+            })
+        }))
+    };
     Ok(Target {
-        address: found.address,
-        authority: found.authority,
-        path: found.path,
+        address,
+        authority: Arc::clone(&endpoint.authority),
+        path: Arc::clone(&endpoint.path),
+        tls: (endpoint.scheme == Scheme::Https).then(begin_tls),
     })
 }
 
@@ -154,9 +178,12 @@ impl CheckArgs {
         if self.rehearse && self.kind != CheckedAgent::Player {
             return Err(self.no_rehearsal());
         }
+        let trust = self.trust.load_given(WHAT)?;
         let check = CheckRun {
             asked: self,
-            url,
+            url: &target(url, &trust)?,
+            endpoint: url,
+            client: Client::trusting(trust),
             bar: self.bar(),
         };
         let runtime = runtime()?;
@@ -218,6 +245,8 @@ impl CheckArgs {
 struct CheckRun<'c> {
     asked: &'c CheckArgs,
     url: &'c Target,
+    endpoint: &'c Endpoint,
+    client: Client,
     bar: ProgressBar,
 }
 
@@ -235,6 +264,15 @@ impl CheckRun<'_> {
         let stage = Arc::new(self.stage().await?);
         if !stage.begin().await {
             return Err(self.unreachable(stage.process.as_ref()).await);
+        }
+        let probe = self.client.probe(self.endpoint, self.asked.wait);
+        if self.url.tls.is_some()
+            && let Err(CallError::Tls(cause)) = probe.await
+        {
+            return Err(not_checked(
+                cause,
+                "correct that first: callers refuse the agent",
+            ));
         }
         let strict = self.asked.strict;
         let (findings, rehearsal) = if self.asked.rehearse {
@@ -339,7 +377,7 @@ impl CheckRun<'_> {
 }
 
 fn not_checked(cause: String, hint: &str) -> CommandError {
-    CommandError::world("could not check the agent", cause, hint)
+    CommandError::world(WHAT, cause, hint)
 }
 
 struct ListedRule {

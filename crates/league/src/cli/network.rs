@@ -10,12 +10,12 @@ use crate::cli::arguments::{existing_config, quoted};
 use crate::cli::failure::CommandError;
 use crate::config::{AllowedEndpoint, SystemConfig};
 use crate::http::endpoint::{Endpoint, Scheme, url};
-use crate::http::local::{self, called, is_name};
+use crate::http::local::{self, called};
 use crate::http::tls::{Tls, TlsError, Trust};
 use crate::storage::root::Root;
 
 /// The heading of these flags in the help.
-const HEADING: &str = "Several machines";
+pub(crate) const HEADING: &str = "Several machines";
 /// The same for those of TLS.
 const TLS_HEADING: &str = "TLS";
 
@@ -25,8 +25,8 @@ pub(crate) struct ListenArgs {
     /// Address to listen on; 0.0.0.0 for all of this machine [default: from config, 127.0.0.1]
     #[arg(long, value_name = "ADDRESS", help_heading = HEADING)]
     bind: Option<IpAddr>,
-    /// Name or address that others reach it by (for a player or referee: an address); if it is an
-    /// address of this machine, it listens there too [default: from config, else where it listens]
+    /// Name or address that others reach it by; if it is an address of this machine, it listens
+    /// there too [default: from config, else where it listens]
     #[arg(long, value_name = "HOST", value_parser = host, help_heading = HEADING)]
     host: Option<String>,
     /// Certificate to serve HTTPS with, as `league cert` makes it [default: from config, none]
@@ -53,8 +53,8 @@ pub(crate) struct TrustArgs {
 pub(crate) struct NetworkArgs {
     #[command(flatten)]
     listening: ListenArgs,
-    /// Allow agents at this address or network, such as 192.168.1.0/24, in addition to config; may
-    /// be repeated
+    /// Allow agents at this address or network, such as 192.168.1.0/24, or at all `public`
+    /// addresses, in addition to config; may be repeated
     #[arg(long, value_name = "NETWORK", value_parser = allowed, help_heading = HEADING)]
     allow: Vec<AllowedEndpoint>,
     #[command(flatten)]
@@ -76,7 +76,7 @@ pub(crate) fn host(text: &str) -> Result<String, String> {
 }
 
 fn allowed(text: &str) -> Result<AllowedEndpoint, String> {
-    let expected = "give an address, a network such as 192.168.1.0/24, or `loopback`";
+    let expected = "give an address, a network such as 192.168.1.0/24, `loopback`, or `public`";
     AllowedEndpoint::parse(text).ok_or_else(|| expected.to_owned())
 }
 
@@ -107,6 +107,11 @@ impl TrustArgs {
         self.settle(&mut system);
         let ca = system.security.ca.map(|ca| root.as_path().join(ca));
         Trust::load(ca.as_deref()).map_err(|error| bad_tls(what, &error))
+    }
+
+    /// The authorities that a command trusts without a root.
+    pub(crate) fn load_given(&self, what: &str) -> Result<Trust, CommandError> {
+        Trust::load(self.ca.as_deref()).map_err(|error| bad_tls(what, &error))
     }
 
     /// The same flag, for a printed command.
@@ -159,15 +164,19 @@ impl NetworkArgs {
         self.listening.settle(system);
         self.trust.settle(system);
         local::allow_calls(system, None, &self.allow);
+        // It is that of an agent that joins.
+        system.network.public_url = None;
     }
 
-    /// The same for an agent of `manager`. Other agents do not resolve names, so its host becomes
-    /// an address.
+    /// The same for an agent of `manager`. A configured name is for people; agents may not know it,
+    /// so the host becomes an address.
     pub(crate) fn settle_joining(&self, system: &mut SystemConfig, manager: Option<SocketAddr>) {
         self.listening.settle_towards(system, manager);
         self.trust.settle(system);
         local::allow_calls(system, manager, &self.allow);
-        system.network.base_host = called(system, manager);
+        if self.listening.host.is_none() {
+            system.network.base_host = called(system, manager);
+        }
     }
 
     /// The same flags, for a printed command.
@@ -197,8 +206,8 @@ impl NetworkArgs {
             .collect()
     }
 
-    /// Checks that a manager can call an agent of this machine: managers do not resolve names, and
-    /// do not reach the loopback of another machine.
+    /// Checks that a manager can call an agent of this machine: it does not reach the loopback of
+    /// another.
     pub(crate) fn check(
         &self,
         system: &SystemConfig,
@@ -206,14 +215,6 @@ impl NetworkArgs {
         manager: SocketAddr,
     ) -> Result<(), CommandError> {
         let ListenArgs { bind, host, .. } = &self.listening;
-        let named = host.as_deref().filter(|host| is_name(host));
-        if let Some(name) = named {
-            return Err(CommandError::usage(
-                format!("could not start the {agent}"),
-                format!("`--host {name}` is a name, but managers call agents by address"),
-                format!("give the address of `{name}`"),
-            ));
-        }
         // Both flags together mean that a tunnel or the like leads here.
         let meant = bind.is_some() && host.is_some();
         within_reach(system, agent, manager, meant)
@@ -230,7 +231,7 @@ fn within_reach(
 ) -> Result<(), CommandError> {
     let (bind, told) = (system.security.bind, &system.network.base_host);
     let read = Endpoint::parse(&url(Scheme::Http, told, manager.port()));
-    let told_here = read.is_ok_and(|read| read.address.ip().is_loopback());
+    let told_here = read.is_ok_and(|read| read.is_loopback());
     let kept_in = told_here || bind.to_canonical().is_loopback() && !meant;
     if !kept_in || local::is_own(manager.ip()) {
         return Ok(());
@@ -252,7 +253,8 @@ fn within_reach(
         ),
         format!(
             "listen on the network with `--bind 0.0.0.0`{own}; if others reach this machine by \
-             another address, give it with `--host`"
+             another address, give it with `--host`; if a tunnel leads here, give its URL with \
+             `--public-url`"
         ),
     ))
 }
@@ -297,7 +299,7 @@ pub(crate) fn invitation(system: &SystemConfig, manager: &str) -> Vec<String> {
 fn unreached(system: &SystemConfig) -> Option<String> {
     let (bind, host) = (system.security.bind, &system.network.base_host);
     let read = Endpoint::parse(&url(Scheme::Http, host, 0));
-    let here = read.is_ok_and(|read| read.address.ip().is_loopback());
+    let here = read.is_ok_and(|read| read.is_loopback());
     (!here).then(|| {
         format!(
             "it listens on {bind} only: for others to reach it at {host}, start it with \

@@ -17,6 +17,7 @@ use crate::agents::assemble::StartError;
 use crate::agents::manager::{InvitedPlayer, collect_journals};
 use crate::agents::strategy::{self, Strategy};
 use crate::cli::Exit;
+use crate::cli::agent::check_guests;
 use crate::cli::arguments::{
     CommonArgs, dialect, duration, game_type, games, league_id, number, seed,
 };
@@ -140,6 +141,7 @@ impl RunArgs {
             host,
             ..
         } = run_plan;
+        check_guests(&shared.outbox.allowed, &plan.guests).await?;
         // A running league holds its ports too; report the league, not the ports.
         if let Some(pid) = holder(&shared.root.league_journal(&plan.rules.league_id)) {
             return Err(self.running_already(&plan, pid));

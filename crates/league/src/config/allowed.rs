@@ -11,6 +11,8 @@ use serde::{Deserialize, Serialize, Serializer};
 pub enum AllowedEndpoint {
     /// This machine.
     Loopback,
+    /// All addresses that the whole Internet may reach.
+    Public,
     /// All addresses with the same prefix.
     Network {
         /// The address that holds the prefix.
@@ -25,6 +27,7 @@ impl AllowedEndpoint {
     pub fn holds(self, asked: IpAddr) -> bool {
         match self {
             Self::Loopback => asked.is_loopback(),
+            Self::Public => is_public(asked),
             Self::Network { address, bits } => match (address, asked) {
                 (IpAddr::V4(own), IpAddr::V4(asked)) => {
                     let differing = own.to_bits() ^ asked.to_bits();
@@ -76,8 +79,10 @@ impl AllowedEndpoint {
 
     /// Parses an entry; `None` if it is invalid.
     pub fn parse(text: &str) -> Option<Self> {
-        if text == "loopback" {
-            return Some(Self::Loopback);
+        match text {
+            "loopback" => return Some(Self::Loopback),
+            "public" => return Some(Self::Public),
+            _ => {}
         }
         let (address, bits) = text
             .split_once('/')
@@ -120,6 +125,33 @@ pub(crate) fn never(address: IpAddr) -> bool {
     }
 }
 
+/// Whether the whole Internet may reach an address: what is left when the special networks of the
+/// IANA registries are taken away, and those that lead to another address inside (6to4, Teredo).
+fn is_public(address: IpAddr) -> bool {
+    match address {
+        IpAddr::V4(address) => {
+            let [first, second, third, _] = address.octets();
+            !matches!(
+                (first, second, third),
+                (0 | 10 | 127 | 224.., ..)
+                    | (100, 64..=127, _)
+                    | (169, 254, _)
+                    | (172, 16..=31, _)
+                    | (192, 168, _)
+                    | (192, 0, 0 | 2)
+                    | (192, 88, 99)
+                    | (198, 18 | 19, _)
+                    | (198, 51, 100)
+                    | (203, 0, 113)
+            )
+        }
+        IpAddr::V6(address) => match address.segments() {
+            [0x2001, ..0x0200 | 0x0db8, ..] | [0x2002, ..] | [0x3fff, ..0x1000, ..] => false,
+            [first, ..] => first & 0xe000 == 0x2000,
+        },
+    }
+}
+
 /// The IPv4 address inside a NAT64 address (RFC 6052).
 fn translated(address: Ipv6Addr) -> Option<Ipv4Addr> {
     let [first, second, 0, 0, 0, 0, high, low] = address.segments() else {
@@ -133,6 +165,7 @@ impl fmt::Display for AllowedEndpoint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Loopback => f.write_str("loopback"),
+            Self::Public => f.write_str("public"),
             Self::Network { address, bits } => match (address, bits) {
                 (IpAddr::V4(_), 32) | (IpAddr::V6(_), 128) => write!(f, "{address}"),
                 _ => write!(f, "{address}/{bits}"),
@@ -151,7 +184,7 @@ impl<'de> Deserialize<'de> for AllowedEndpoint {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         let text = String::deserialize(from).ok();
         text.and_then(|text| Self::parse(&text)).ok_or_else(|| {
-            D::Error::custom("`loopback`, an address, or a network such as `10.0.0.0/8`")
+            D::Error::custom("`loopback`, `public`, an address, or a network such as `10.0.0.0/8`")
         })
     }
 }
@@ -198,6 +231,26 @@ mod tests {
     }
 
     #[test]
+    fn public_addresses_are_those_of_the_internet() {
+        let public = "1.1.1.1 9.9.9.9 100.63.255.255 100.128.0.1 172.15.0.1 172.32.0.1 192.0.1.1 \
+            198.20.0.1 223.255.255.254 ::ffff:9.9.9.9 2620:fe::9 2001:200::1 2a00:1450::1 \
+            3fff:1000::1";
+        for public in public.split_whitespace() {
+            assert!(allows(&["public"], public), "{public}");
+            assert!(!allows(&["loopback"], public), "{public}");
+        }
+        let other = "0.0.0.0 0.1.2.3 10.0.0.1 100.64.0.1 100.127.255.255 127.0.0.1 168.63.129.16 \
+            169.254.169.254 172.16.0.1 172.31.255.255 192.0.0.8 192.0.2.1 192.88.99.1 192.168.1.1 \
+            198.18.0.1 198.19.255.255 198.51.100.1 203.0.113.1 224.0.0.1 240.0.0.1 \
+            255.255.255.255 :: ::1 ::7f00:1 ::ffff:10.0.0.1 ::ffff:127.0.0.1 64:ff9b::9.9.9.9 \
+            64:ff9b:1::9.9.9.9 100::1 2001::1 2001:2::1 2001:1ff::1 2001:db8::1 2002:0a00:1::1 \
+            3fff::1 3fff:fff::1 4000::1 fc00::1 fd12::1 fe80::1 fec0::1 ff02::1";
+        for other in other.split_whitespace() {
+            assert!(!allows(&["public"], other), "{other}");
+        }
+    }
+
+    #[test]
     fn some_addresses_are_never_called() {
         for address in [
             "169.254.169.254",
@@ -220,7 +273,14 @@ mod tests {
 
     #[test]
     fn entry_is_shown_as_it_is_written() {
-        for text in ["loopback", "192.168.1.7", "10.0.0.0/8", "::1", "fd12::/16"] {
+        for text in [
+            "loopback",
+            "public",
+            "192.168.1.7",
+            "10.0.0.0/8",
+            "::1",
+            "fd12::/16",
+        ] {
             assert_eq!(AllowedEndpoint::parse(text).unwrap().to_string(), text);
         }
         for (address, bits, network) in [

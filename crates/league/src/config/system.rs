@@ -1,5 +1,6 @@
 //! `config/system.json`: settings for every league and every agent (000 §9.3.1, §10.3.2).
 
+use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr};
 use std::path::PathBuf;
 
@@ -63,6 +64,10 @@ with_defaults! {
         default_referee_port_range: PortRange = PortRange { first: 8001, last: 8100 };
         /// The ports of players, in the order of their numbers.
         default_player_port_range: PortRange = PortRange { first: 8101, last: 9100 };
+        /// The address that a player or referee gives to others, if it is not where it listens.
+        public_url: Option<String> = None;
+        /// Names of agents with their addresses, asked before the resolver of the system.
+        hosts: BTreeMap<String, IpAddr> = BTreeMap::new();
     }
 }
 
@@ -78,8 +83,8 @@ with_defaults! {
         /// How long a token is valid, in hours.
         #[serde(deserialize_with = "within::<1, 10_000, _, _>")]
         token_ttl_hours: u32 = 24;
-        /// Addresses that agents may have: `loopback`, addresses, and networks such as
-        /// `10.0.0.0/8`.
+        /// Addresses that agents may have: `loopback`, `public` for those of the Internet,
+        /// addresses, and networks such as `10.0.0.0/8`.
         allowed_endpoints: Vec<AllowedEndpoint> = vec![AllowedEndpoint::Loopback];
         /// The code that players must show to join; null if they need none.
         join_code: Option<String> = None;

@@ -24,13 +24,16 @@ use tokio::net::TcpStream;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::descriptors::{Shortage, is_local};
-use super::endpoint::{Endpoint, Scheme};
+use super::endpoint::{BadEndpoint, Endpoint, Scheme};
 use super::server::NEEDS_TLS;
-use super::tls::Trust;
+use super::tls::{HandshakeError, Trust};
 use super::transport::Transport;
 
 /// The most idle connections per address, which many players may share.
 pub(crate) const MAX_IDLE_PER_ADDRESS: usize = 1_024;
+
+/// How long connecting to one address of several may take before the next is tried.
+const ADDRESS_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// The largest answer, in bytes.
 pub(crate) const MAX_ANSWER: usize = 4 * 1024 * 1024;
@@ -57,8 +60,9 @@ struct Connection {
     room: OwnedSemaphorePermit,
 }
 
-/// Connections that are alike: the address and, over TLS, the host whose certificate was checked.
-type PoolKey = (SocketAddr, Option<Arc<str>>);
+/// Connections that are alike: the scheme, the address if it is fixed and, for a name or over TLS, the
+/// host, which led to an address that was checked or showed its certificate.
+type PoolKey = (Scheme, Option<SocketAddr>, Option<Arc<str>>);
 
 /// The idle connections of each key that has any, the latest last.
 type IdleConnections = BTreeMap<PoolKey, Vec<Connection>>;
@@ -79,6 +83,12 @@ pub(crate) enum CallError {
     /// The call could not leave this machine.
     #[error("this machine cannot call for now: {0}")]
     Local(String),
+    /// This machine cannot resolve the name of the peer, which may be in order.
+    #[error("{0}")]
+    Unresolved(String),
+    /// The address of the peer may not be called.
+    #[error("{0}")]
+    NotAllowed(String),
     /// The server was reached, but TLS with it failed: its port and firewall are in order.
     #[error("no connection: {0}")]
     Tls(String),
@@ -223,22 +233,15 @@ impl Client {
     }
 
     async fn open(&self, endpoint: &Endpoint) -> Result<Transport<TcpStream>, CallError> {
-        let address = endpoint.address;
-        let lost = |error: io::Error| {
-            let cause = error.to_string();
-            if is_local(&error, address) {
-                CallError::Local(cause)
-            } else {
-                CallError::Connection(cause)
-            }
-        };
-        let stream = TcpStream::connect(address).await.map_err(lost)?;
-        stream.set_nodelay(true).map_err(lost)?;
+        let stream = reach(endpoint).await?;
         match endpoint.scheme {
             Scheme::Http => Ok(Transport::Plain(stream)),
             Scheme::Https => {
                 let secured = self.trust.secure(stream, endpoint.host()).await;
-                secured.map_err(CallError::Tls)
+                secured.map_err(|error| match error {
+                    HandshakeError::Refused(cause) => CallError::Tls(cause),
+                    HandshakeError::Broken(cause) => CallError::Connection(cause),
+                })
             }
         }
     }
@@ -251,12 +254,15 @@ impl Client {
                 Err(CallError::Local(cause))
             }
         };
-        if let Err(CallError::Local(cause)) = &connected {
-            self.shortage.begin(cause);
-            // The last one to a peer stays: there may be no other for a while.
-            drop(self.close_idle(1));
-        } else {
-            self.shortage.end();
+        match &connected {
+            Err(CallError::Local(cause)) => {
+                self.shortage.begin(cause);
+                // The last one to a peer stays: there may be no other for a while.
+                drop(self.close_idle(1));
+            }
+            // A shortage ends the process, and a peer may have broken its name itself.
+            Err(CallError::Unresolved(_)) => {}
+            _ => self.shortage.end(),
         }
         connected
     }
@@ -390,11 +396,48 @@ fn header<'h>(headers: &'h HeaderMap, name: &str) -> Option<&'h str> {
 }
 
 fn key(endpoint: &Endpoint) -> PoolKey {
-    let host = match endpoint.scheme {
-        Scheme::Http => None,
-        Scheme::Https => Some(Arc::clone(&endpoint.authority)),
+    let (scheme, address) = (endpoint.scheme, endpoint.address());
+    let has_host = scheme == Scheme::Https || address.is_none();
+    let host = has_host.then(|| Arc::clone(&endpoint.authority));
+    (scheme, address, host)
+}
+
+/// Connects to a server, at the first of its addresses that answers.
+async fn reach(endpoint: &Endpoint) -> Result<TcpStream, CallError> {
+    let addresses = endpoint.addresses().await.map_err(|error| match error {
+        BadEndpoint::Unknown(_) => CallError::Connection(error.to_string()),
+        BadEndpoint::Unresolved { .. } => CallError::Unresolved(error.to_string()),
+        refused => CallError::NotAllowed(refused.to_string()),
+    })?;
+    let Some((last, others)) = addresses.split_last() else {
+        return Err(CallError::Connection("it has no address".to_owned()));
     };
-    (endpoint.address, host)
+    let mut first_error = None;
+    for address in others {
+        let connecting = tokio::time::timeout(ADDRESS_TIMEOUT, connect_to(*address));
+        match connecting.await {
+            Ok(Ok(stream)) => return Ok(stream),
+            Ok(Err(error)) => first_error = first_error.or(Some(error)),
+            Err(_) => {}
+        }
+    }
+    // The last may be one of IPv6, which this machine need not have.
+    let connected = connect_to(*last).await;
+    connected.map_err(|error| first_error.unwrap_or(error))
+}
+
+async fn connect_to(address: SocketAddr) -> Result<TcpStream, CallError> {
+    let lost = |error: io::Error| {
+        let cause = error.to_string();
+        if is_local(&error, address) {
+            CallError::Local(cause)
+        } else {
+            CallError::Connection(cause)
+        }
+    };
+    let stream = TcpStream::connect(address).await.map_err(lost)?;
+    stream.set_nodelay(true).map_err(lost)?;
+    Ok(stream)
 }
 
 /// How usual servers refuse plain HTTP at a port with TLS: those written in Go, nginx, Apache.

@@ -1,15 +1,16 @@
 //! The endpoint of an agent, and the check whether it may be called.
 
 use std::fmt;
-use std::net::{IpAddr, Ipv4Addr, SocketAddr, ToSocketAddrs};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 
 use league_mcp::Origin;
 use thiserror::Error;
 
 use super::local;
+use super::names::{self, LookupError, Resolver};
 use super::tls::ServerTls;
-use crate::config::{SecurityConfig, SystemConfig};
+use crate::config::{AllowedEndpoint, SecurityConfig, SystemConfig};
 
 /// The longest accepted address, in bytes.
 pub(crate) const MAX_ENDPOINT: usize = 256;
@@ -48,21 +49,47 @@ impl fmt::Display for Scheme {
     }
 }
 
-/// A callable address: `http://host:port/path` or `https://…`, resolved once.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+/// A callable address: `http://host:port/path` or `https://…`.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Endpoint {
     pub(crate) scheme: Scheme,
-    pub(crate) address: SocketAddr,
+    site: Site,
     /// The value of the `Host` header.
     pub(crate) authority: Arc<str>,
     /// The path, with its leading slash.
     pub(crate) path: Arc<str>,
 }
 
+/// Where calls to an endpoint go.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Site {
+    Address(SocketAddr),
+    /// Resolved for each connection.
+    Name(Arc<NamedSite>),
+}
+
+/// A name that an agent registered, with the list that checks each address it leads to: nothing else
+/// can make an endpoint with a name, so no address of a name is called unchecked.
+#[derive(Debug)]
+struct NamedSite {
+    name: String,
+    port: u16,
+    allowed: AllowList,
+}
+
+impl PartialEq for NamedSite {
+    fn eq(&self, other: &Self) -> bool {
+        (&self.name, self.port) == (&other.name, other.port)
+    }
+}
+
+impl Eq for NamedSite {}
+
 /// Which addresses agents may register with (ruling 28).
 #[derive(Debug, Clone, Default)]
 pub(crate) struct AllowList {
     security: Arc<SecurityConfig>,
+    resolver: Resolver,
     own_addresses: Arc<OwnAddresses>,
     /// The manager, if the user gave a name; names are not resolved again.
     manager: Option<Arc<(String, Endpoint)>>,
@@ -93,6 +120,18 @@ pub(crate) enum BadEndpoint {
     Name(String),
     #[error("no address was found for `{0}`; give the address instead of the name")]
     Unknown(String),
+    #[error("this machine cannot resolve `{name}` for now: {cause}")]
+    Unresolved { name: String, cause: String },
+    /// A name of which no address may be called.
+    #[error("`{name}` leads to an address that is not called: {cause}")]
+    Leads { name: String, cause: Box<Self> },
+    /// The owner of a name decides where it leads, at any time, so it could aim our calls at the
+    /// services of this machine.
+    #[error(
+        "`{0}` is an address of this machine, and a name may not lead here; send the address or \
+         `localhost` instead of the name"
+    )]
+    NamedHere(IpAddr),
     /// A registered address is called later: a free path would let an agent aim our calls at any
     /// service of a machine.
     #[error(
@@ -101,8 +140,9 @@ pub(crate) enum BadEndpoint {
     )]
     Path(String),
     #[error(
-        "agents may not answer at `{0}` here; the organiser allows it with `--allow {0}`, given to \
-         the manager and to every referee"
+        "agents may not answer at `{0}` here; the organiser allows it with `--allow {0}`{public}, \
+         given to the manager and to every referee",
+        public = if AllowedEndpoint::Public.holds(.0.to_canonical()) { " or `--allow public`" } else { "" }
     )]
     NotAllowed(IpAddr),
     /// It is the manager's loopback, and we run on another machine.
@@ -160,9 +200,10 @@ impl AllowList {
     /// The same list, with proxy detection from the configured bind address and host.
     pub(crate) fn of(system: &SystemConfig) -> Self {
         let told = Endpoint::parse(&url(Scheme::Http, &system.network.base_host, 0));
-        let told_here = told.is_ok_and(|told| told.address.ip().is_loopback());
+        let told_here = told.is_ok_and(|told| told.is_loopback());
         Self {
             behind_proxy: system.security.bind.to_canonical().is_loopback() && !told_here,
+            resolver: Resolver::new(&system.network.hosts),
             ..Self::new(system.security.clone())
         }
     }
@@ -186,6 +227,12 @@ impl AllowList {
         }
     }
 
+    /// The same list, with names resolved otherwise.
+    #[cfg(test)]
+    pub(crate) fn resolving(self, resolver: Resolver) -> Self {
+        Self { resolver, ..self }
+    }
+
     /// The same list without our own addresses, at which no other agent can answer.
     pub(crate) fn within(&self, own_addresses: &OwnAddresses) -> Self {
         Self {
@@ -206,7 +253,8 @@ impl AllowList {
         })
     }
 
-    /// Parses an address and checks that it may be called.
+    /// Parses an address and checks that it may be called. A name is checked later, for each
+    /// connection.
     ///
     /// # Errors
     ///
@@ -214,31 +262,68 @@ impl AllowList {
     pub(crate) fn check(&self, text: &str) -> Result<Endpoint, BadEndpoint> {
         let endpoint = match self.manager.as_deref() {
             Some((known, manager)) if known == text => manager.clone(),
-            _ => Endpoint::parse(text)?,
+            _ => self.parse(text)?,
         };
-        let host = endpoint.address.ip();
+        if let Some(address) = endpoint.address() {
+            self.check_address(address, &endpoint.authority)?;
+        }
+        Ok(endpoint)
+    }
+
+    /// Parses an address, which may have a name.
+    fn parse(&self, text: &str) -> Result<Endpoint, BadEndpoint> {
+        Endpoint::read(text, |name, port| {
+            Ok(Site::Name(Arc::new(NamedSite {
+                name: name.to_owned(),
+                port,
+                allowed: self.clone(),
+            })))
+        })
+    }
+
+    fn check_address(&self, address: SocketAddr, authority: &str) -> Result<(), BadEndpoint> {
+        let host = address.ip();
         if SecurityConfig::never_allows(host) {
             Err(BadEndpoint::Never(host))
         } else if !self.security.allows(host) {
             Err(BadEndpoint::NotAllowed(host))
         } else if self.is_away && host.to_canonical().is_loopback() {
             Err(BadEndpoint::OnManager(host))
-        } else if self.is_own(endpoint.address) {
-            Err(BadEndpoint::Own(endpoint.authority.to_string()))
+        } else if self.is_own(address) {
+            Err(BadEndpoint::Own(authority.to_owned()))
         } else {
-            Ok(endpoint)
+            Ok(())
         }
     }
 
-    /// Parses an address that the organiser names, and checks that an agent there may be called.
-    pub(crate) fn check_named(&self, text: &str) -> Result<Endpoint, BadEndpoint> {
+    /// Checks an address that a name leads to. The word `loopback` of the default list is for
+    /// agents that give an address; a network of the list is for names as well.
+    fn check_led(&self, address: SocketAddr, name: &str) -> Result<(), BadEndpoint> {
+        let host = address.ip();
+        let mut own = self.own_addresses.own.iter().map(SocketAddr::ip);
+        let is_here = local::may_be_own(host) || own.any(|own| own.to_canonical() == host);
+        let mut networks = self.security.allowed_endpoints.iter();
+        let is_listed = networks
+            .any(|entry| matches!(entry, AllowedEndpoint::Network { .. }) && entry.holds(host));
+        if is_here && !(host.is_loopback() && is_listed) {
+            return Err(BadEndpoint::NamedHere(host));
+        }
+        self.check_address(address, name)
+    }
+
+    /// Parses an address that the organiser names, and finds where an agent there may be called.
+    ///
+    /// # Errors
+    ///
+    /// Describes the problem and a correct address.
+    pub(crate) async fn find_named(&self, text: &str) -> Result<Vec<SocketAddr>, BadEndpoint> {
         self.check_path(text)?;
-        self.check(text)
+        self.check(text)?.addresses().await
     }
 
     /// Parses the address of an agent, and checks its path.
     fn check_path(&self, text: &str) -> Result<Endpoint, BadEndpoint> {
-        let endpoint = Endpoint::parse(text)?;
+        let endpoint = self.parse(text)?;
         let path = &endpoint.path;
         let is_agents = path.strip_suffix('/').unwrap_or(path).ends_with("/mcp");
         if !self.security.any_path && (!is_agents || path.contains('?')) {
@@ -247,22 +332,45 @@ impl AllowList {
         Ok(endpoint)
     }
 
-    /// Parses the address that a caller registers with, and checks that it may be called.
+    /// Parses the address that a caller registers with, and finds where it may be called.
     ///
     /// # Errors
     ///
     /// Describes the problem and a correct address.
-    pub(crate) fn check_of(&self, origin: Origin, text: &str) -> Result<Endpoint, BadEndpoint> {
-        let Endpoint {
-            scheme,
-            address,
-            path,
-            ..
-        } = self.check_path(text)?;
-        if !self.leads_here(address.ip(), origin) || self.is_from_here(origin, address) {
-            return self.check(text);
+    pub(crate) async fn find_of(
+        &self,
+        origin: Origin,
+        text: &str,
+    ) -> Result<Vec<SocketAddr>, BadEndpoint> {
+        let endpoint = self.check_of(origin, text)?;
+        let found = endpoint.addresses().await?;
+        for address in &found {
+            self.check_origin(origin, &endpoint, *address)?;
         }
+        Ok(found)
+    }
+
+    /// Parses the address that a caller registers with, and checks that it may be called, unless
+    /// it has a name.
+    fn check_of(&self, origin: Origin, text: &str) -> Result<Endpoint, BadEndpoint> {
+        let endpoint = self.check_path(text)?;
+        if let Some(address) = endpoint.address() {
+            self.check_origin(origin, &endpoint, address)?;
+        }
+        self.check(text)
+    }
+
+    /// Checks that an address of this machine is registered by a caller of this machine.
+    fn check_origin(
+        &self,
+        origin: Origin,
+        Endpoint { scheme, path, .. }: &Endpoint,
+        address: SocketAddr,
+    ) -> Result<(), BadEndpoint> {
         let host = address.ip();
+        if !self.leads_here(host, origin) || self.is_from_here(origin, address) {
+            return Ok(());
+        }
         match origin {
             Origin::Network { from, .. } if local::is_own(from) => {
                 Err(BadEndpoint::BehindProxy(host))
@@ -279,11 +387,11 @@ impl AllowList {
     }
 
     /// Whether a caller is on the machine of an address; all addresses of this machine are one.
-    pub(crate) fn is_at(&self, origin: Origin, endpoint: &Endpoint) -> bool {
-        let host = endpoint.address.ip().to_canonical();
+    pub(crate) fn is_at(&self, origin: Origin, address: SocketAddr) -> bool {
+        let host = address.ip().to_canonical();
         match origin {
             Origin::Network { from, .. } if from.to_canonical() == host => true,
-            _ => local::is_own(host) && self.is_from_here(origin, endpoint.address),
+            _ => local::is_own(host) && self.is_from_here(origin, address),
         }
     }
 
@@ -325,7 +433,7 @@ impl AllowList {
 impl OwnAddresses {
     /// The listening address and the published address of a manager.
     pub(crate) fn new(bound: Option<SocketAddr>, told: &str) -> Self {
-        let told = Endpoint::parse(told).ok().map(|told| told.address);
+        let told = Endpoint::parse(told).ok().and_then(|told| told.address());
         Self {
             own: bound.into_iter().chain(told).collect(),
             agents: Vec::new(),
@@ -338,7 +446,7 @@ impl OwnAddresses {
             .into_iter()
             .map(|agent| Endpoint::parse(agent.as_ref()));
         Self {
-            agents: read.flatten().map(|agent| agent.address).collect(),
+            agents: read.flatten().filter_map(|agent| agent.address()).collect(),
             ..self
         }
     }
@@ -365,9 +473,9 @@ impl Endpoint {
                 // We send the address as `Host`, because the server need not know the name. A proxy
                 // that routes by name must route calls for its address to the manager. A server
                 // with a certificate knows the name in it.
-                let authority = match found.scheme {
-                    Scheme::Http => found.address.to_string().into(),
-                    Scheme::Https => found.authority,
+                let authority = match (found.scheme, found.address()) {
+                    (Scheme::Http, Some(address)) => address.to_string().into(),
+                    _ => found.authority,
                 };
                 Ok(Self { authority, ..found })
             }
@@ -392,19 +500,27 @@ impl Endpoint {
         })
     }
 
-    /// Parses an address; `mcp://` counts as `http://`.
+    /// Parses an address without a name; `mcp://` counts as `http://`.
     ///
     /// # Errors
     ///
-    /// The address is not valid. Names other than `localhost` are not resolved, so an address
-    /// cannot point to another host later.
+    /// The address is not valid, or has a name other than `localhost`.
     pub(crate) fn parse(text: &str) -> Result<Self, BadEndpoint> {
         Self::read(text, |name, _| Err(BadEndpoint::Name(name.to_owned())))
     }
 
+    /// Parses the address that an agent of ours gives to others, which may have a name.
+    ///
+    /// # Errors
+    ///
+    /// The address is not valid.
+    pub(crate) fn own(text: &str) -> Result<Self, BadEndpoint> {
+        AllowList::default().check_path(text)
+    }
+
     fn read(
         text: &str,
-        look_up: impl FnOnce(&str, u16) -> Result<SocketAddr, BadEndpoint>,
+        look_up: impl FnOnce(&str, u16) -> Result<Site, BadEndpoint>,
     ) -> Result<Self, BadEndpoint> {
         if text.len() > MAX_ENDPOINT {
             return Err(BadEndpoint::TooLong);
@@ -420,12 +536,11 @@ impl Endpoint {
         if !rest.bytes().all(plain) {
             return Err(malformed());
         }
-        let address = resolve(authority, scheme.usual_port(), malformed, look_up)?;
+        let (site, authority) = locate(authority, scheme.usual_port(), malformed, look_up)?;
         Ok(Self {
             scheme,
-            // Canonical form, so that two notations of an address compare equal.
-            address: SocketAddr::new(address.ip().to_canonical(), address.port()),
-            authority: authority.into(),
+            site,
+            authority,
             path: if path.is_empty() { "/mcp" } else { path }.into(),
         })
     }
@@ -436,6 +551,70 @@ impl Endpoint {
         let host = with_port.map_or(&*self.authority, |(host, _)| host);
         host.trim_start_matches('[').trim_end_matches(']')
     }
+
+    /// The same server, at another path.
+    pub(crate) fn at_path(&self, path: String) -> Self {
+        Self {
+            path: path.into(),
+            ..self.clone()
+        }
+    }
+
+    /// Its address; `None` if it has a name, which may lead elsewhere each time.
+    pub(crate) fn address(&self) -> Option<SocketAddr> {
+        match &self.site {
+            Site::Address(address) => Some(*address),
+            Site::Name(_) => None,
+        }
+    }
+
+    /// Whether its address is one of loopback.
+    pub(crate) fn is_loopback(&self) -> bool {
+        self.address()
+            .is_some_and(|address| address.ip().is_loopback())
+    }
+
+    /// Where it may be called now, at least one address. A name is resolved; those of its addresses
+    /// that may not be called are left out.
+    ///
+    /// # Errors
+    ///
+    /// The name has no address, or none that may be called.
+    pub(crate) async fn addresses(&self) -> Result<Vec<SocketAddr>, BadEndpoint> {
+        match &self.site {
+            Site::Address(address) => Ok(vec![*address]),
+            Site::Name(site) => site.addresses().await,
+        }
+    }
+}
+
+impl NamedSite {
+    async fn addresses(&self) -> Result<Vec<SocketAddr>, BadEndpoint> {
+        let Self { name, allowed, .. } = self;
+        let found = allowed.resolver.resolve(name).await;
+        let found = found.map_err(|error| match error {
+            LookupError::Unknown => BadEndpoint::Unknown(name.clone()),
+            LookupError::Resolver(cause) => BadEndpoint::Unresolved {
+                name: name.clone(),
+                cause,
+            },
+        })?;
+        let (mut callable, mut refused) = (Vec::new(), None);
+        for host in found {
+            let address = SocketAddr::new(host, self.port);
+            match allowed.check_led(address, name) {
+                Ok(()) => callable.push(address),
+                Err(error) => refused = refused.or(Some(error)),
+            }
+        }
+        match refused.filter(|_| callable.is_empty()) {
+            Some(error) => Err(BadEndpoint::Leads {
+                name: name.clone(),
+                cause: Box::new(error),
+            }),
+            None => Ok(callable),
+        }
+    }
 }
 
 impl fmt::Display for Endpoint {
@@ -444,36 +623,49 @@ impl fmt::Display for Endpoint {
     }
 }
 
-fn resolve(
+/// Reads host and port; also gives both as they are written in `Host`.
+fn locate(
     authority: &str,
     usual_port: u16,
     malformed: impl Fn() -> BadEndpoint,
-    look_up: impl FnOnce(&str, u16) -> Result<SocketAddr, BadEndpoint>,
-) -> Result<SocketAddr, BadEndpoint> {
+    look_up: impl FnOnce(&str, u16) -> Result<Site, BadEndpoint>,
+) -> Result<(Site, Arc<str>), BadEndpoint> {
     if let Ok(address) = authority.parse() {
-        return Ok(address);
+        return Ok((at(address), authority.into()));
     }
-    let (host, port) = match authority.rsplit_once(':') {
-        Some((host, port)) => (host, port.parse().map_err(|_| malformed())?),
-        None => (authority, usual_port),
+    let (host, digits) = match authority.rsplit_once(':') {
+        Some((host, digits)) => (host, Some(digits)),
+        None => (authority, None),
     };
-    match host {
-        "localhost" => Ok((Ipv4Addr::LOCALHOST, port).into()),
-        "" => Err(malformed()),
-        _ => match host.parse::<IpAddr>() {
-            Ok(address) => Ok((address, port).into()),
-            Err(_) => look_up(host, port),
-        },
+    let port = match digits {
+        Some(digits) if digits.starts_with('+') => return Err(malformed()),
+        Some(digits) => digits.parse().map_err(|_| malformed())?,
+        None => usual_port,
+    };
+    if let Ok(address) = host.parse() {
+        return Ok((at(SocketAddr::new(address, port)), authority.into()));
     }
+    let name = names::canonical(host).ok_or_else(malformed)?;
+    let site = match &*name {
+        "localhost" => at((Ipv4Addr::LOCALHOST, port).into()),
+        _ => look_up(&name, port)?,
+    };
+    let authority = digits.map_or_else(|| name.clone(), |_| format!("{name}:{port}"));
+    Ok((site, authority.into()))
+}
+
+/// The address in canonical form, so that two notations of it compare equal.
+fn at(address: SocketAddr) -> Site {
+    Site::Address(SocketAddr::new(address.ip().to_canonical(), address.port()))
 }
 
 /// Resolves a name, preferring IPv4, on which most machines listen.
-fn found(name: &str, port: u16) -> Result<SocketAddr, BadEndpoint> {
-    let found = (name, port).to_socket_addrs();
-    let mut found: Vec<SocketAddr> = found.map(Iterator::collect).unwrap_or_default();
-    found.sort_by_key(SocketAddr::is_ipv6);
+fn found(name: &str, port: u16) -> Result<Site, BadEndpoint> {
+    let mut found = names::ask_system(name).unwrap_or_default();
+    found.sort_by_key(IpAddr::is_ipv6);
     let first = found.first().copied();
-    first.ok_or_else(|| BadEndpoint::Unknown(name.to_owned()))
+    let first = first.ok_or_else(|| BadEndpoint::Unknown(name.to_owned()))?;
+    Ok(at(SocketAddr::new(first, port)))
 }
 
 #[cfg(test)]

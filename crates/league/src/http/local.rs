@@ -64,8 +64,8 @@ fn usual_host(bind: IpAddr, peer: Option<SocketAddr>) -> String {
     address.map_or(usual, |address| address.to_string())
 }
 
-/// The host that other agents use, `peer` in particular. People may use a name, but agents do not
-/// resolve names.
+/// The host that other agents use, `peer` in particular. People may use a name that agents need not
+/// know.
 pub(crate) fn called(system: &SystemConfig, peer: Option<SocketAddr>) -> String {
     let host = &system.network.base_host;
     match is_name(host) {
@@ -75,7 +75,7 @@ pub(crate) fn called(system: &SystemConfig, peer: Option<SocketAddr>) -> String 
 }
 
 /// Whether a host is a name that must be resolved.
-pub(crate) fn is_name(host: &str) -> bool {
+fn is_name(host: &str) -> bool {
     host.parse::<IpAddr>().is_err() && *host != NetworkConfig::default().base_host
 }
 
@@ -97,31 +97,11 @@ pub(crate) fn public_address(bind: IpAddr) -> Option<IpAddr> {
 fn public_among(bind: IpAddr, own: &[IpAddr]) -> Option<IpAddr> {
     let bind = bind.to_canonical();
     if !bind.is_unspecified() {
-        return Some(bind).filter(|bind| is_public(*bind));
+        return Some(bind).filter(|bind| AllowedEndpoint::Public.holds(*bind));
     }
     // `::` listens on the addresses of IPv4 too.
     let mut own = own.iter().map(IpAddr::to_canonical);
-    own.find(|own| is_public(*own) && (bind.is_ipv6() || own.is_ipv4()))
-}
-
-/// Whether the whole Internet may reach an address.
-fn is_public(address: IpAddr) -> bool {
-    match address {
-        IpAddr::V4(address) => {
-            let [first, second, ..] = address.octets();
-            let is_carriers = first == 100 && second & 0xc0 == 64;
-            let is_unicast = (1..224).contains(&first);
-            let is_own = address.is_loopback() || address.is_private() || address.is_link_local();
-            is_unicast && !is_own && !is_carriers && !address.is_documentation()
-        }
-        IpAddr::V6(address) => {
-            let is_documentation = address.segments()[..2] == [0x2001, 0x0db8];
-            let is_own = address.is_loopback()
-                || address.is_unique_local()
-                || address.is_unicast_link_local();
-            !is_own && !address.is_unspecified() && !address.is_multicast() && !is_documentation
-        }
-    }
+    own.find(|own| AllowedEndpoint::Public.holds(*own) && (bind.is_ipv6() || own.is_ipv4()))
 }
 
 /// The network of one of the addresses of this machine.

@@ -37,6 +37,7 @@ use tokio::sync::{mpsc, watch};
 use super::connection::{HeadTimer, ShutdownSignal, WriteTimeout};
 use super::connections::{Connections, Phase};
 use super::descriptors::{Descriptors, is_shortage};
+use super::endpoint::Endpoint;
 use super::local;
 use super::tls::ServerTls;
 use super::transport::{Listener, Transport};
@@ -545,8 +546,11 @@ impl Gate {
         } else {
             names
         };
+        let network = &system.network;
+        let public = network.public_url.as_deref().map(Endpoint::own);
+        let public = public.and_then(|public| Some(public.ok()?.host().to_owned()));
         let named = security.allowed_hosts.iter();
-        let hosts = named.chain([&system.network.base_host]).chain(&own);
+        let hosts = named.chain([&network.base_host]).chain(&public).chain(&own);
         let lower = |text: &String| text.trim().trim_end_matches('/').to_ascii_lowercase();
         Self(Arc::new(AllowedNames {
             hosts: hosts.map(lower).collect(),
@@ -769,6 +773,22 @@ mod tests {
             );
         }
         assert_eq!(verdict(&gate, None, None), Err(GateRefusal::Host));
+    }
+
+    #[test]
+    fn host_of_the_public_url_is_let_in() {
+        let mut system = SystemConfig::default();
+        system.network.public_url = Some("https://Heron.example:8443/mcp".to_owned());
+        let gate = Gate::new(&system, None);
+        let page = Some("https://heron.example");
+        for host in ["heron.example", "HERON.example:8443"] {
+            assert_eq!(verdict(&gate, Some(host), None), Ok(()), "{host}");
+        }
+        assert_eq!(verdict(&gate, Some("heron.example"), page), Ok(()));
+        for host in ["crane.example", "heron.example.evil.example"] {
+            let refused = verdict(&gate, Some(host), None);
+            assert_eq!(refused, Err(GateRefusal::Host), "{host}");
+        }
     }
 
     #[test]

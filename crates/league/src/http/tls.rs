@@ -65,6 +65,16 @@ pub(crate) enum TlsError {
     Unusable { path: PathBuf, cause: rustls::Error },
 }
 
+/// Why TLS with a server did not begin.
+#[derive(Debug, Error)]
+pub(crate) enum HandshakeError {
+    /// Its certificate is not trusted, or it speaks otherwise.
+    #[error("{0}")]
+    Refused(String),
+    #[error("{0}")]
+    Broken(String),
+}
+
 impl TlsError {
     /// What to do about it.
     pub(crate) fn hint(&self) -> &'static str {
@@ -263,19 +273,22 @@ impl Trust {
     /// # Errors
     ///
     /// Says what is wrong, and what to do.
-    pub(crate) async fn secure<S>(&self, stream: S, host: &str) -> Result<Transport<S>, String>
+    pub(crate) async fn secure<S>(
+        &self,
+        stream: S,
+        host: &str,
+    ) -> Result<Transport<S>, HandshakeError>
     where
         S: AsyncRead + AsyncWrite + Unpin,
     {
-        let name = name(host).map_err(|error| explain(host, &error))?;
+        let refused = |error: &rustls::Error| HandshakeError::Refused(explain(host, error));
+        let name = name(host).map_err(|error| refused(&error))?;
         let connector = self.0.connector.get_or_init(|| connector(self.roots()));
-        let connector = connector.as_ref().map_err(|error| explain(host, error))?;
+        let connector = connector.as_ref().map_err(refused)?;
         let stream = connector.connect(name, stream).await.map_err(|error| {
             let source = error.get_ref().and_then(|source| source.downcast_ref());
-            source.map_or_else(
-                || format!("the TLS handshake with `{host}` failed: {error}"),
-                |error| explain(host, error),
-            )
+            let broken = || format!("the TLS handshake with `{host}` failed: {error}");
+            source.map_or_else(|| HandshakeError::Broken(broken()), refused)
         })?;
         Ok(Transport::Tls(Box::new(stream.into())))
     }

@@ -11,6 +11,7 @@ use tokio_rustls::TlsStream;
 
 use super::endpoint::{Scheme, url};
 use super::tls::ServerTls;
+use crate::config::NetworkConfig;
 
 /// A bound port, and the certificate that is shown there, if it speaks TLS.
 #[derive(Debug)]
@@ -43,6 +44,12 @@ impl Listener {
     /// The bound port, also if any was asked for.
     pub(crate) fn port(&self) -> u16 {
         self.local_addr().map_or(0, |address| address.port())
+    }
+
+    /// The URL that an agent gives to others: the configured one, else its own here.
+    pub(crate) fn public_url(&self, network: &NetworkConfig) -> String {
+        let own = || self.url(&network.base_host);
+        network.public_url.clone().unwrap_or_else(own)
     }
 
     /// The URL by which others call an agent that is served here.

@@ -116,10 +116,7 @@ impl ManagerClient {
     pub(crate) fn of(endpoint: Endpoint, client: Client) -> Self {
         let prefix = endpoint.path.strip_suffix("/mcp");
         let prefix = prefix.unwrap_or(endpoint.path.trim_end_matches('/'));
-        let health = Endpoint {
-            path: format!("{prefix}/health").into(),
-            ..endpoint.clone()
-        };
+        let health = endpoint.at_path(format!("{prefix}/health"));
         Self {
             client,
             endpoint,

@@ -170,11 +170,15 @@ impl<M: Machine> LetterQueue<M> {
     }
 
     async fn carry(&self, letter: &Letter<M::CorrelationId>) -> CallOutcome {
-        let endpoint = self.context.allowed.check(&letter.to.endpoint);
-        let endpoint = endpoint.map_err(|error| {
-            let own = &self.outbound.identity;
-            self.outbound.troubles.address_refused(own, letter, &error)
-        })?;
+        let endpoint = match self.context.allowed.check(&letter.to.endpoint) {
+            Ok(endpoint) => endpoint,
+            Err(error) => {
+                let refused = Err(CallFailure::refused(error.to_string()));
+                let outbound = &self.outbound;
+                outbound.troubles.note(&outbound.identity, letter, &refused);
+                return refused;
+            }
+        };
         let (mut failed, mut postponed) = (0, 0);
         loop {
             let outcome = self.try_once(letter, &endpoint).await;
@@ -437,8 +441,13 @@ enum Attempt {
 fn failure(error: &CallError) -> CallFailure {
     let code = match error {
         CallError::Timeout(_) => Code::Timeout,
-        CallError::Connection(_) | CallError::Tls(_) => Code::Connection,
-        CallError::Local(_) => return CallFailure::local(error.to_string()),
+        CallError::Connection(_) => Code::Connection,
+        CallError::Local(_) | CallError::Unresolved(_) => {
+            return CallFailure::local(error.to_string());
+        }
+        CallError::Tls(_) | CallError::NotAllowed(_) => {
+            return CallFailure::refused(error.to_string());
+        }
         CallError::TooLarge => Code::InvalidMessage,
     };
     CallFailure::of_peer(code, error.to_string())

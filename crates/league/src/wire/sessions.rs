@@ -477,7 +477,8 @@ impl<C: Carrier> PeerSession<C> {
             };
             let wait = until.duration_since(Instant::now()).min(QUESTION_TIMEOUT);
             let answer = self.carrier.carry(&request, wait).await;
-            if matches!(answer, Err(CallError::Local(_))) && Instant::now() < until {
+            let is_local = matches!(answer, Err(CallError::Local(_) | CallError::Unresolved(_)));
+            if is_local && Instant::now() < until {
                 tokio::time::sleep(LOCAL_WAIT).await;
                 step = ProbeStep::Ask(request);
                 continue;

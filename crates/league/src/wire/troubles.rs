@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use league_core::letter::{CallFailure, CallOutcome, Letter};
+use league_core::letter::{CallFailure, CallOutcome, FailureCause, Letter};
 use league_protocol::fault::Code;
 use league_protocol::finding::harmless;
 use league_protocol::id::{MatchId, PlayerId};
@@ -14,7 +14,7 @@ use league_protocol::sender::Agent;
 use league_protocol::token::TokenHash;
 
 use crate::agents::identity::Identity;
-use crate::http::endpoint::{BadEndpoint, MAX_ENDPOINT};
+use crate::http::endpoint::MAX_ENDPOINT;
 
 /// The most agents whose troubles are reported.
 const MAX_AGENTS: usize = 10_000;
@@ -26,7 +26,7 @@ const MAX_REASON: usize = 300;
 const TURNED_DOWN: &str = "MATCH_TURNED_DOWN";
 /// The agent does not answer.
 const SILENT: &str = "AGENT_SILENT";
-/// The agent's address may not be called.
+/// The agent's address may not be called, or its certificate is not trusted.
 const NOT_CALLED: &str = "NOT_CALLED";
 
 /// The troubles with each agent that have been reported.
@@ -97,29 +97,20 @@ impl PeerTroubles {
     }
 
     fn tell_silence<T>(&self, own: &Identity, letter: &Letter<T>, failure: &CallFailure) {
+        let error = harmless(&failure.detail, MAX_REASON);
+        if failure.cause == FailureCause::Refused {
+            return self.tell(own, letter, NOT_CALLED, |agent, endpoint| {
+                format!("{agent} is not called at {endpoint}: {error}")
+            });
+        }
         let cause = match failure.code {
             Code::Timeout => "it is slow, or a firewall keeps calls from it",
             Code::Connection => "it has ended, or answers at another address",
             _ => return,
         };
-        let error = harmless(&failure.detail, MAX_REASON);
         self.tell(own, letter, SILENT, |agent, endpoint| {
             format!("{agent} does not answer at {endpoint}: {error} ({cause})")
         });
-    }
-
-    /// Reports and returns the failure of a letter to an address that may not be called.
-    pub(crate) fn address_refused<T>(
-        &self,
-        own: &Identity,
-        letter: &Letter<T>,
-        error: &BadEndpoint,
-    ) -> CallFailure {
-        self.tell(own, letter, NOT_CALLED, |agent, endpoint| {
-            let error = harmless(&error.to_string(), MAX_REASON);
-            format!("{agent} is not called at {endpoint}: {error}")
-        });
-        CallFailure::of_peer(Code::Connection, error.to_string())
     }
 
     fn tell<T>(

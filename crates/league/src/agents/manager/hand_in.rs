@@ -113,8 +113,8 @@ impl HandIn {
 
     /// Copies the journal piece by piece; returns the number of its lines.
     async fn fetch(&self, referee: &RefereeId) -> Result<u64, HandInError> {
-        self.allowed.check(&self.access.endpoint)?;
-        let client = ManagerClient::new(&self.access.endpoint, self.client.clone())?;
+        let endpoint = self.allowed.check(&self.access.endpoint)?;
+        let client = ManagerClient::of(endpoint, self.client.clone());
         let (target, matches) = (self.target.clone(), self.matches);
         let mut copy = on_disk(move || JournalCopy::begin(&target, matches)).await?;
         let mut tries = 0;

@@ -1,13 +1,17 @@
 //! Registration with the manager: invited players, applicants, and the log lines about them.
 
+use std::net::SocketAddr;
 use std::time::Duration;
 
 use league_core::league::{Applicant, Command, is_same_place};
 use league_mcp::Origin;
 use league_protocol::CURRENT_VERSION;
+use league_protocol::fault::Code;
 use league_protocol::finding::harmless;
 use league_protocol::id::GameType;
-use league_protocol::message::{AgentMeta, Message, RegisterRequest, RegisterResponse};
+use league_protocol::message::{
+    AgentMeta, LeagueError, Message, RegisterRequest, RegisterResponse,
+};
 use league_protocol::sender::Dialect;
 use league_protocol::token::AuthToken;
 use tokio::sync::Semaphore;
@@ -17,7 +21,7 @@ use super::{MAX_LOGGED_CHARS, ManagerService, log_rejection};
 use crate::chance::Chance;
 use crate::config::AgentsConfig;
 use crate::http::client::CallError;
-use crate::http::endpoint::{AllowList, Endpoint, Scheme};
+use crate::http::endpoint::{AllowList, BadEndpoint, Scheme};
 use crate::http::local;
 use crate::wire::dispatcher::ServiceReply;
 
@@ -128,12 +132,14 @@ impl ManagerService {
         origin: Origin,
     ) -> ServiceReply {
         let meta = request.meta.clone();
-        let applicant = self.applicant(request, dialect, origin);
         let limit = &self.caller_limit;
-        if let Err(error) = limit.admit(applicant.has_key, origin, Instant::now()) {
+        if let Err(error) = limit.admit(self.has_key(&request), origin, Instant::now()) {
             return ServiceReply::error(error);
         }
-        let reply = self.ask(Command::RegisterReferee(applicant)).await;
+        let reply = match self.applicant(request, dialect, origin).await {
+            Ok(applicant) => self.ask(Command::RegisterReferee(applicant)).await,
+            Err(error) => ServiceReply::error(error),
+        };
         self.log_registration("referee", &meta, &reply);
         reply
     }
@@ -160,37 +166,46 @@ impl ManagerService {
             return reply;
         }
         let dialect = self.dialect_of(&meta, dialect);
-        let applicant = self.applicant(request, dialect, origin);
-        let reply = self.ask(Command::RegisterPlayer(applicant)).await;
+        let reply = match self.applicant(request, dialect, origin).await {
+            Ok(applicant) => self.ask(Command::RegisterPlayer(applicant)).await,
+            Err(error) => ServiceReply::error(error),
+        };
         self.log_registration("player", &meta, &reply);
         reply.spelled(dialect)
     }
 
     /// An applicant for the league to decide on: the origin of the call shows whether the address
-    /// in it can be the caller's own.
-    fn applicant(
+    /// in it can be the caller's own. The caller may try again if its name cannot be resolved now.
+    async fn applicant(
         &self,
         request: Box<RegisterRequest>,
         dialect: Dialect,
         origin: Origin,
-    ) -> Applicant {
+    ) -> Result<Applicant, LeagueError> {
         let address = &request.meta.contact_endpoint;
-        let endpoint = self.allowed.check_of(origin, address);
+        let found = self.allowed.find_of(origin, address).await;
+        if let Err(error @ BadEndpoint::Unresolved { .. }) = &found {
+            return Err(LeagueError::new(Code::Connection, error.to_string()));
+        }
+        let is_at = |address: &SocketAddr| self.allowed.is_at(origin, *address);
         let mut listed = self.listed_referees.iter();
-        // The key is compared by its hash, so that the time of the comparison tells nothing.
-        let key = request.referee_key.as_ref().map(AuthToken::hash);
-        Applicant {
-            has_key: key == Some(self.referee_key),
+        Ok(Applicant {
+            has_key: self.has_key(&request),
             is_listed: listed.any(|listed| is_same_place(listed, address)),
-            is_at_address: endpoint
-                .as_ref()
-                .is_ok_and(|endpoint| self.allowed.is_at(origin, endpoint)),
-            endpoint: endpoint.map(drop).map_err(|error| error.to_string()),
+            is_at_address: found.as_ref().is_ok_and(|found| found.iter().any(is_at)),
+            endpoint: found.map(drop).map_err(|error| error.to_string()),
             speech: request.meta.speech,
             request,
             dialect,
             chance: self.chance.bytes(),
-        }
+        })
+    }
+
+    /// Whether a referee shows our key, compared by its hash, so that the time of the comparison
+    /// tells nothing.
+    fn has_key(&self, request: &RegisterRequest) -> bool {
+        let key = request.referee_key.as_ref().map(AuthToken::hash);
+        key == Some(self.referee_key)
     }
 
     /// The dialect of an applicant: the one that the configuration lists for its address, if that is
@@ -215,10 +230,13 @@ impl ManagerService {
                     | Message::RefereeRegisterResponse(RegisterResponse::Accepted(_))
             )
         );
-        let endpoint = Endpoint::parse(&meta.contact_endpoint).ok();
+        let endpoint = self.allowed.check(&meta.contact_endpoint).ok();
         // On this machine no firewall is in between, but the certificate may be wrong.
         let doubtful = endpoint.filter(|endpoint| {
-            endpoint.scheme == Scheme::Https || !local::is_own(endpoint.address.ip())
+            let is_here = endpoint
+                .address()
+                .map(|address| local::is_own(address.ip()));
+            endpoint.scheme == Scheme::Https || is_here != Some(true)
         });
         if let (true, Some(endpoint), Ok(turn)) = (admitted, doubtful, PROBES.try_acquire()) {
             let client = self.client.clone();
@@ -229,8 +247,10 @@ impl ManagerService {
             tokio::spawn(async move {
                 if let Err(problem) = client.probe(&endpoint, PROBE_TIMEOUT).await {
                     let advice = match problem {
-                        CallError::Tls(_) => "",
-                        _ => "; check its port and the firewall of its machine",
+                        CallError::Connection(_) | CallError::Timeout(_) => {
+                            "; check its port and the firewall of its machine"
+                        }
+                        _ => "",
                     };
                     tracing::warn!(
                         component = "league_manager", league_id = %league, event_type = "OUT_OF_REACH",

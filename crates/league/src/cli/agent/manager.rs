@@ -30,7 +30,7 @@ use crate::cli::scores::{DeviationSummary, LineWidth, Scores};
 use crate::cli::text::{count, print_object};
 use crate::cli::{Exit, Output};
 use crate::config::{AgentsConfig, DEFAULT_GAME, SecurityConfig, SystemConfig};
-use crate::http::endpoint::{AllowList, OwnAddresses};
+use crate::http::endpoint::{AllowList, BadEndpoint, OwnAddresses};
 use crate::site::Site;
 use crate::storage::record::{Opening, Record, is_over};
 use crate::storage::root::Root;
@@ -137,7 +137,7 @@ impl ManagerArgs {
         let (tell, news) = LeagueNews::of(&shared.root, league);
         let is_over = is_over(&shared.root.league_journal(league));
         let game = rules.game_type.clone();
-        let guests = guests(&rules, system, &setup.agents, &self.invite)?;
+        let guests = self.guests(&rules, &setup.agents, &shared).await?;
         let advertised = setup.endpoint(&listener);
         let own = OwnAddresses::new(listener.local_addr().ok(), &advertised);
         let own = own.with_agents(setup.agents.endpoints());
@@ -177,6 +177,18 @@ impl ManagerArgs {
         };
         let exit = self.exit_when_done;
         server.run(setup, &self.common, exit, &mut out).await
+    }
+
+    /// The players invited by their address, all of whom may be called there.
+    async fn guests(
+        &self,
+        rules: &LeagueRules,
+        agents: &AgentsConfig,
+        shared: &Shared,
+    ) -> Result<Vec<InvitedPlayer>, CommandError> {
+        let guests = guests(rules, agents, &self.invite)?;
+        check_guests(&shared.outbox.allowed, &guests).await?;
+        Ok(guests)
     }
 
     /// Changes the settings by the flags.
@@ -374,12 +386,10 @@ pub(crate) fn page(endpoint: &str) -> String {
 /// league would wait for it forever.
 pub(crate) fn guests(
     rules: &LeagueRules,
-    system: &SystemConfig,
     agents: &AgentsConfig,
     named: &[InvitedPlayer],
 ) -> Result<Vec<InvitedPlayer>, CommandError> {
     let guests = [InvitedPlayer::configured(agents).as_slice(), named].concat();
-    let allowed = AllowList::new(system.security.clone());
     if rules.strict && !guests.is_empty() {
         return Err(not_invited(
             "the league is strict, and a player that does not register has no token",
@@ -387,11 +397,6 @@ pub(crate) fn guests(
         ));
     }
     for (place, guest) in guests.iter().enumerate() {
-        if let Err(error) = allowed.check(&guest.endpoint) {
-            let cause = format!("`{}`: {error}", guest.endpoint);
-            let hint = "allow the address with `--allow`, or give another";
-            return Err(not_invited(cause, hint));
-        }
         let same = |other: &&InvitedPlayer| {
             other.endpoint == guest.endpoint || other.name.eq_ignore_ascii_case(&guest.name)
         };
@@ -406,6 +411,29 @@ pub(crate) fn guests(
         }
     }
     Ok(guests)
+}
+
+/// Refuses a player that may not be called at its address, or whose name has none.
+pub(crate) async fn check_guests(
+    allowed: &AllowList,
+    guests: &[InvitedPlayer],
+) -> Result<(), CommandError> {
+    for guest in guests {
+        let found = match allowed.check(&guest.endpoint) {
+            Ok(endpoint) => endpoint.addresses().await.map(drop),
+            Err(error) => Err(error),
+        };
+        match found {
+            // It may be resolved by the time it is called.
+            Ok(()) | Err(BadEndpoint::Unresolved { .. }) => {}
+            Err(error) => {
+                let cause = format!("`{}`: {error}", guest.endpoint);
+                let hint = "allow the address with `--allow`, or give another";
+                return Err(not_invited(cause, hint));
+            }
+        }
+    }
+    Ok(())
 }
 
 /// A player cannot be invited by its address.

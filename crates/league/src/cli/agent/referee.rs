@@ -84,7 +84,8 @@ impl RefereeArgs {
         let rules = self.rules(&setup, known, &slot, &listener)?;
         let mut shared = self.join.shared(&setup, None)?;
         let manager = self.join.manager(&setup);
-        if manager.is_some_and(|manager| !local::is_own(manager.address.ip())) {
+        let manager = manager.and_then(|manager| manager.address());
+        if manager.is_some_and(|manager| !local::is_own(manager.ip())) {
             shared.outbox.allowed = shared.outbox.allowed.away_from_manager();
         }
         let league = self.league(&setup, &shared.root, &slot).await;

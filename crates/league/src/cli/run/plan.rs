@@ -105,7 +105,7 @@ impl RunPlan {
             seats.pace_ms = pace.as_millis() as u64;
         }
         seats.seed = run.seed.or(seats.seed);
-        let guests = run.guests(&rules, &system, &agents, &seats)?;
+        let guests = run.guests(&rules, &agents, &seats)?;
         seats.invited = seats.invited.max(guests.len());
         let players = (seats.players.len() + seats.invited) as u32;
         // A resumed league keeps the rules that it began with.
@@ -178,14 +178,13 @@ impl RunArgs {
     fn guests(
         &self,
         rules: &LeagueRules,
-        system: &SystemConfig,
         agents: &AgentsConfig,
         seats: &SeatList,
     ) -> Result<Vec<InvitedPlayer>, CommandError> {
         if self.resume {
             return Ok(Vec::new());
         }
-        let mut guests = guests(rules, system, agents, &self.invite)?;
+        let mut guests = guests(rules, agents, &self.invite)?;
         let own = |guest: &&InvitedPlayer| {
             let mut own = seats.players.iter();
             own.any(|player| player.name.eq_ignore_ascii_case(&guest.name))

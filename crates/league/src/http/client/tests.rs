@@ -6,6 +6,9 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 
 use super::*;
+use crate::config::{AllowedEndpoint, SecurityConfig};
+use crate::http::endpoint::AllowList;
+use crate::http::names::Resolver;
 
 /// A timeout that is not meant to expire.
 const BOUND: Duration = Duration::from_secs(10);
@@ -189,4 +192,109 @@ async fn a_probe_fails_at_a_closed_port() {
     assert_eq!(client.probe(&endpoint, BOUND).await, Ok(()));
     drop(listener);
     assert!(client.probe(&endpoint, BOUND).await.is_err());
+}
+
+/// An endpoint with a name, which leads to an address of this list each time, the last one ever
+/// after.
+fn named(url: &str, allowed: &str, found: &'static [&'static str]) -> Endpoint {
+    let asked = std::sync::atomic::AtomicUsize::new(0);
+    let list = AllowList::new(SecurityConfig {
+        allowed_endpoints: vec![AllowedEndpoint::parse(allowed).unwrap()],
+        ..SecurityConfig::default()
+    });
+    let resolver = Resolver::asking(move |_| {
+        let next = asked.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        let answer = found[next.min(found.len() - 1)];
+        Ok(answer
+            .split(' ')
+            .map(|found| found.parse().unwrap())
+            .collect())
+    });
+    list.resolving(resolver).check(url).unwrap()
+}
+
+#[tokio::test]
+async fn name_that_leads_elsewhere_later_is_not_followed_to_a_forbidden_address() {
+    let (endpoint, connections) = answering().await;
+    let port = endpoint.address().unwrap().port();
+    let url = format!("http://heron.example:{port}/mcp");
+    // The same server listens at both addresses: loopback is one machine.
+    let rebound = named(&url, "127.0.0.1", &["127.0.0.1", "127.0.0.2"]);
+    let client = Client::default();
+    client.get(&rebound, BOUND).await.unwrap();
+    client.get(&rebound, BOUND).await.unwrap();
+    let count = || connections.load(std::sync::atomic::Ordering::Relaxed);
+    assert_eq!(count(), 1, "the connection to the checked address is kept");
+    drop(client.take(&rebound));
+    let refused = client.get(&rebound, BOUND).await;
+    let Err(CallError::NotAllowed(told)) = refused else {
+        panic!("{refused:?}");
+    };
+    assert!(told.contains("`127.0.0.2`"), "{told}");
+    assert_eq!(count(), 1);
+}
+
+#[tokio::test]
+async fn next_address_of_a_name_is_tried_and_forbidden_ones_are_not() {
+    let (endpoint, connections) = answering().await;
+    let port = endpoint.address().unwrap().port();
+    let url = format!("http://heron.example:{port}/mcp");
+    let mixed = named(&url, "127.0.0.0/8", &["192.0.2.1 ::1 127.0.0.1"]);
+    Client::default().get(&mixed, BOUND).await.unwrap();
+    assert_eq!(connections.load(std::sync::atomic::Ordering::Relaxed), 1);
+    // Nobody listens at the first.
+    let listener = TcpListener::bind(("127.0.0.2", 0)).await.unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let url = format!("http://heron.example:{port}/mcp");
+    let second = named(&url, "127.0.0.0/8", &["127.0.0.1 127.0.0.2"]);
+    assert_eq!(Client::default().probe(&second, BOUND).await, Ok(()));
+    drop(listener);
+    let lost = Client::default().probe(&second, BOUND).await;
+    assert!(matches!(lost, Err(CallError::Connection(_))), "{lost:?}");
+}
+
+#[tokio::test]
+async fn connections_of_two_names_at_one_address_are_not_mixed() {
+    let (endpoint, connections) = answering().await;
+    let port = endpoint.address().unwrap().port();
+    let at = |host: &str| format!("http://{host}:{port}/mcp");
+    let [one, other] =
+        ["a.example", "b.example"].map(|host| named(&at(host), "127.0.0.1", &["127.0.0.1"]));
+    let client = Client::default();
+    for endpoint in [&one, &other, &endpoint, &one, &other, &endpoint] {
+        client.get(endpoint, BOUND).await.unwrap();
+    }
+    assert_eq!(connections.load(std::sync::atomic::Ordering::Relaxed), 3);
+    let secured = named(
+        &at("a.example").replace("http", "https"),
+        "127.0.0.1",
+        &[""],
+    );
+    assert_ne!(key(&one), key(&secured));
+}
+
+#[tokio::test]
+async fn failing_resolver_is_no_failure_of_the_peer_and_no_shortage() {
+    let list = AllowList::default();
+    let failing = Resolver::asking(|_| Err(io::Error::other("Try again")));
+    let endpoint = list.resolving(failing).check("http://heron.example/mcp");
+    let client = Client::default();
+    let failed = client.get(&endpoint.unwrap(), BOUND).await;
+    assert_eq!(
+        failed,
+        Err(CallError::Unresolved(
+            "this machine cannot resolve `heron.example` for now: Try again".to_owned()
+        ))
+    );
+    tokio::time::pause();
+    let hour = Duration::from_secs(3_600);
+    let persists = tokio::time::timeout(hour, client.shortage.persists()).await;
+    assert!(persists.is_err(), "{persists:?}");
+    let unknown = Resolver::asking(|_| Ok(Vec::new()));
+    let endpoint = AllowList::default()
+        .resolving(unknown)
+        .check("http://heron.example/mcp");
+    let lost = client.get(&endpoint.unwrap(), BOUND).await;
+    let said = "no address was found for `heron.example`; give the address instead of the name";
+    assert_eq!(lost, Err(CallError::Connection(said.to_owned())));
 }

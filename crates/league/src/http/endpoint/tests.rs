@@ -15,13 +15,13 @@ fn own_addresses(own: &[&str]) -> OwnAddresses {
 #[test]
 fn an_address_is_read_whole() {
     let endpoint = Endpoint::parse("http://localhost:8101/mcp").unwrap();
-    assert_eq!(endpoint.address, "127.0.0.1:8101".parse().unwrap());
+    assert_eq!(endpoint.address(), "127.0.0.1:8101".parse().ok());
     assert_eq!(&*endpoint.path, "/mcp");
     assert_eq!(endpoint.to_string(), "http://localhost:8101/mcp");
     let bare = Endpoint::parse("mcp://127.0.0.1:9").unwrap();
     assert_eq!(&*bare.path, "/mcp");
     let six = Endpoint::parse("http://[::1]:8101/agents/P01/mcp").unwrap();
-    assert_eq!(six.address, "[::1]:8101".parse().unwrap());
+    assert_eq!(six.address(), "[::1]:8101".parse().ok());
 }
 
 #[test]
@@ -33,7 +33,7 @@ fn an_address_with_tls_keeps_its_host_for_the_certificate() {
     ] {
         let endpoint = Endpoint::parse(text).unwrap();
         assert_eq!(endpoint.scheme, Scheme::Https);
-        assert_eq!(endpoint.address, address.parse().unwrap(), "{text}");
+        assert_eq!(endpoint.address(), address.parse().ok(), "{text}");
         assert_eq!(endpoint.host(), host);
         assert_eq!(endpoint.to_string(), text);
     }
@@ -47,17 +47,14 @@ fn an_address_with_tls_keeps_its_host_for_the_certificate() {
 fn a_manager_with_a_name_is_called_at_the_address_that_was_found() {
     let named = "https://board.example:8000/mcp";
     let found = |address: [u8; 4]| {
-        let look_up = move |_: &str, port| Ok(SocketAddr::new(address.into(), port));
+        let look_up = move |_: &str, port| Ok(at(SocketAddr::new(address.into(), port)));
         Endpoint::read(named, look_up).unwrap()
     };
     let list = AllowList::default();
-    assert_eq!(
-        list.check(named),
-        Err(BadEndpoint::Name("board.example".into()))
-    );
+    assert_eq!(list.check(named).unwrap().address(), None);
     let near = list.clone().knowing(found([127, 0, 0, 2])).check(named);
     let near = near.unwrap();
-    assert_eq!(near.address, "127.0.0.2:8000".parse().unwrap());
+    assert_eq!(near.address(), "127.0.0.2:8000".parse().ok());
     assert_eq!(near.host(), "board.example");
     let far = list.knowing(found([192, 0, 2, 7])).check(named);
     assert!(matches!(far, Err(BadEndpoint::NotAllowed(_))), "{far:?}");
@@ -76,12 +73,27 @@ fn what_is_no_address_is_refused() {
         "http://user@localhost:1/mcp",
         "http://localhost:1/m cp",
         "http://localhost:1/\u{202e}",
+        "http://localhost:+1/mcp",
+        "http://localhost:/mcp",
+        "https://user@heron.example/mcp",
+        "https://b\u{fc}cher.example/mcp",
+        "https://-heron.example/mcp",
+        "https://heron..example/mcp",
+        "https://heron.example:443:443/mcp",
+        "https://heron.example\\@10.0.0.1/mcp",
+        "https://heron.example?/mcp",
+        "http://2130706433/mcp",
+        "http://0x7f000001/mcp",
+        "http://0177.0.0.1/mcp",
+        "http://127.1/mcp",
+        "http://[::1/mcp",
     ] {
-        let found = Endpoint::parse(text);
-        assert!(
-            matches!(found, Err(BadEndpoint::Malformed(_))),
-            "{text}: {found:?}"
-        );
+        for found in [Endpoint::parse(text), AllowList::default().check(text)] {
+            assert!(
+                matches!(found, Err(BadEndpoint::Malformed(_))),
+                "{text}: {found:?}"
+            );
+        }
     }
     assert_eq!(
         Endpoint::parse("http://example.test/mcp"),
@@ -168,7 +180,8 @@ fn caller_is_at_an_address_only_on_its_machine() {
         (Origin::Pipe, "http://localhost:8101/mcp", true),
     ] {
         let endpoint = Endpoint::parse(address).unwrap();
-        assert_eq!(list.is_at(origin, &endpoint), is_at, "{origin:?} {address}");
+        let found = list.is_at(origin, endpoint.address().unwrap());
+        assert_eq!(found, is_at, "{origin:?} {address}");
     }
 }
 
@@ -297,10 +310,10 @@ fn the_address_that_others_are_told_is_our_own_with_its_port_alone() {
 fn only_a_name_is_looked_up() {
     let look_up = |name: &str, port| {
         assert_eq!(name, "board.example");
-        Ok(SocketAddr::new([192, 0, 2, 7].into(), port))
+        Ok(at(SocketAddr::new([192, 0, 2, 7].into(), port)))
     };
     let found = Endpoint::read("http://board.example:8000/mcp", look_up).unwrap();
-    assert_eq!(found.address, "192.0.2.7:8000".parse().unwrap());
+    assert_eq!(found.address(), "192.0.2.7:8000".parse().ok());
     for plain in ["http://localhost:8000/mcp", "http://[::1]:8000/mcp"] {
         assert_eq!(Endpoint::look_up(plain), Endpoint::parse(plain));
     }
@@ -356,4 +369,168 @@ fn registered_address_ends_in_mcp_unless_the_organiser_allows_others() {
         assert_eq!(!by_path, good, "{address}: {refused:?}");
         assert!(free.check_of(Origin::Pipe, address).is_ok(), "{address}");
     }
+}
+
+/// A list whose names have these addresses.
+fn naming(allowed: &[&str], found: &[&str]) -> AllowList {
+    let found: Vec<IpAddr> = found.iter().map(|found| found.parse().unwrap()).collect();
+    let entries = allowed
+        .iter()
+        .map(|text| AllowedEndpoint::parse(text).unwrap());
+    let list = AllowList::new(SecurityConfig {
+        allowed_endpoints: entries.collect(),
+        ..SecurityConfig::default()
+    });
+    list.resolving(Resolver::asking(move |_| Ok(found.clone())))
+}
+
+const NAMED: &str = "https://heron.example/mcp";
+
+/// The addresses at which an agent with a name is called, or why it is not.
+async fn called(list: &AllowList) -> Result<String, BadEndpoint> {
+    let found = list.check(NAMED)?.addresses().await?;
+    let found: Vec<String> = found.iter().map(ToString::to_string).collect();
+    Ok(found.join(", "))
+}
+
+#[test]
+fn name_is_kept_in_one_form() {
+    let list = AllowList::default();
+    for (text, written, host) in [
+        (
+            "https://HERON.Example./mcp",
+            "https://heron.example/mcp",
+            "heron.example",
+        ),
+        (
+            "https://heron.example:0443/mcp",
+            "https://heron.example:443/mcp",
+            "heron.example",
+        ),
+        ("mcp://lab-pc:8101", "http://lab-pc:8101/mcp", "lab-pc"),
+    ] {
+        let endpoint = list.check(text).unwrap();
+        assert_eq!(endpoint.to_string(), written);
+        assert_eq!(endpoint.host(), host);
+        assert_eq!(endpoint.address(), None);
+    }
+    let local = Endpoint::parse("http://LOCALHOST.:8101/mcp").unwrap();
+    assert_eq!(local, Endpoint::parse("http://localhost:8101/mcp").unwrap());
+}
+
+#[tokio::test]
+async fn only_those_addresses_of_a_name_are_called_that_may_be() {
+    for (allowed, found, callable) in [
+        (&["public"][..], &["9.9.9.9"][..], "9.9.9.9:443"),
+        (
+            &["public"],
+            &["10.0.0.7", "2620:fe::9", "127.0.0.1", "9.9.9.9"],
+            "9.9.9.9:443, [2620:fe::9]:443",
+        ),
+        (
+            &["10.0.0.0/8"],
+            &["2620:fe::9", "::ffff:10.0.0.7"],
+            "10.0.0.7:443",
+        ),
+    ] {
+        let found = called(&naming(allowed, found)).await;
+        assert_eq!(found.as_deref(), Ok(callable));
+    }
+}
+
+#[tokio::test]
+async fn name_that_leads_to_a_forbidden_address_is_refused_with_what_to_do() {
+    for (allowed, found, said) in [
+        (
+            &["loopback"][..],
+            &["9.9.9.9"][..],
+            "allows it with `--allow 9.9.9.9` or `--allow public`, given to",
+        ),
+        (
+            &["loopback"],
+            &["10.0.0.7"],
+            "allows it with `--allow 10.0.0.7`, given to",
+        ),
+        (
+            &["public"],
+            &["10.0.0.7", "10.0.0.8"],
+            "may not answer at `10.0.0.7` here",
+        ),
+        (
+            &["0.0.0.0/0"],
+            &["169.254.169.254"],
+            "`169.254.169.254` is never called",
+        ),
+        (
+            &["loopback", "public"],
+            &["127.0.0.1"],
+            "`127.0.0.1` is an address of this machine",
+        ),
+        (
+            &["loopback"],
+            &["::ffff:127.0.0.1"],
+            "a name may not lead here",
+        ),
+        (&["loopback"], &["::1"], "a name may not lead here"),
+    ] {
+        let refused = called(&naming(allowed, found)).await.unwrap_err();
+        assert!(matches!(refused, BadEndpoint::Leads { .. }), "{refused:?}");
+        let told = refused.to_string();
+        let start = "`heron.example` leads to an address that is not called: ";
+        assert!(told.starts_with(start) && told.contains(said), "{told}");
+    }
+}
+
+#[tokio::test]
+async fn name_leads_to_this_machine_only_if_a_network_of_loopback_is_listed() {
+    let listed = naming(&["loopback", "127.0.0.0/8"], &["127.0.0.5"]);
+    assert_eq!(called(&listed).await.as_deref(), Ok("127.0.0.5:443"));
+    let away = listed.clone().away_from_manager();
+    assert!(called(&away).await.is_err());
+    let own = listed.within(&own_addresses(&["127.0.0.1:443"]));
+    assert!(called(&own).await.is_err(), "our own port");
+    for own in local::addresses() {
+        let everywhere = naming(&["0.0.0.0/0", "::/0"], &[&own.to_string()]);
+        let refused = called(&everywhere).await.unwrap_err().to_string();
+        assert!(
+            refused.contains("is an address of this machine"),
+            "{refused}"
+        );
+    }
+    // Behind a router no interface has the published address.
+    let told = naming(&["public"], &["9.9.9.9"]);
+    let told = told.within(&own_addresses(&["9.9.9.9:8000"]));
+    assert!(called(&told).await.is_err());
+}
+
+#[tokio::test]
+async fn name_of_this_machine_is_registered_from_here_alone() {
+    let list = naming(&["127.0.0.0/8"], &["127.0.0.5"]);
+    let caller = |from: &str| Origin::Network {
+        from: from.parse().unwrap(),
+        at: "127.0.0.1".parse().unwrap(),
+    };
+    let here = list.find_of(caller("127.0.0.1"), NAMED).await;
+    assert_eq!(here, Ok(vec!["127.0.0.5:443".parse().unwrap()]));
+    let elsewhere = list.find_of(caller("192.0.2.20"), NAMED).await;
+    assert!(
+        matches!(elsewhere, Err(BadEndpoint::Elsewhere { .. })),
+        "{elsewhere:?}"
+    );
+    let path = list.find_of(caller("127.0.0.1"), "https://heron.example/admin");
+    assert!(matches!(path.await, Err(BadEndpoint::Path(_))));
+}
+
+#[tokio::test]
+async fn name_without_an_address_is_not_reached_and_a_failing_resolver_blames_nobody() {
+    let none = called(&naming(&["public"], &[])).await;
+    assert_eq!(none, Err(BadEndpoint::Unknown("heron.example".into())));
+    let sentence = "Temporary failure in name resolution";
+    let failing = Resolver::asking(move |_| Err(std::io::Error::other(sentence)));
+    let failing = AllowList::default().resolving(failing);
+    let failed = called(&failing).await;
+    assert!(
+        matches!(failed, Err(BadEndpoint::Unresolved { .. })),
+        "{failed:?}"
+    );
 }

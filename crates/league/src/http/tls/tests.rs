@@ -11,8 +11,10 @@ use tokio::net::TcpStream;
 use tokio::sync::watch;
 
 use super::*;
-use crate::http::client::Client;
-use crate::http::endpoint::Endpoint;
+use crate::config::{AllowedEndpoint, SecurityConfig};
+use crate::http::client::{CallError, Client};
+use crate::http::endpoint::{AllowList, Endpoint};
+use crate::http::names::Resolver;
 use crate::http::server::{Gate, Limits, Routes, serve};
 use crate::http::transport::Listener;
 
@@ -138,6 +140,50 @@ async fn certificate_is_refused_with_its_cause_and_what_to_do() {
 }
 
 #[tokio::test]
+async fn certificate_must_be_for_the_name_of_the_agent() {
+    let class = Class::new();
+    let address = Ipv4Addr::LOCALHOST.into();
+    let list = AllowList::new(SecurityConfig {
+        allowed_endpoints: vec![AllowedEndpoint::address(address)],
+        ..SecurityConfig::default()
+    });
+    let list = list.resolving(Resolver::asking(move |_| Ok(vec![address])));
+    let names = ["heron.example"];
+    for (trust, server, refused) in [
+        (class.trust(), class.server(&names, 2100), None),
+        (
+            class.trust(),
+            class.server(&["localhost", "127.0.0.1"], 2100),
+            Some("is for `localhost`, `127.0.0.1`, not for `heron.example`"),
+        ),
+        (
+            class.trust(),
+            class.server(&names, 2020),
+            Some("expired on 2020-01-01"),
+        ),
+        (
+            Trust::default(),
+            class.server(&names, 2100),
+            Some("is signed by an authority that is not trusted here; trust it with `--ca FILE`"),
+        ),
+    ] {
+        let (at, _end) = serving(Some(server)).await;
+        let endpoint = list.check(&format!("https://Heron.example:{}/mcp", at.port()));
+        let probed = Client::trusting(trust)
+            .probe(&endpoint.unwrap(), BOUND)
+            .await;
+        match (probed, refused) {
+            (Ok(()), None) => {}
+            (Err(CallError::Tls(told)), Some(said)) => {
+                let whole = format!("the certificate of `heron.example` {said}");
+                assert!(told.starts_with(&whole), "{told}");
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+#[tokio::test]
 async fn speaking_plain_http_to_tls_and_the_reverse_is_told() {
     let class = Class::new();
     let client = Client::trusting(class.trust());
@@ -169,6 +215,26 @@ async fn speaking_plain_http_to_tls_and_the_reverse_is_told() {
     assert!(
         answer.contains("this port speaks TLS; call it at `https://`"),
         "{answer}"
+    );
+}
+
+#[tokio::test]
+async fn server_that_leaves_during_the_handshake_is_not_refused() {
+    let any = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
+    let listener = tokio::net::TcpListener::bind(any).await.unwrap();
+    let port = listener.local_addr().unwrap().port();
+    tokio::spawn(async move {
+        let (mut stream, _) = listener.accept().await.unwrap();
+        let _ = stream.read(&mut [0; 64]).await;
+    });
+    let endpoint = Endpoint::parse(&format!("https://localhost:{port}/mcp")).unwrap();
+    let lost = Client::default().probe(&endpoint, BOUND).await;
+    let Err(CallError::Connection(told)) = lost else {
+        panic!("{lost:?}");
+    };
+    assert!(
+        told.starts_with("the TLS handshake with `localhost` failed"),
+        "{told}"
     );
 }
 

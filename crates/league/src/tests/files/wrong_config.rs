@@ -102,7 +102,7 @@ fn every_kind_of_value_says_what_it_should_be() {
     for (content, told) in [
         (
             json!({"security": {"allowed_endpoints": ["loopback", "everywhere"]}}),
-            "`security.allowed_endpoints[1]` should be `loopback`, an address, or a network such as `10.0.0.0/8`, but is `\"everywhere\"`",
+            "`security.allowed_endpoints[1]` should be `loopback`, `public`, an address, or a network such as `10.0.0.0/8`, but is `\"everywhere\"`",
         ),
         (
             json!({"network": {"default_player_port_range": [9, 3]}}),

@@ -7,7 +7,8 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 use crate::check::processes::{self, CheckRun};
-use crate::end_to_end::process::free_port;
+use crate::end_to_end::process::{free_port, league};
+use crate::end_to_end::secured::{class, file};
 
 /// Checks our player, started by the check; gives the exit code and the lines.
 fn check(arguments: &[&str]) -> (Option<i32>, Vec<Value>) {
@@ -67,6 +68,34 @@ fn our_strict_player_keeps_every_rule_for_strict_players() {
     assert_eq!(told("skipped"), not_owed);
     assert_eq!(lines.last().unwrap()["grade"], "A");
     assert_eq!(code, Some(0));
+}
+
+#[test]
+fn agent_with_tls_is_checked_if_its_certificate_is_trusted() {
+    let class = class(&["localhost"]);
+    let [cert, key, ca] =
+        ["localhost.pem", "localhost.key", "ca.pem"].map(|name| file(&class, name));
+    let folder = tempfile::tempdir().unwrap();
+    let (port, manager) = (free_port(), free_port());
+    let program = env!("CARGO_BIN_EXE_league");
+    let launch = format!(
+        "{program} player --tls-cert {cert} --tls-key {key} --root {} --port {port} \
+         --manager http://localhost:{manager}/mcp",
+        folder.path().display()
+    );
+    let (url, manager) = (format!("https://localhost:{port}/mcp"), manager.to_string());
+    let own = ["--rehearse", "--port", &manager];
+    let CheckRun { code, lines } =
+        processes::check(&url, &launch, &[&own[..], &["--ca", &ca]].concat());
+    assert_eq!(code, Some(0), "{lines:#?}");
+    let summary = lines.last().unwrap();
+    assert_eq!(summary["resilience"], 100, "{lines:#?}");
+    assert_eq!(summary["agent"], url);
+    let unknown = ["check", &url, "--launch", &launch];
+    let refused = league(unknown.iter().chain(&own));
+    assert_eq!(refused.code, Some(3), "{refused:?}");
+    let said = "the certificate of `localhost` is signed by an authority that is not trusted here";
+    assert!(refused.errors.contains(said), "{refused:?}");
 }
 
 #[test]

@@ -88,6 +88,8 @@ fn strict_league_has_no_guests() {
 #[test]
 fn league_does_not_wait_for_rejected_guests() {
     let ground = Ground::new();
+    let hosts = json!({"network": {"hosts": {"heron.example": "10.9.8.7"}}});
+    ground.write("config/system.json", &hosts);
     let guest = silent();
     let named = |name: &str| format!("{name}={}", guest.endpoint);
     for (invited, cause) in [
@@ -96,8 +98,12 @@ fn league_does_not_wait_for_rejected_guests() {
             "share a name or an address",
         ),
         (
-            vec!["http://example.com/mcp".to_owned()],
-            "http://example.com/mcp",
+            vec!["http://heron.example/mcp".to_owned()],
+            "`http://heron.example/mcp`: `heron.example` leads to an address that is not called",
+        ),
+        (
+            vec!["http://10.9.8.7/mcp".to_owned()],
+            "`http://10.9.8.7/mcp`: agents may not answer at `10.9.8.7` here",
         ),
         (
             vec![named("Agent Alpha")],

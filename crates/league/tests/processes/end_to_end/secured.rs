@@ -12,7 +12,7 @@ use crate::end_to_end::process::{Process, ProcessExit, league};
 use crate::end_to_end::stepped::referee_key;
 
 /// An authority, and a certificate for each of these hosts.
-fn class(hosts: &[&str]) -> Ground {
+pub(crate) fn class(hosts: &[&str]) -> Ground {
     let ground = Ground::new();
     let dir = ground.path("certs");
     let common = ["cert", "--dir", dir.to_str().unwrap()];
@@ -21,7 +21,7 @@ fn class(hosts: &[&str]) -> Ground {
     ground
 }
 
-fn file(class: &Ground, name: &str) -> String {
+pub(crate) fn file(class: &Ground, name: &str) -> String {
     class.path("certs").join(name).to_str().unwrap().to_owned()
 }
 
@@ -44,7 +44,7 @@ fn secured(class: &Ground, address: &str, cert: &str) -> Vec<String> {
     .into()
 }
 
-fn words<'a>(flags: &'a [String], more: &[&'a str]) -> Vec<&'a str> {
+pub(crate) fn words<'a>(flags: &'a [String], more: &[&'a str]) -> Vec<&'a str> {
     let flags = flags.iter().map(String::as_str);
     flags.chain(more.iter().copied()).collect()
 }
