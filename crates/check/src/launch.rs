@@ -6,7 +6,6 @@ use std::process::{ExitStatus, Stdio};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use league_protocol::finding::harmless;
 use league_protocol::time::in_words;
 use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::io::{AsyncRead, AsyncReadExt};
@@ -16,6 +15,7 @@ use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 
 use crate::lock;
+use crate::quote::quote;
 use crate::wire::HttpConnection;
 
 /// How often the state of a process or a port is tested.
@@ -179,7 +179,7 @@ impl AgentProcess {
         let last = text.lines().rev().filter(|line| !line.trim().is_empty());
         let last = last
             .take(lines)
-            .map(|line| harmless(line.trim_end(), MAX_LINE));
+            .map(|line| quote(line.trim_end(), &[], MAX_LINE));
         let last: Vec<String> = last.collect();
         if last.is_empty() {
             return String::new();

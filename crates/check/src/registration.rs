@@ -1,5 +1,7 @@
 //! Rules about how a player or a referee registers: what it sends to the manager, and how often.
 
+pub mod form;
+
 use crate::fake_manager::{is_registration, port};
 use crate::prelude::*;
 use league_protocol::time::in_words;

@@ -247,7 +247,8 @@ async fn inject(caller: &Caller, fault: Fault, call: &Question, later: &Question
 async fn in_pieces(caller: &Caller, call: &Question, whole: bool) {
     let (stage, to) = (&caller.stage, &caller.stage.agent);
     let body = stage.frame(call, fresh_id()).to_string();
-    let bytes = Request::post(to, &stage.headers(), body.as_bytes()).bytes(&to.authority);
+    let headers = stage.headers(Some(call));
+    let bytes = Request::post(to, &borrowed(&headers), body.as_bytes()).bytes(&to.authority);
     let (first, rest) = bytes.split_at(bytes.len() - body.len() / 2);
     let Ok(mut line) = HttpConnection::open(to.address).await else {
         return;

@@ -15,7 +15,7 @@ const IN_A_ROW: usize = 30;
 const LONG_TEXT: usize = 50_000;
 
 pub(super) fn topic() -> Topic {
-    topic! { "crowds and oddities":
+    topic! { "crowds and oddities" needs "HTTP-01" "JOIN-01" "PICK-01":
         "CROWD-01" Must[70] "000 §4.1.1": "Five matches at once are played to their end"
             => "keep the state of each match by its `match_id`", steps!(plays_five);
         "CROWD-02" Must[70] "000 §4.12.1": "Answers of matches at once are not mixed up"

@@ -19,7 +19,7 @@ const MAX_REGISTRATIONS: usize = 3;
 const HESITATION: Duration = Duration::from_secs(3);
 
 pub(super) fn topic() -> Topic {
-    topic! { "recovery and end":
+    topic! { "recovery and end" needs "HTTP-01" "BACK-01":
         "BACK-01" Must[180] "000 §2.8.1": "A player that was killed comes up again"
             => "start from what is on disk, or from nothing, without help", steps!(comes_up);
         "BACK-02" Must[180] "ruling 7": "A player that was killed registers again"

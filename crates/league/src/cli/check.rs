@@ -1,5 +1,7 @@
 //! `league check`: tests an agent against every rule of the protocol.
 
+mod trial;
+
 use std::io::{self, IsTerminal, Write};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
@@ -27,6 +29,7 @@ use crate::cli::runtime::{Signals, runtime};
 use crate::cli::text::paragraph;
 use crate::http::endpoint::{Endpoint, Scheme};
 use crate::log::escape;
+use trial::{LeagueSide, Trial};
 
 /// Test an agent against every rule of the protocol, and report rule by rule
 ///
@@ -233,10 +236,14 @@ impl CheckRun<'_> {
 
     async fn play(&self) -> Result<Report, CommandError> {
         let stage = Arc::new(self.stage().await?);
-        if !stage.begin().await {
+        if !stage.arrive().await {
             return Err(self.unreachable(stage.process.as_ref()).await);
         }
         let strict = self.asked.strict;
+        let trial = self.trial(&stage).await?;
+        if !stage.begin().await {
+            return Err(self.unreachable(stage.process.as_ref()).await);
+        }
         let (findings, rehearsal) = if self.asked.rehearse {
             let (findings, rehearsal) = rehearse(&stage, self.asked.seed, strict).await;
             (findings, Some(rehearsal))
@@ -244,15 +251,38 @@ impl CheckRun<'_> {
             let findings = verdict::play(&stage, &stage.topics(), strict, &self.progress()).await;
             (findings, None)
         };
+        let (can_play, in_strict_league) = match trial {
+            Some(Trial { strict: own, .. }) if strict => (own, None),
+            Some(Trial { lenient, strict }) => (lenient, Some(strict)),
+            None => (verdict::can_play(&findings), None),
+        };
         Ok(Report {
             agent: self.url.to_string(),
             kind: stage.kind,
             dialect: stage.dialect(),
             speech: stage.speech(),
             strict,
+            can_play,
+            in_strict_league,
+            registration: stage.registration_departure(),
             findings,
             rehearsal,
         })
+    }
+
+    /// Finds out with the code of a league how the agent takes calls, and plays trial matches with
+    /// a player. Agents call every manager in the form of the documents first.
+    async fn trial(&self, stage: &Stage) -> Result<Option<Trial>, CommandError> {
+        if stage.kind == AgentKind::Manager {
+            return Ok(None);
+        }
+        self.bar.set_message("trial matches");
+        let league = LeagueSide::new(self.url.address, Self::random()?)?;
+        if stage.kind == AgentKind::Referee {
+            league.settle(stage).await;
+            return Ok(None);
+        }
+        league.try_out(stage).await.map(Some)
     }
 
     /// The agent and its other side.
