@@ -172,12 +172,13 @@ async fn played(caller: &Caller) -> Result<Setting, Trouble> {
     Ok(Setting::about(match_id))
 }
 
-/// Invites the player to a new match.
+/// Invites the player to a new match; the rules about invitations judge how it accepts.
 pub(crate) async fn join(caller: &Caller) -> Result<String, Trouble> {
     let match_id = caller.stage.open_match().await;
     let question = invitation(&caller.stage, &match_id);
-    caller.call(&question).await?.of_kind(JOINED)?;
-    Ok(match_id)
+    let reply = caller.call(&question).await?;
+    let refused = || Trouble::broken(format!("the invitation is answered with {}", reply.describe()));
+    reply.is_taken().then_some(match_id).ok_or_else(refused)
 }
 
 /// Asks for a choice in a match.

@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use league_protocol::finding::Reading;
 use league_protocol::peer::{self, Header, Inputs, PeerProfile, PeerRequest};
 use league_protocol::sender::CallStyle;
 use serde_json::{Value, json};
@@ -214,7 +215,11 @@ impl Stage {
             None => "unknown",
             Some(message) if message["protocol"] == "league.v1" => "v1",
             Some(message) if message["sender"] == "player:UNREGISTERED" => "v2-api",
-            Some(_) => "v2",
+            Some(message) if message["protocol"].is_string() => "v2",
+            Some(_) => {
+                let read = first.and_then(|first| form::read(&first, Reading::Lenient).ok());
+                read.map_or("unknown", |read| read.dialect.as_str())
+            }
         }
     }
 

@@ -21,7 +21,7 @@ const END_TIMEOUT: Duration = Duration::from_secs(30);
 /// The opponent of the player.
 const OPPONENT: &str = "P02";
 /// How many deviations the answer names.
-const MAX_NAMED: usize = 5;
+pub(crate) const MAX_NAMED: usize = 10;
 
 /// Whether an agent can play in a league.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -61,11 +61,13 @@ impl fmt::Display for CanPlay {
         match self {
             Self::Yes => f.write_str("yes"),
             Self::WithDeviations(deviations) => {
-                let named = &deviations[..deviations.len().min(MAX_NAMED)];
-                write!(f, "yes, with these deviations: {}", named.join("; "))?;
-                match deviations.len() - named.len() {
+                f.write_str("yes, with these deviations:")?;
+                for (number, deviation) in (1..).zip(deviations.iter().take(MAX_NAMED)) {
+                    write!(f, " ({number}) {deviation}")?;
+                }
+                match deviations.len().saturating_sub(MAX_NAMED) {
                     0 => Ok(()),
-                    more => write!(f, "; and {more} more"),
+                    more => write!(f, " and {more} more"),
                 }
             }
             Self::No(because) => write!(f, "no, because {because}"),
@@ -96,13 +98,12 @@ impl Entry {
             };
         };
         let registration = form::read(&call, reading).map_err(|why| {
-            let departure = form::departure(&call, stage.kind);
-            let departure = departure.map(|told| format!("; {told}")).unwrap_or_default();
-            format!("a league does not take its registration: {why}{departure}")
+            let why = why.trim_end_matches('.');
+            format!("a league does not take its registration: {why}")
         })?;
         Ok(Self {
             id: "P01".to_owned(),
-            endpoint: registration.endpoint.clone(),
+            endpoint: registration.request.meta.contact_endpoint.clone(),
             registration: Some(registration),
         })
     }
@@ -126,7 +127,7 @@ impl Entry {
             "token_hash": TokenHash::of(&token.unwrap_or_default()).to_string(),
             "match_token": match_token, "record": {"wins": 0, "losses": 0, "draws": 0},
         });
-        if let Some(speech) = known.and_then(|known| known.speech) {
+        if let Some(speech) = known.and_then(|known| known.request.meta.speech) {
             row["speech"] = speech.as_str().into();
         }
         row

@@ -180,12 +180,16 @@ impl RuleEnd {
         matches!(came, Some(Err(NoAnswer::Unreachable(_))))
     }
 
-    /// Whether the answer that other rules depend on did not come: none of the due types, or, if
-    /// every type is acceptable, no message at all.
-    fn lacks_answer(&self, rule: &Rule) -> bool {
-        let any_type = matches!(rule.exchange, Exchange::Ask(_)) && rule.exchange.due().is_empty();
+    /// What is missing if the rule failed; an answer of another type is one for most rules.
+    fn lack(&self, rule: &Rule) -> Option<Lack> {
+        if !matches!(rule.exchange, Exchange::Ask(_)) {
+            return Some(Lack::Everything);
+        }
         let reply = self.last.clone().map(Reply::read);
-        !any_type || reply.is_none_or(|reply| reply.result().is_none())
+        if reply.is_none_or(|reply| reply.result().is_none()) {
+            return Some(Lack::Everything);
+        }
+        (!rule.exchange.due().is_empty()).then_some(Lack::Type)
     }
 
     /// Whether a strict agent refused, by an error of JSON-RPC or of the league, a message that it
@@ -241,10 +245,10 @@ pub async fn play(
                 kindness: rule.kindness,
                 ..RuleEnd::of(&caller, rule.fix, strict).await
             };
-            let (is_gone, no_answer) = (ending.is_unreachable(), ending.lacks_answer(rule));
+            let (is_gone, lack) = (ending.is_unreachable(), ending.lack(rule));
             let finding = finding.judged(ending, played.unwrap_or(Err(late)));
             if finding.verdict == Verdict::Fail {
-                lacking.note(rule.id, &finding.id, is_gone, no_answer);
+                lacking.note(rule.id, &finding.id, is_gone, lack);
             }
             findings.push(finding);
         }
@@ -252,19 +256,28 @@ pub async fn play(
     findings
 }
 
+/// What an answer lacks that later rules need.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Lack {
+    /// There is no message.
+    Everything,
+    /// The message has another type than the due one.
+    Type,
+}
+
 /// What later rules need and did not get.
 #[derive(Default)]
 struct Lacking {
-    /// The rules whose answer did not come, each with the rule to which that is due.
-    answers: BTreeMap<&'static str, String>,
+    /// The rules whose answer lacks something, each with the rule to which that is due.
+    answers: BTreeMap<&'static str, (Lack, String)>,
     /// The rule that found no connection.
     gone: Option<String>,
 }
 
 impl Lacking {
-    fn note(&mut self, rule: &'static str, id: &str, is_gone: bool, no_answer: bool) {
-        if no_answer {
-            self.answers.insert(rule, id.to_owned());
+    fn note(&mut self, rule: &'static str, id: &str, is_gone: bool, lack: Option<Lack>) {
+        if let Some(lack) = lack {
+            self.answers.insert(rule, (lack, id.to_owned()));
         }
         if is_gone {
             self.gone = Some(id.to_owned());
@@ -280,10 +293,16 @@ impl Lacking {
             self.gone = None;
         }
         let mut needs = topic.needs.iter().filter(|needed| **needed != rule.id);
-        let missing = needs.find_map(|needed| self.answers.get(needed))?.clone();
+        let missing = needs.find_map(|needed| {
+            let (lack, id) = self.answers.get(needed)?;
+            // Only the rules beside it judge the members of that message.
+            let is_beside = || topic.rules.iter().any(|rule| rule.id == *needed);
+            (*lack == Lack::Everything || is_beside()).then(|| id.clone())
+        })?;
         if topic.needs.contains(&rule.id) {
             // What needs this rule needs the earlier one.
-            self.answers.insert(rule.id, missing.clone());
+            let missing = (Lack::Everything, missing.clone());
+            self.answers.insert(rule.id, missing);
         }
         Some(format!("needs {missing}"))
     }

@@ -1,9 +1,9 @@
 //! The form of a registration: whether a league takes it, and what differs from the documents.
 
 use league_protocol::finding::{Finding, Reading};
-use league_protocol::message::Message;
+use league_protocol::message::{Message, RegisterRequest};
 use league_protocol::rpc::{self, Era, Frame, Incoming};
-use league_protocol::sender::{CallStyle, Dialect};
+use league_protocol::sender::Dialect;
 use league_protocol::tools::MANAGER_TOOLS;
 use league_protocol::wire::{Context, Inbound, receive, receive_bare, receive_tool_call};
 use serde_json::Value;
@@ -20,9 +20,7 @@ pub(crate) const PATH: &str = "/mcp";
 #[derive(Debug, Clone)]
 pub struct Registration {
     pub dialect: Dialect,
-    /// The call style that it declares or shows.
-    pub speech: Option<CallStyle>,
-    pub endpoint: String,
+    pub request: Box<RegisterRequest>,
     /// What a lenient league forgave.
     pub deviations: Vec<Finding>,
 }
@@ -35,7 +33,7 @@ pub struct Registration {
 pub fn read(heard: &IncomingCall, reading: Reading) -> Result<Registration, String> {
     if heard.method != "POST" || heard.path != PATH {
         let (method, path) = (&heard.method, &heard.path);
-        return Err(format!("a league answers 404 to `{method} {path}`"));
+        return Err(format!("it answers 404 to `{method} {path}`"));
     }
     let kind = heard.headers.get("content-type");
     let kind = kind.and_then(|kind| kind.to_str().ok());
@@ -59,16 +57,15 @@ pub fn read(heard: &IncomingCall, reading: Reading) -> Result<Registration, Stri
             Message::PlayerRegisterRequest(request) | Message::RefereeRegisterRequest(request) => {
                 Ok(Registration {
                     dialect: received.dialect,
-                    speech: request.meta.speech,
-                    endpoint: request.meta.contact_endpoint.clone(),
+                    request,
                     deviations: received.findings,
                 })
             }
-            _ => Err("a league reads another message in it".to_owned()),
+            _ => Err("it reads another message in it".to_owned()),
         },
         Some(Inbound::Unread(unread)) => Err(unread.error.detail),
         Some(Inbound::Error(error)) => Err(error.message.into_owned()),
-        _ => Err("a league finds no message in it".to_owned()),
+        _ => Err("it finds no message in it".to_owned()),
     }
 }
 

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use super::{Rehearsal, Report};
-use crate::trial::CanPlay;
+use crate::trial::{CanPlay, MAX_NAMED};
 use crate::verdict::{FORMULA, Finding, Grade, Verdict};
 
 /// From this many on, rules that are broken by one cause are reported together.
@@ -46,9 +46,23 @@ impl<W: Write> Page<'_, W> {
             CanPlay::WithDeviations(_) => Colour::Yellow,
             CanPlay::No(_) => Colour::Red,
         };
-        let told = (self.wrap)("", 2, &format!("{question} {can_play}"));
+        let told = match can_play {
+            CanPlay::WithDeviations(_) => format!("{question} yes, with these deviations:"),
+            _ => format!("{question} {can_play}"),
+        };
+        let told = (self.wrap)("", 2, &told);
         let told = self.paint(&told, colour);
-        writeln!(self.out, "{told}")
+        writeln!(self.out, "{told}")?;
+        let CanPlay::WithDeviations(deviations) = can_play else {
+            return Ok(());
+        };
+        for deviation in deviations.iter().take(MAX_NAMED) {
+            self.paragraph("  - ", 4, deviation)?;
+        }
+        match deviations.len().saturating_sub(MAX_NAMED) {
+            0 => Ok(()),
+            more => writeln!(self.out, "  and {more} more, see below"),
+        }
     }
 
     fn summary(&mut self, report: &Report) -> io::Result<()> {
@@ -247,13 +261,18 @@ fn grouped<'f>(findings: impl Iterator<Item = &'f Finding>) -> Vec<Vec<&'f Findi
     for finding in findings {
         match groups
             .iter_mut()
-            .find(|group| group[0].found == finding.found)
+            .find(|group| cause(group[0]) == cause(finding))
         {
             Some(group) => group.push(finding),
             None => groups.push(vec![finding]),
         }
     }
     groups
+}
+
+/// What makes findings a group: the same words about another subject have another cause.
+fn cause(finding: &Finding) -> (&str, &str) {
+    (finding.topic, &finding.found)
 }
 
 fn deviations(count: u32) -> String {

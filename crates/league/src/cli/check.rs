@@ -253,6 +253,7 @@ impl CheckRun<'_> {
         };
         let (can_play, in_strict_league) = match trial {
             Some(Trial { strict: own, .. }) if strict => (own, None),
+            Some(Trial { lenient, .. }) if lenient.is_no() => (lenient, None),
             Some(Trial { lenient, strict }) => (lenient, Some(strict)),
             None => (verdict::can_play(&findings), None),
         };

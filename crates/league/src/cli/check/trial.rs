@@ -14,10 +14,14 @@ use league_check::rule::Trouble;
 use league_check::stage::Stage;
 use league_check::trial::{self, CanPlay, Entry, PlayedMatch};
 use league_check::{AgentKind, RandomBytes, Target};
+use league_core::draw::{LeagueSecret, LeagueSecrets};
+use league_core::league::{Applicant, Command, League, LeagueRules, Reply};
 use league_core::letter::Peer;
+use league_core::machine::Machine;
 use league_core::referee::{Referee, RefereeRules};
 use league_protocol::finding::{Finding, Reading, Severity};
 use league_protocol::id::{GameType, LeagueId, PlayerId, RefereeId};
+use league_protocol::message::RegisterResponse;
 use league_protocol::peer::PeerProfile;
 use league_protocol::sender::{Agent, CallStyle, Dialect};
 use league_protocol::token::hex;
@@ -28,6 +32,7 @@ use super::not_checked;
 use crate::agents::assemble::Shared;
 use crate::agents::{RunningAgent, referee};
 use crate::chance::Chance;
+use crate::clock;
 use crate::cli::failure::{CommandError, chain};
 use crate::config::{ConfigLoader, breaker_rule, referee_timeouts};
 use crate::http::descriptors::Descriptors;
@@ -38,6 +43,8 @@ use crate::http::transport::Listener;
 use crate::storage::root::Root;
 use crate::wire::observed::Count;
 
+/// The game of the trial matches.
+const GAME: &str = "even_odd";
 /// How many matches a player tries, unless it loses the first without playing.
 const MATCHES: usize = 3;
 /// How long the last letters of a match may take.
@@ -85,8 +92,10 @@ impl LeagueSide {
         let admission = stage.admission();
         let read = admission.map(|admission| form::read(&admission.call, Reading::Lenient));
         let registration = read.and_then(Result::ok);
-        let endpoint = registration.as_ref().map(|known| known.endpoint.clone());
-        let endpoint = endpoint.unwrap_or_else(|| stage.agent.to_string());
+        let endpoint = match &registration {
+            Some(known) => known.request.meta.contact_endpoint.clone(),
+            None => stage.agent.to_string(),
+        };
         let peer = peer(&endpoint, registration.as_ref());
         if let Some(profile) = self.profile(&peer).await {
             stage.settle(profile);
@@ -113,22 +122,57 @@ impl LeagueSide {
             Ok(entry) => entry,
             Err(why) => return Ok(Trial::refused(why)),
         };
-        if let Err(error) = self.shared.outbox.allowed.check(&entry.endpoint) {
-            let endpoint = &entry.endpoint;
-            let why = format!("a league cannot call the address `{endpoint}`: {error}");
+        if let Err(why) = self.admit(&entry, false) {
             return Ok(Trial::refused(why));
         }
         let referee = TrialReferee::start(self, player).await?;
         let lenient = self.lenient(player, &entry, &referee).await?;
-        let strict = match (&lenient, Entry::of(player, Reading::Strict)) {
+        let strictly = Entry::of(player, Reading::Strict);
+        let strictly = strictly.and_then(|entry| self.admit(&entry, true));
+        let strict = match (&lenient, strictly) {
             (CanPlay::No(_), _) => lenient.clone(),
             (_, Err(why)) => CanPlay::No(why),
-            (_, Ok(_)) => {
+            (_, Ok(())) => {
                 let lost = self.play(player, &entry, &referee, true).await?;
                 lost.map_or(CanPlay::Yes, CanPlay::No)
             }
         };
         Ok(Trial { lenient, strict })
+    }
+
+    /// Lets the machine of a manager decide about a registration; one that was not seen is left to
+    /// the matches.
+    fn admit(&self, entry: &Entry, strict: bool) -> Result<(), String> {
+        let Some(registration) = &entry.registration else {
+            return Ok(());
+        };
+        let words = |error: &dyn std::error::Error| error.to_string();
+        let game = GameType::new(GAME).map_err(|error| words(&error))?;
+        let league = LeagueId::new("check").map_err(|error| words(&error))?;
+        let rules = LeagueRules {
+            strict,
+            ..LeagueRules::new(league, game)
+        };
+        let league = League::new(rules, LeagueSecrets::one(LeagueSecret([0; 32])));
+        let league = league.map_err(|error| words(&error))?;
+        let endpoint = self.shared.outbox.allowed.check(&entry.endpoint);
+        let applicant = Applicant {
+            request: registration.request.clone(),
+            dialect: registration.dialect,
+            speech: registration.request.meta.speech,
+            endpoint: endpoint.map(drop).map_err(|error| error.to_string()),
+            chance: (self.random)(),
+            has_key: false,
+            is_listed: false,
+            is_at_address: true,
+        };
+        let decided = league.decide(clock::now(), &Command::RegisterPlayer(applicant));
+        let because = match decided.answer {
+            Ok(Reply::Player(RegisterResponse::Rejected { reason })) => reason,
+            Ok(_) => return Ok(()),
+            Err(refusal) => refusal.to_string(),
+        };
+        Err(format!("a league rejects its registration: {because}"))
     }
 
     async fn lenient(
@@ -269,7 +313,7 @@ fn shared(folder: &PathBuf, agent: SocketAddr) -> Result<Shared, CommandError> {
 fn rules(shared: &Shared, port: u16, manager: SocketAddr) -> Result<RefereeRules, CommandError> {
     let system = ConfigLoader::new(shared.root.clone()).load_system();
     let system = system.map_err(|error| failed(&error))?;
-    let game = GameType::new("even_odd").map_err(|error| failed(&error))?;
+    let game = GameType::new(GAME).map_err(|error| failed(&error))?;
     Ok(RefereeRules {
         display_name: "Referee of the check".to_owned(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -295,7 +339,7 @@ fn peer(endpoint: &str, registration: Option<&Registration>) -> Peer {
         agent: Agent::Player(PlayerId::numbered(1)),
         endpoint: endpoint.into(),
         dialect: registration.map_or(Dialect::V2, |known| known.dialect),
-        speech: registration.and_then(|known| known.speech),
+        speech: registration.and_then(|known| known.request.meta.speech),
     }
 }
 
