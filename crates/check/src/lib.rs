@@ -1,7 +1,7 @@
 //! The conformance check: plays every rule of the protocol against an agent, as its other side.
 //!
-//! Everything is sent and read at the level of bytes; the check does not use the lenient reader of
-//! the league. A rule is a row ([`rule`]) of an [`exchange`] and of the expectations about its
+//! The rules send and read at the level of bytes; only the [`trial`] matches and the form of a
+//! registration are read as a league reads them. A rule is a row ([`rule`]) of an [`exchange`] and of the expectations about its
 //! [`record`]. To add a rule, add a row; a test checks that each row can fail.
 
 pub mod caller;

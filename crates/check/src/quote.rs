@@ -36,16 +36,37 @@ mod tests {
         let secrets = [secret.clone(), "class of 7".to_owned()];
         let hash = "ab".repeat(32);
         for (text, shown) in [
-            (format!(r#"{{"auth_token":"{secret}"}}"#), r#"{"auth_token":"tok-p01-…"}"#),
+            (
+                format!(r#"{{"auth_token":"{secret}"}}"#),
+                r#"{"auth_token":"tok-p01-…"}"#,
+            ),
             ("key=class of 7;".to_owned(), "key=…;"),
-            (r#"{"auth_token":5,"token":{"a":[1]}}"#.to_owned(), r#"{"auth_token":5,"token":{"a":[1]}}"#),
-            (r#"{"auth_token":"tok-p01-"}"#.to_owned(), r#"{"auth_token":"tok-p01-"}"#),
-            ("tok-heron-my-own token".to_owned(), "tok-heron-my-own token"),
-            ("token = self.tokens[key]".to_owned(), "token = self.tokens[key]"),
-            (format!(r#"{{"proof":"{hash}"}}"#), &*format!(r#"{{"proof":"{hash}"}}"#)),
+            (
+                r#"{"auth_token":5,"token":{"a":[1]}}"#.to_owned(),
+                r#"{"auth_token":5,"token":{"a":[1]}}"#,
+            ),
+            (
+                r#"{"auth_token":"tok-p01-"}"#.to_owned(),
+                r#"{"auth_token":"tok-p01-"}"#,
+            ),
+            (
+                "tok-heron-my-own token".to_owned(),
+                "tok-heron-my-own token",
+            ),
+            (
+                "token = self.tokens[key]".to_owned(),
+                "token = self.tokens[key]",
+            ),
+            (
+                format!(r#"{{"proof":"{hash}"}}"#),
+                &*format!(r#"{{"proof":"{hash}"}}"#),
+            ),
             (r#"{"a":"b\"c\u00e9"}"#.to_owned(), r#"{"a":"b\"c\u00e9"}"#),
             ("\u{1b}[31mred\n".to_owned(), r"\u{1b}[31mred\n"),
-            ("sk-ant-a1B2c3D4e5F6g7H8i9 is a key".to_owned(), "… is a key"),
+            (
+                "sk-ant-a1B2c3D4e5F6g7H8i9 is a key".to_owned(),
+                "… is a key",
+            ),
         ] {
             assert_eq!(quote(&text, &secrets, 200), shown, "{text}");
         }

@@ -1,5 +1,6 @@
 //! The agent under check, and the fake agents around it.
 
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -27,6 +28,8 @@ use crate::{AgentKind, RandomBytes, Target, lock, manager, player, referee};
 /// How many times longer than a first start a restart may take: the machine may be busier by then,
 /// and the event ends the wait.
 const RESTART_FACTOR: u32 = 6;
+/// How long a process that crashes may take to end after its connections have broken.
+const CRASH_TIMEOUT: Duration = Duration::from_secs(1);
 /// How many matches make a round in generated match ids.
 const MATCHES_A_ROUND: u32 = 50;
 
@@ -77,6 +80,8 @@ pub struct Stage {
     pub manager: Option<FakeManager>,
     profile: Mutex<Arc<PeerProfile>>,
     arrived: AtomicBool,
+    /// The rules that got no answer at all, each with the id in the report.
+    unanswered: Mutex<BTreeMap<&'static str, String>>,
     matches: AtomicU32,
     /// Whether the player joins only announced matches.
     wary: AtomicBool,
@@ -108,6 +113,7 @@ impl Stage {
             manager: None,
             profile: Mutex::new(Arc::new(PeerProfile::PLAIN)),
             arrived: AtomicBool::new(false),
+            unanswered: Mutex::default(),
             matches: AtomicU32::new(0),
             wary: AtomicBool::new(false),
             played: Matches::default(),
@@ -187,6 +193,23 @@ impl Stage {
         match self.is_v1() {
             true => player::v1_topics(),
             false => self.kind.topics(),
+        }
+    }
+
+    /// Notes that a rule got no answer; what needs this answer is skipped from then on.
+    pub(crate) fn note_unanswered(&self, rule: &'static str, id: &str) {
+        lock(&self.unanswered).insert(rule, id.to_owned());
+    }
+
+    /// Checks that an earlier rule did not go without an answer.
+    ///
+    /// # Errors
+    ///
+    /// Skips the rule that needs it.
+    pub(crate) fn needs(&self, rule: &str) -> Result<(), Trouble> {
+        match lock(&self.unanswered).get(rule) {
+            None => Ok(()),
+            Some(id) => Err(Trouble::skipped(format!("needs {id}"))),
         }
     }
 
@@ -348,6 +371,14 @@ impl Stage {
         }
     }
 
+    /// Waits a moment for the end of a process that broke off a connection: it may have crashed.
+    pub(crate) async fn watch_for_end(&self) {
+        if let Some(process) = &self.process {
+            // An agent that goes on has only closed the connection.
+            let _ = timeout(CRASH_TIMEOUT, process.ended()).await;
+        }
+    }
+
     /// Restarts the agent if it has ended and the check started it; returns how it had ended.
     pub async fn revive(&self) -> Option<String> {
         let ended = self.process.as_ref()?.end_report(FINDING_LINES).await?;
@@ -438,7 +469,9 @@ impl Stage {
     pub async fn ask(&self, question: &Question) -> Result<Reply, Trouble> {
         let body = self.frame(question, fresh_id()).to_string();
         let headers = self.headers(Some(question));
-        let answered = self.post(&borrowed(&headers), body.as_bytes(), PROMPT).await;
+        let answered = self
+            .post(&borrowed(&headers), body.as_bytes(), PROMPT)
+            .await;
         Reply::of(answered)
     }
 

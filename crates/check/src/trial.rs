@@ -163,7 +163,13 @@ pub async fn play(
     let own = referee.played.token(OPPONENT);
     let tokens = [own.clone(), own];
     let behaviour = PlayerBehaviour::Fair;
-    let opponent = setup(&referee.played, behaviour, "odd", OPPONENT.to_owned(), tokens);
+    let opponent = setup(
+        &referee.played,
+        behaviour,
+        "odd",
+        OPPONENT.to_owned(),
+        tokens,
+    );
     let opponent = seat(opponent).await?;
     let seed = referee.played.seed();
     let rows = [entry.row(player, str_of(&match_token)), opponent.row()];

@@ -160,10 +160,18 @@ pub struct RuleEnd {
 impl RuleEnd {
     /// The end of a rule that an agent of any manner owes; an agent that has ended is restarted.
     pub(crate) async fn of(caller: &Caller, fix: &'static str, strict: bool) -> Self {
+        let last = caller.last();
+        let came = last.as_ref().map(|last| &last.came);
+        if matches!(
+            came,
+            Some(Err(NoAnswer::Closed(_) | NoAnswer::Unreachable(_)))
+        ) {
+            caller.stage.watch_for_end().await;
+        }
         Self {
             fix,
             kindness: false,
-            last: caller.last(),
+            last,
             crashed: caller.stage.revive().await,
             strict,
             secrets: caller.stage.secrets(),
@@ -250,6 +258,9 @@ pub async fn play(
             if finding.verdict == Verdict::Fail {
                 lacking.note(rule.id, &finding.id, is_gone, lack);
             }
+            if finding.verdict == Verdict::Fail && lack == Some(Lack::Everything) {
+                stage.note_unanswered(rule.id, &finding.id);
+            }
             findings.push(finding);
         }
     }
@@ -301,6 +312,7 @@ impl Lacking {
         })?;
         if topic.needs.contains(&rule.id) {
             // What needs this rule needs the earlier one.
+            stage.note_unanswered(rule.id, &missing);
             let missing = (Lack::Everything, missing.clone());
             self.answers.insert(rule.id, missing);
         }

@@ -168,7 +168,7 @@ pub(super) fn choice_rules() -> Topic {
 }
 
 pub(super) fn move_rules() -> Topic {
-    topic! { "moves" needs "HTTP-01" "JOIN-01":
+    topic! { "moves" needs "HTTP-01":
         "MOVE-01" Should[40] "000 §3.8.2, §3.8.4": "A call for a move in the general form is answered with a move"
             => "serve the tool `choose_move` beside `choose_parity`", moved().due(&MOVES);
         "MOVE-02" Should[40] "000 §3.8.2": "The move is one of the options"

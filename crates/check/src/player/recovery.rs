@@ -116,6 +116,7 @@ async fn chooses_again(caller: &Caller) -> Judgement {
 }
 
 async fn hears_the_end(caller: &Caller) -> Judgement {
+    caller.stage.needs("PICK-01")?;
     let match_id = join(caller).await?;
     let question = choice(&caller.stage, &match_id);
     caller.call_within(&question, MOVE).await?;

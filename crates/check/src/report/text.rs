@@ -61,7 +61,7 @@ impl<W: Write> Page<'_, W> {
         }
         match deviations.len().saturating_sub(MAX_NAMED) {
             0 => Ok(()),
-            more => writeln!(self.out, "  and {more} more, see below"),
+            more => writeln!(self.out, "  and {more} more, which `--output json` lists"),
         }
     }
 

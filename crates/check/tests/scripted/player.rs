@@ -147,7 +147,11 @@ async fn probed(stage: &Stage) -> PeerProfile {
         let mut headers = JSON.to_vec();
         headers.extend(borrowed(&request.headers));
         let reply = Reply::read(stage.post(&headers, &request.body, PROMPT).await);
-        let body = reply.json.as_ref().map(Value::to_string).unwrap_or_default();
+        let body = reply
+            .json
+            .as_ref()
+            .map(Value::to_string)
+            .unwrap_or_default();
         let heard = HttpReply {
             status: reply.status(),
             session: reply.header("mcp-session-id"),

@@ -93,7 +93,10 @@ async fn bare_registration_is_told_and_answered_bare() {
 async fn registration_by_another_method_is_told() {
     let (stage, _) = registered("/mcp", &framed("league_register", message())).await;
     let told = stage.registration_departure().unwrap();
-    assert!(told.starts_with("it registered by the method `league_register`; "), "{told}");
+    assert!(
+        told.starts_with("it registered by the method `league_register`; "),
+        "{told}"
+    );
     assert!(Entry::of(&stage, Reading::Lenient).is_ok());
 }
 
@@ -104,7 +107,10 @@ async fn registration_in_the_first_protocol_is_told() {
     let (stage, _) = registered("/mcp", &framed("register_player", old)).await;
     assert!(stage.is_v1());
     let told = stage.registration_departure().unwrap();
-    assert!(told.starts_with("it registered by a message of `league.v1`; "), "{told}");
+    assert!(
+        told.starts_with("it registered by a message of `league.v1`; "),
+        "{told}"
+    );
 }
 
 #[tokio::test]
@@ -113,6 +119,9 @@ async fn registration_that_no_league_can_read_is_told_with_the_reason() {
     vague["timestamp"] = "2026-11-15T14:00:00+02:00".into();
     let (stage, _) = registered("/mcp", &framed("register_player", vague)).await;
     let why = Entry::of(&stage, Reading::Lenient).unwrap_err();
-    assert!(why.starts_with("a league does not take its registration: "), "{why}");
+    assert!(
+        why.starts_with("a league does not take its registration: "),
+        "{why}"
+    );
     assert!(why.contains("UTC"), "{why}");
 }

@@ -31,14 +31,15 @@ use crate::http::endpoint::{Endpoint, Scheme};
 use crate::log::escape;
 use trial::{LeagueSide, Trial};
 
-/// Test an agent against every rule of the protocol, and report rule by rule
+/// Tell whether an agent can play here, and test it against every rule of the protocol
 ///
-/// The check plays the other side: for a player the manager (on the port where players look for it)
+/// The first line of the report answers the question; for a player, trial matches with a referee of
+/// this league decide it. For the rules the check plays the other side: for a player the manager (on the port where players look for it)
 /// and the referees, for a referee the manager and the players of its matches, for a manager all
 /// referees and players of a league. Start the check first, then the player or referee, so that it
 /// registers with the check; or let the check start it with --launch, then the check also kills and
-/// restarts it to see whether it comes back. Exits with 0 if every rule holds, with 1 if one is
-/// broken, with 3 if the agent cannot be reached.
+/// restarts it to see whether it comes back. Exits with 0 if the agent can play and every rule
+/// holds, with 1 if not, with 3 if the agent cannot be reached.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:

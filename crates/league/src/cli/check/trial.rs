@@ -32,8 +32,8 @@ use super::not_checked;
 use crate::agents::assemble::Shared;
 use crate::agents::{RunningAgent, referee};
 use crate::chance::Chance;
-use crate::clock;
 use crate::cli::failure::{CommandError, chain};
+use crate::clock;
 use crate::config::{ConfigLoader, breaker_rule, referee_timeouts};
 use crate::http::descriptors::Descriptors;
 use crate::http::local;
@@ -358,10 +358,11 @@ fn counted(count: &Count) -> String {
     sentence(&count.kind.path, &count.detail)
 }
 
+/// A finding as a sentence, with its place unless the sentence names it.
 fn sentence(path: &str, detail: &str) -> String {
-    match path {
-        "" => detail.to_owned(),
-        path => format!("`{path}`: {detail}"),
+    match path.is_empty() || detail.contains(&format!("`{path}`")) {
+        true => detail.to_owned(),
+        false => format!("`{path}`: {detail}"),
     }
 }
 

@@ -127,8 +127,14 @@ fn group_names_each_fix_with_its_rules() {
         report.findings.push(more);
     }
     let shown = printed(|out| text(&report, false, paragraph, out).unwrap());
-    assert!(shown.contains("  fix    P-PICK-03 P-PICK-04: answer in time\n"), "{shown}");
-    assert!(shown.contains("  fix    P-PICK-02: set `parity_choice`"), "{shown}");
+    assert!(
+        shown.contains("  fix    P-PICK-03 P-PICK-04: answer in time\n"),
+        "{shown}"
+    );
+    assert!(
+        shown.contains("  fix    P-PICK-02: set `parity_choice`"),
+        "{shown}"
+    );
 }
 
 #[test]
@@ -251,13 +257,22 @@ fn agent_that_can_play_is_graded_above_one_that_cannot() {
         let mut report = report();
         report.findings = (0..100)
             .map(|number| {
-                let verdict = if number < kept { Verdict::Pass } else { Verdict::Fail };
+                let verdict = if number < kept {
+                    Verdict::Pass
+                } else {
+                    Verdict::Fail
+                };
                 finding(&format!("P-HTTP-{number}"), "HTTP", Level::Must, verdict)
             })
             .collect();
         report.can_play = can_play;
         let grade = report.grade();
-        assert_eq!((grade.score, grade.letter), (score, letter), "{kept} {:?}", report.can_play);
+        assert_eq!(
+            (grade.score, grade.letter),
+            (score, letter),
+            "{kept} {:?}",
+            report.can_play
+        );
         assert_eq!(report.is_clean(), letter == 'A');
     }
 }
@@ -266,8 +281,16 @@ fn agent_that_can_play_is_graded_above_one_that_cannot() {
 fn referee_or_manager_without_an_essential_step_cannot_play() {
     let no = |because: &str| CanPlay::No(because.to_owned());
     for (id, verdict, expected) in [
-        ("R-REP-01", Verdict::Fail, no("it did not report a result to the manager")),
-        ("R-INV-01", Verdict::Skipped, no("it did not invite both players of a match")),
+        (
+            "R-REP-01",
+            Verdict::Fail,
+            no("it did not report a result to the manager"),
+        ),
+        (
+            "R-INV-01",
+            Verdict::Skipped,
+            no("it did not invite both players of a match"),
+        ),
         ("R-REG-01", Verdict::Skipped, CanPlay::Yes),
         ("M-REG-01", Verdict::Fail, no("it did not let players in")),
         ("M-END-01", Verdict::Pass, CanPlay::Yes),
@@ -275,7 +298,12 @@ fn referee_or_manager_without_an_essential_step_cannot_play() {
         let findings = [finding(id, "play", Level::Must, verdict)];
         assert_eq!(can_play(&findings), expected, "{id}");
     }
-    let findings = [finding("R-HTTP-05", "HTTP", Level::Should, Verdict::Deviation)];
+    let findings = [finding(
+        "R-HTTP-05",
+        "HTTP",
+        Level::Should,
+        Verdict::Deviation,
+    )];
     assert_eq!(can_play(&findings).word(), "with deviations");
 }
 
@@ -297,11 +325,14 @@ fn first_line_is_the_answer_to_the_author() {
     let shown = printed(|out| text(&report, false, paragraph, out).unwrap());
     let told = "can it play here? yes, with these deviations:\n  - deviation 1\n";
     assert!(shown.starts_with(told), "{shown}");
-    let told = "\n  - deviation 10\n  and 2 more, see below\n";
+    let told = "\n  - deviation 10\n  and 2 more, which `--output json` lists\n";
     assert!(shown.contains(told), "{shown}");
     let shown = printed(|out| json(&report, out).unwrap());
     let summary: Value = serde_json::from_str(shown.lines().last().unwrap()).unwrap();
-    assert_eq!(summary["can_play"]["deviations"].as_array().unwrap().len(), 12);
+    assert_eq!(
+        summary["can_play"]["deviations"].as_array().unwrap().len(),
+        12
+    );
     assert_eq!(summary["registration"], "it registered by `POST /register`");
 }
 

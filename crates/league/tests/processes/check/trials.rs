@@ -47,7 +47,9 @@ async fn checked(
     }
     let stdout = String::from_utf8(check.await.unwrap().stdout).unwrap();
     let lines = stdout.lines();
-    lines.map(|line| serde_json::from_str(line).unwrap()).collect()
+    lines
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect()
 }
 
 fn verdict<'l>(lines: &'l [Value], id: &str) -> &'l Value {
@@ -111,9 +113,18 @@ async fn sloppy_player_that_plays_is_graded_above_a_neat_one_that_loses() {
     assert!(because.contains("neither"), "{because}");
     assert_eq!(loses["grade"], "F");
     // Letters grow as grades fall.
-    assert!(plays["grade"].as_str() < loses["grade"].as_str(), "{plays} {loses}");
-    assert!(plays["score"].as_u64() > loses["score"].as_u64(), "{plays} {loses}");
-    assert!(plays["passed"].as_u64() < loses["passed"].as_u64(), "{plays} {loses}");
+    assert!(
+        plays["grade"].as_str() < loses["grade"].as_str(),
+        "{plays} {loses}"
+    );
+    assert!(
+        plays["score"].as_u64() > loses["score"].as_u64(),
+        "{plays} {loses}"
+    );
+    assert!(
+        plays["passed"].as_u64() < loses["passed"].as_u64(),
+        "{plays} {loses}"
+    );
 }
 
 /// A neat player behind MCP, whose tools have names of their own.
@@ -157,7 +168,10 @@ async fn player_is_called_in_the_form_that_a_league_finds() {
     let lines = checked(behind_mcp, "register_player", |_| {}).await;
     let summary = lines.last().unwrap();
     assert_eq!(summary["speech"], "mcp", "{summary}");
-    assert_eq!(summary["can_play"]["answer"], "with deviations", "{summary}");
+    assert_eq!(
+        summary["can_play"]["answer"], "with deviations",
+        "{summary}"
+    );
     let told = summary["can_play"]["deviations"].to_string();
     assert!(told.contains("receive_game_invitation"), "{told}");
     for id in ["P-HTTP-01", "P-JOIN-01", "P-PICK-01", "P-PICK-02"] {
