@@ -271,6 +271,9 @@ impl Ask {
                 QuestionOf::Subject(question) => question(&caller.stage, &setting.subject),
                 QuestionOf::Setting(question) => question(&caller.stage, &setting),
             };
+            if question.method == "choose_parity" {
+                caller.stage.needs("PICK-01")?;
+            }
             let record = self.once(caller, body, question).await?;
             let (subject, given) = (setting.subject, setting.value);
             let whole = |record: Record| record.with("subject", subject).with("given", given);

@@ -223,12 +223,11 @@ impl LeagueSide {
         let failures = failures.get(&agent(entry).to_string());
         let mut here = failures.into_iter().flatten();
         let here = here.find(|failed| failed.match_id.as_str() == match_id);
-        let detail = here.map_or(reason, |failed| {
-            format!("{} ({})", failed.detail, failed.code.as_str())
-        });
-        let ended = ended.map(|ended| format!("; {ended}")).unwrap_or_default();
+        let failure = here.map(|failed| format!("{} ({})", failed.detail, failed.code.as_str()));
+        // The end of its process explains all that the referee noticed of it.
+        let because = ended.or(failure).unwrap_or(reason);
         Ok(Some(format!(
-            "it lost a match without playing it: {detail}{ended}"
+            "it lost a match without playing it: {because}"
         )))
     }
 }
