@@ -253,9 +253,11 @@ impl CheckRun<'_> {
             (findings, None)
         };
         let (can_play, in_strict_league) = match trial {
-            Some(Trial { strict: own, .. }) if strict => (own, None),
+            Some(Trial {
+                strict: Some(own), ..
+            }) if strict => (own, None),
             Some(Trial { lenient, .. }) if lenient.is_no() => (lenient, None),
-            Some(Trial { lenient, strict }) => (lenient, Some(strict)),
+            Some(Trial { lenient, strict }) => (lenient, strict),
             None => (verdict::can_play(&findings), None),
         };
         Ok(Report {

@@ -1,6 +1,7 @@
 //! The league's side of a check: finds out with the code of a league how an agent takes calls, and
 //! plays trial matches with a player, run by a referee of this league.
 
+use std::collections::BTreeSet;
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
@@ -47,6 +48,11 @@ use crate::wire::observed::Count;
 const GAME: &str = "even_odd";
 /// How many matches a player tries, unless it loses the first without playing.
 const MATCHES: usize = 3;
+/// What the answer says of a player that was started before the check.
+const UNSEEN: &str = "its registration was not seen; start it after the check has begun, or let \
+    `--launch \"COMMAND\"` start it";
+/// The members that a player knows from its registration alone.
+const GIVEN: [&str; 3] = ["player_id", "auth_token", "sender"];
 /// How long the last letters of a match may take.
 const LETTERS_TIMEOUT: Duration = Duration::from_secs(60);
 /// How long our own referee may take to register.
@@ -55,8 +61,9 @@ const REFEREE_TIMEOUT: Duration = Duration::from_secs(60);
 /// The outcome of the trial matches.
 pub(super) struct Trial {
     pub(super) lenient: CanPlay,
-    /// The outcome in a strict league.
-    pub(super) strict: CanPlay,
+    /// The outcome in a strict league; `None` if no registration was seen, without which a player
+    /// cannot know what a strict league asks for.
+    pub(super) strict: Option<CanPlay>,
 }
 
 /// The part of a league that calls agents, with files of its own until it is dropped.
@@ -130,11 +137,12 @@ impl LeagueSide {
         let strictly = Entry::of(player, Reading::Strict);
         let strictly = strictly.and_then(|entry| self.admit(&entry, true));
         let strict = match (&lenient, strictly) {
-            (CanPlay::No(_), _) => lenient.clone(),
-            (_, Err(why)) => CanPlay::No(why),
+            (CanPlay::No(_), _) => Some(lenient.clone()),
+            _ if entry.registration.is_none() => None,
+            (_, Err(why)) => Some(CanPlay::No(why)),
             (_, Ok(())) => {
                 let lost = self.play(player, &entry, &referee, true).await?;
-                lost.map_or(CanPlay::Yes, CanPlay::No)
+                Some(lost.map_or(CanPlay::Yes, CanPlay::No))
             }
         };
         Ok(Trial { lenient, strict })
@@ -193,11 +201,15 @@ impl LeagueSide {
         let registration = entry.registration.as_ref();
         let mut deviations: Vec<String> = match registration {
             Some(registration) => registration.deviations.iter().filter_map(told).collect(),
-            None => vec!["its registration was not seen".to_owned()],
+            None => vec![UNSEEN.to_owned()],
         };
         let counts = self.shared.deviations.counts();
         let seen = counts.get(&agent(entry).to_string());
-        deviations.extend(seen.into_iter().flatten().map(counted));
+        let seen = seen.into_iter().flatten();
+        let is_own = |count: &&Count| registration.is_some() || !GIVEN.contains(&&*count.kind.path);
+        deviations.extend(seen.filter(is_own).map(counted));
+        let mut told = BTreeSet::new();
+        deviations.retain(|deviation| told.insert(deviation.clone()));
         if let Some(first) = lost.first() {
             deviations.push(format!("{} of {played} matches: {first}", lost.len()));
         }
@@ -237,7 +249,7 @@ impl Trial {
     fn refused(why: String) -> Self {
         Self {
             lenient: CanPlay::No(why.clone()),
-            strict: CanPlay::No(why),
+            strict: Some(CanPlay::No(why)),
         }
     }
 }
