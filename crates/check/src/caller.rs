@@ -9,7 +9,7 @@ use tokio::task::JoinSet;
 use crate::lock;
 use crate::reply::Reply;
 use crate::rule::Trouble;
-use crate::stage::{Question, Stage};
+use crate::stage::{Question, Stage, borrowed};
 use crate::wire::{Answer, Request, RoundTrip, exchange};
 
 /// How long an agent may take to answer a simple call.
@@ -64,7 +64,8 @@ impl Caller {
     ///
     /// No answer breaks the rule.
     pub async fn post(&self, body: &[u8]) -> Result<Answer, Trouble> {
-        answered(&self.post_with(&self.stage.headers(), body, PROMPT).await)
+        let headers = self.stage.headers(None);
+        answered(&self.post_with(&borrowed(&headers), body, PROMPT).await)
     }
 
     /// Posts a body with headers and returns the outcome, with or without an answer.
@@ -88,8 +89,9 @@ impl Caller {
         question: &Question,
         patience: Duration,
     ) -> Result<Reply, Trouble> {
-        let headers = self.stage.headers();
-        self.call_with(&headers, question, patience).await
+        let headers = self.stage.headers(Some(question));
+        self.call_with(&borrowed(&headers), question, patience)
+            .await
     }
 
     /// Calls a tool and returns the reply, in any wrapping.

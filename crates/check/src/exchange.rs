@@ -8,7 +8,7 @@ use crate::caller::{Caller, JSON, PROMPT, answered, fresh_id};
 use crate::record::{Record, Records};
 use crate::reply::Reply;
 use crate::rule::{Judgement, Pending, Trouble, need};
-use crate::stage::{Question, Stage};
+use crate::stage::{Question, Stage, borrowed};
 
 /// The placeholder that is replaced by an id in its exact spelling.
 const STAND_IN: u64 = 987_654_321_012_345;
@@ -271,6 +271,9 @@ impl Ask {
                 QuestionOf::Subject(question) => question(&caller.stage, &setting.subject),
                 QuestionOf::Setting(question) => question(&caller.stage, &setting),
             };
+            if question.method == "choose_parity" {
+                caller.stage.needs("PICK-01")?;
+            }
             let record = self.once(caller, body, question).await?;
             let (subject, given) = (setting.subject, setting.value);
             let whole = |record: Record| record.with("subject", subject).with("given", given);
@@ -286,7 +289,8 @@ impl Ask {
         mut question: Question,
     ) -> Result<Option<Record>, Trouble> {
         let bytes = spell(&caller.stage, body, &mut question);
-        let mut headers = caller.stage.headers();
+        let own = caller.stage.headers(Some(&question));
+        let mut headers = borrowed(&own);
         headers.splice(..JSON.len(), self.headers.iter().copied());
         let trip = caller.post_with(&headers, &bytes, self.patience).await;
         if let Some(what) = self.survives {

@@ -10,6 +10,7 @@ use league_protocol::token::AuthToken;
 use serde_json::{Value, json};
 
 use crate::listener::{IncomingCall, Listener, ScriptedAnswer};
+use crate::registration::form;
 use crate::script::{attempt_seed, message, now, str_of};
 use crate::{AgentKind, RandomBytes, lock};
 
@@ -71,6 +72,8 @@ struct State {
     return_token: String,
     policy: AdmissionPolicy,
     admission: Option<Admission>,
+    /// The token of each admission.
+    issued: Vec<String>,
     /// Whether the agent first registered in the spelling of 001.
     is_api: bool,
     /// The secrets of each match that a referee was ordered to run.
@@ -100,6 +103,21 @@ impl FakeManager {
         random: RandomBytes,
     ) -> io::Result<Self> {
         let league = format!("check_{}", now().as_millis());
+        Self::open_in(league, address, kind, port, random).await
+    }
+
+    /// As [`FakeManager::open`], in the league with this id.
+    ///
+    /// # Errors
+    ///
+    /// Our own port may be in use.
+    pub async fn open_in(
+        league: String,
+        address: SocketAddr,
+        kind: AgentKind,
+        port: u16,
+        random: RandomBytes,
+    ) -> io::Result<Self> {
         let [manager_token, return_token] = ["manager", "return"].map(|hint| token(hint, &random));
         let state = Arc::new(Mutex::new(State {
             kind,
@@ -110,6 +128,7 @@ impl FakeManager {
             return_token,
             policy: AdmissionPolicy::Open,
             admission: None,
+            issued: Vec::new(),
             is_api: false,
             secrets: BTreeMap::new(),
             spoiled: BTreeMap::new(),
@@ -126,6 +145,13 @@ impl FakeManager {
     /// The latest admission of the agent.
     pub fn admission(&self) -> Option<Admission> {
         lock(&self.state).admission.clone()
+    }
+
+    /// The tokens that it gave to the agent.
+    pub(crate) fn secrets(&self) -> Vec<String> {
+        let state = lock(&self.state);
+        let own = [state.manager_token.clone(), state.return_token.clone()];
+        own.into_iter().chain(state.issued.clone()).collect()
     }
 
     /// Changes how registrations are taken.
@@ -147,10 +173,10 @@ impl FakeManager {
     }
 }
 
-/// Whether a request is a registration.
+/// Whether a request is a registration, in whatever form.
 pub fn is_registration(heard: &IncomingCall) -> bool {
     let by_tool = matches!(heard.tool(), Some("register_player" | "register_referee"));
-    by_tool || heard.kind().ends_with("REGISTER_REQUEST")
+    by_tool || heard.kind().ends_with("REGISTER_REQUEST") || form::is_meant(heard)
 }
 
 fn token(owner: &str, random: &RandomBytes) -> String {
@@ -160,7 +186,11 @@ fn token(owner: &str, random: &RandomBytes) -> String {
 impl State {
     fn answer(&mut self, heard: &IncomingCall) -> ScriptedAnswer {
         if is_registration(heard) {
-            return self.register(heard);
+            return match heard.path == form::PATH {
+                true => self.register(heard),
+                // As in a league: nothing else is served.
+                false => ScriptedAnswer::Raw(404, "{}".to_owned()),
+            };
         }
         if let Some(said) = self.spoils(heard) {
             return said;
@@ -251,6 +281,7 @@ impl State {
             self.league = V1_LEAGUE.to_owned();
         }
         let (token, league) = (token(id, &self.random), self.league.clone());
+        self.issued.push(token.clone());
         self.is_api |= heard.message()["sender"] == "player:UNREGISTERED";
         let says = json!({
             "status": if self.is_api { "REGISTERED" } else { "ACCEPTED" },
@@ -317,6 +348,9 @@ pub fn port(endpoint: &str) -> Option<u16> {
 
 /// An answer in the form of the request.
 fn wrapped(heard: &IncomingCall, message: Value) -> ScriptedAnswer {
+    if form::is_bare(heard) {
+        return ScriptedAnswer::Raw(200, message.to_string());
+    }
     if heard.json["method"] != "tools/call" {
         return ScriptedAnswer::Result(message);
     }

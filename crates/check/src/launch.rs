@@ -6,7 +6,6 @@ use std::process::{ExitStatus, Stdio};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use league_protocol::finding::harmless;
 use league_protocol::time::in_words;
 use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::io::{AsyncRead, AsyncReadExt};
@@ -16,6 +15,7 @@ use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 
 use crate::lock;
+use crate::quote::quote;
 use crate::wire::connect;
 
 /// How often the state of a process or a port is tested.
@@ -30,7 +30,12 @@ const MAX_LINE: usize = 200;
 /// How long the rest of its output may take after the agent has ended; a child may hold it open.
 const OUTPUT_TIMEOUT: Duration = Duration::from_secs(2);
 /// How long the port of a killed agent may take to close: a child may outlive it for a moment.
-const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(15);
+/// How long a port may stay in use after its process was killed: longer than connections stay in
+/// TIME_WAIT.
+const IN_USE_TIMEOUT: Duration = Duration::from_secs(75);
+/// What programs say that find their port in use.
+const IN_USE: [&str; 3] = ["address already in use", "address in use", "eaddrinuse"];
 /// The pause before an agent is started again whose port was still in use.
 const RETRY_DELAY: Duration = Duration::from_millis(500);
 
@@ -111,7 +116,7 @@ impl AgentProcess {
     /// Waits for an event after a start, which `absent` names if it does not come in time.
     ///
     /// An agent that ends because its port was still in use, as it is for a while after a kill, is
-    /// started again.
+    /// started again, and that time is not counted.
     ///
     /// # Errors
     ///
@@ -123,7 +128,8 @@ impl AgentProcess {
         absent: &str,
         event: impl Future<Output = T>,
     ) -> Result<T, String> {
-        let until = Instant::now() + patience;
+        let mut until = Instant::now() + patience;
+        let free_by = Instant::now() + IN_USE_TIMEOUT;
         tokio::pin!(event);
         loop {
             tokio::select! {
@@ -136,13 +142,23 @@ impl AgentProcess {
                     return Err(format!("{absent} within {patience} of the start{said}"));
                 }
             }
-            if is_free(address) || Instant::now() >= until {
-                let report = self.end_report(FINDING_LINES).await;
+            let report = self.end_report(FINDING_LINES).await;
+            // The port may have become free since the agent found it in use.
+            let was_in_use = !is_free(address) || self.said_in_use();
+            if !was_in_use || Instant::now() >= free_by {
                 return Err(report.unwrap_or_else(|| absent.to_owned()));
             }
             sleep(RETRY_DELAY).await;
             self.start().map_err(|error| error.to_string())?;
+            until = Instant::now() + patience;
         }
+    }
+
+    /// Whether the last output of the agent says that its port is in use.
+    fn said_in_use(&self) -> bool {
+        let kept = lock(&lock(&self.stderr).kept).clone();
+        let text = String::from_utf8_lossy(&kept).to_ascii_lowercase();
+        IN_USE.iter().any(|words| text.contains(words))
     }
 
     /// Waits until the agent has ended by itself.
@@ -179,7 +195,7 @@ impl AgentProcess {
         let last = text.lines().rev().filter(|line| !line.trim().is_empty());
         let last = last
             .take(lines)
-            .map(|line| harmless(line.trim_end(), MAX_LINE));
+            .map(|line| quote(line.trim_end(), &[], MAX_LINE));
         let last: Vec<String> = last.collect();
         if last.is_empty() {
             return String::new();

@@ -1,7 +1,7 @@
 //! The conformance check: plays every rule of the protocol against an agent, as its other side.
 //!
-//! Everything is sent and read at the level of bytes; the check does not use the lenient reader of
-//! the league. A rule is a row ([`rule`]) of an [`exchange`] and of the expectations about its
+//! The rules send and read at the level of bytes; only the [`trial`] matches and the form of a
+//! registration are read as a league reads them. A rule is a row ([`rule`]) of an [`exchange`] and of the expectations about its
 //! [`record`]. To add a rule, add a row; a test checks that each row can fail.
 
 pub mod caller;
@@ -11,9 +11,10 @@ pub mod launch;
 pub mod listener;
 pub mod manager;
 pub mod player;
+mod quote;
 pub mod record;
 pub mod referee;
-mod registration;
+pub mod registration;
 pub mod rehearsal;
 pub mod reply;
 pub mod report;
@@ -21,6 +22,7 @@ pub mod rule;
 pub mod script;
 mod shared;
 pub mod stage;
+pub mod trial;
 pub mod verdict;
 pub mod wire;
 

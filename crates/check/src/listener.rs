@@ -39,6 +39,8 @@ pub struct IncomingCall {
     pub at: Instant,
     /// The HTTP method.
     pub method: String,
+    /// The path, with its leading slash.
+    pub path: String,
     /// The headers.
     pub headers: HeaderMap,
     /// The body.
@@ -252,6 +254,7 @@ impl ListenerState {
         let heard = IncomingCall {
             at: Instant::now(),
             method: head.method.to_string(),
+            path: head.uri.path().to_owned(),
             headers: head.headers,
             json: serde_json::from_slice(&body).unwrap_or_default(),
             body,
@@ -296,6 +299,7 @@ mod tests {
         IncomingCall {
             at: Instant::now(),
             method: "POST".to_owned(),
+            path: "/mcp".to_owned(),
             headers: HeaderMap::new(),
             body: Bytes::from(vec![b' '; length]),
             json: Value::Null,

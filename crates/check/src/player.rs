@@ -166,22 +166,31 @@ async fn joined(caller: &Caller) -> Result<Setting, Trouble> {
 
 /// A situation: a match in which the player was asked for its choice.
 async fn played(caller: &Caller) -> Result<Setting, Trouble> {
+    caller.stage.needs("PICK-01")?;
     let match_id = join(caller).await?;
     let question = choice(&caller.stage, &match_id);
     caller.call_within(&question, MOVE).await?;
     Ok(Setting::about(match_id))
 }
 
-/// Invites the player to a new match.
+/// Invites the player to a new match; the rules about invitations judge how it accepts.
 pub(crate) async fn join(caller: &Caller) -> Result<String, Trouble> {
+    caller.stage.needs("JOIN-01")?;
     let match_id = caller.stage.open_match().await;
     let question = invitation(&caller.stage, &match_id);
-    caller.call(&question).await?.of_kind(JOINED)?;
-    Ok(match_id)
+    let reply = caller.call(&question).await?;
+    let refused = || {
+        Trouble::broken(format!(
+            "the invitation is answered with {}",
+            reply.describe()
+        ))
+    };
+    reply.is_taken().then_some(match_id).ok_or_else(refused)
 }
 
 /// Asks for a choice in a match.
 pub(crate) async fn choose(caller: &Caller, match_id: &str) -> Result<Value, Trouble> {
+    caller.stage.needs("PICK-01")?;
     let question = choice(&caller.stage, match_id);
     let reply = caller.call_within(&question, MOVE).await?;
     reply.of_kind(CHOSEN).cloned()

@@ -1,7 +1,7 @@
 //! Rules for referees, which run matches between fake players.
 
 mod attempts;
-mod fake_player;
+pub(crate) mod fake_player;
 pub mod match_run;
 mod matches;
 mod operation;

@@ -1,14 +1,17 @@
 //! Rules about how a player or a referee registers: what it sends to the manager, and how often.
 
+pub mod form;
+
 use crate::fake_manager::{is_registration, port};
 use crate::prelude::*;
+use crate::wire::RoundTrip;
 use league_protocol::time::in_words;
 
 /// The most registrations that an admitted agent may send.
 const MAX_REGISTRATIONS: u64 = 2;
 
 pub(crate) fn of_player() -> Topic {
-    topic! { "registration":
+    topic! { "registration" needs "REG-01":
         "REG-01" Must "000 §4.2.1": "The player registers with the manager"
             => "call the manager's tool `register_player` when the player starts",
             steps!(registers);
@@ -58,7 +61,7 @@ pub(crate) fn of_player() -> Topic {
 }
 
 pub(crate) fn of_referee() -> Topic {
-    topic! { "registration":
+    topic! { "registration" needs "REG-01":
         "REG-01" Must "000 §4.1.1": "The referee registers with the manager"
             => "call the manager's tool `register_referee` when the referee starts",
             steps!(registers);
@@ -120,6 +123,13 @@ pub(crate) async fn registration(caller: &Caller) -> Records {
 async fn registers(caller: &Caller) -> Judgement {
     let stage = &caller.stage;
     let registered = registration(caller).await;
+    if registered.is_err()
+        && let Some(attempt) = stage.latest_registration()
+    {
+        caller.note(RoundTrip::overheard("the manager", &attempt.body));
+        let departure = form::departure(&attempt, stage.kind);
+        return Err(Trouble::broken(departure.unwrap_or_default()));
+    }
     if stage.process.is_some() && registered.is_err() {
         let wait = stage.wait;
         return Err(Trouble::broken(format!(

@@ -9,8 +9,7 @@ use sha2::{Digest, Sha256};
 use tokio::time::Instant;
 
 use crate::player::{
-    CHOSEN, FALSE_TOKEN, JOINED, MOVE, choice, game_over, invitation, join, legal,
-    restarted_and_back,
+    CHOSEN, FALSE_TOKEN, JOINED, MOVE, choice, game_over, invitation, legal, restarted_and_back,
 };
 use crate::prelude::*;
 use crate::report::Rehearsal;
@@ -143,10 +142,10 @@ async fn takes_part(caller: &Caller) -> Result<(), (&'static str, Trouble)> {
         return Err((why, Trouble::broken(why)));
     }
     let why = "the player never joined a match that it was invited to";
-    join(caller)
-        .await
-        .map(drop)
-        .map_err(|trouble| (why, trouble))
+    let match_id = caller.stage.open_match().await;
+    let reply = caller.call(&invitation(&caller.stage, &match_id)).await;
+    let joined = reply.and_then(|reply| reply.of_kind(JOINED).map(drop));
+    joined.map_err(|trouble| (why, trouble))
 }
 
 /// The finding for a match.
@@ -247,7 +246,8 @@ async fn inject(caller: &Caller, fault: Fault, call: &Question, later: &Question
 async fn in_pieces(caller: &Caller, call: &Question, whole: bool) {
     let (stage, to) = (&caller.stage, &caller.stage.agent);
     let body = stage.frame(call, fresh_id()).to_string();
-    let bytes = Request::post(to, &stage.headers(), body.as_bytes()).bytes(&to.authority);
+    let headers = stage.headers(Some(call));
+    let bytes = Request::post(to, &borrowed(&headers), body.as_bytes()).bytes(&to.authority);
     let (first, rest) = bytes.split_at(bytes.len() - body.len() / 2);
     let Ok(mut line) = HttpConnection::open(to).await else {
         return;

@@ -8,7 +8,8 @@ use std::io::{self, Write};
 use serde_json::{Value, json};
 
 use crate::AgentKind;
-use crate::verdict::{Ceiling, Counts, FORMULA, Finding, Grade, Verdict, count, grade};
+use crate::trial::CanPlay;
+use crate::verdict::{Counts, FORMULA, Finding, Grade, Verdict, count, grade};
 pub use junit::junit;
 pub use text::{Wrap, text};
 
@@ -25,6 +26,12 @@ pub struct Report {
     pub speech: &'static str,
     /// Whether nothing was forgiven.
     pub strict: bool,
+    /// Whether it can play in a league like this.
+    pub can_play: CanPlay,
+    /// Whether it can play in a league that forgives nothing, if that was tried besides.
+    pub in_strict_league: Option<CanPlay>,
+    /// How its registration differs from the form of the documents, if it does.
+    pub registration: Option<String>,
     /// The finding for each rule.
     pub findings: Vec<Finding>,
     /// The rehearsal, if faults were rehearsed.
@@ -50,12 +57,12 @@ impl Report {
 
     /// The grade for all rules together.
     pub fn grade(&self) -> Grade {
-        grade(&self.findings)
+        grade(&self.findings, &self.can_play)
     }
 
-    /// Whether no rule is broken.
+    /// Whether the agent can play and no rule is broken.
     pub fn is_clean(&self) -> bool {
-        self.counts().failed == 0
+        self.counts().failed == 0 && !self.can_play.is_no()
     }
 
     /// How much of a rehearsal the agent survived, from 0 to 100.
@@ -88,6 +95,7 @@ pub fn json(report: &Report, out: &mut impl Write) -> io::Result<()> {
         "dialect": report.dialect,
         "speech": report.speech,
         "strict": report.strict,
+        "can_play": answer(&report.can_play),
         "rules": report.findings.len(),
         "passed": counts.passed,
         "deviations": counts.deviations,
@@ -97,8 +105,11 @@ pub fn json(report: &Report, out: &mut impl Write) -> io::Result<()> {
         "grade": grade.letter.to_string(),
         "formula": FORMULA,
     });
-    if let Some(Ceiling { because, .. }) = grade.ceiling {
-        summary["because"] = because.into();
+    if let Some(strict) = &report.in_strict_league {
+        summary["in_strict_league"] = answer(strict);
+    }
+    if let Some(registration) = &report.registration {
+        summary["registration"] = registration.as_str().into();
     }
     if let Some(rehearsal) = &report.rehearsal {
         summary["seed"] = rehearsal.seed.into();
@@ -109,6 +120,16 @@ pub fn json(report: &Report, out: &mut impl Write) -> io::Result<()> {
         }
     }
     writeln!(out, "{summary}")
+}
+
+fn answer(can_play: &CanPlay) -> Value {
+    let mut told = json!({"answer": can_play.word()});
+    match can_play {
+        CanPlay::Yes => {}
+        CanPlay::WithDeviations(deviations) => told["deviations"] = json!(deviations),
+        CanPlay::No(because) => told["because"] = because.as_str().into(),
+    }
+    told
 }
 
 fn row(finding: &Finding) -> Value {

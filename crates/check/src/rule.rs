@@ -98,6 +98,8 @@ impl Rule {
 /// Rules about one subject, in the order in which they are played.
 pub struct Topic {
     pub name: &'static str,
+    /// The rules whose answer all others here depend on, without the letter of the kind.
+    pub needs: Vec<&'static str>,
     pub rules: Vec<Rule>,
 }
 
@@ -161,9 +163,9 @@ macro_rules! need {
     };
 }
 
-/// A topic: its name, then its rows: id, level, a bound in seconds if the usual one does not fit,
-/// clause, title, fix, exchange, expectations. `kind` before a row says that only a lenient agent
-/// owes it.
+/// A topic: its name, the rules that all others need, then its rows: id, level, a bound in seconds
+/// if the usual one does not fit, clause, title, fix, exchange, expectations. `kind` before a row
+/// says that only a lenient agent owes it.
 macro_rules! topic {
     (@kindness) => { false };
     (@kindness kind) => { true };
@@ -171,10 +173,11 @@ macro_rules! topic {
     (@bound $seconds:literal) => { $seconds };
     (@expects) => { Vec::new() };
     (@expects $expects:expr) => { Vec::from($expects) };
-    ($name:literal: $($($kindness:ident)? $id:literal $level:ident $([$seconds:literal])?
+    ($name:literal $(needs $($needed:literal)+)?: $($($kindness:ident)? $id:literal $level:ident $([$seconds:literal])?
         $clause:literal: $title:literal => $fix:literal, $exchange:expr $(, $expects:expr)?;)*) => {
         $crate::rule::Topic {
             name: $name,
+            needs: vec![$($($needed),+)?],
             rules: vec![$($crate::rule::Rule {
                 id: $id,
                 title: $title,

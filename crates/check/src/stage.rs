@@ -1,10 +1,13 @@
 //! The agent under check, and the fake agents around it.
 
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use league_protocol::peer::{HttpReply, PeerProfile, Probe, ProbeStep};
+use league_protocol::finding::Reading;
+use league_protocol::peer::{self, Header, Inputs, PeerProfile, PeerRequest};
+use league_protocol::sender::CallStyle;
 use serde_json::{Value, json};
 use tokio::time::{Instant, timeout};
 
@@ -15,14 +18,18 @@ use crate::listener::IncomingCall;
 use crate::manager::season::{League, Sizes};
 use crate::record::{Record, Statement, not_registered};
 use crate::referee::match_run::Matches;
+use crate::registration::form;
 use crate::reply::Reply;
 use crate::rule::{Topic, Trouble};
 use crate::script::now;
 use crate::wire::{Request, RoundTrip, exchange};
-use crate::{AgentKind, RandomBytes, Target, manager, player, referee};
+use crate::{AgentKind, RandomBytes, Target, lock, manager, player, referee};
 
-/// How many times longer than a first start a restart may take: the machine is busier by then.
-const RESTART_FACTOR: u32 = 3;
+/// How many times longer than a first start a restart may take: the machine may be busier by then,
+/// and the event ends the wait.
+const RESTART_FACTOR: u32 = 6;
+/// How long a process that crashes may take to end after its connections have broken.
+const CRASH_TIMEOUT: Duration = Duration::from_secs(1);
 /// How many matches make a round in generated match ids.
 const MATCHES_A_ROUND: u32 = 50;
 
@@ -71,7 +78,10 @@ pub struct Stage {
     pub wait: Duration,
     /// The manager that a player or a referee registers with.
     pub manager: Option<FakeManager>,
-    profile: OnceLock<PeerProfile>,
+    profile: Mutex<Arc<PeerProfile>>,
+    arrived: AtomicBool,
+    /// The rules that got no answer at all, each with the id in the report.
+    unanswered: Mutex<BTreeMap<&'static str, String>>,
     matches: AtomicU32,
     /// Whether the player joins only announced matches.
     wary: AtomicBool,
@@ -101,7 +111,9 @@ impl Stage {
             process,
             wait,
             manager: None,
-            profile: OnceLock::new(),
+            profile: Mutex::new(Arc::new(PeerProfile::PLAIN)),
+            arrived: AtomicBool::new(false),
+            unanswered: Mutex::default(),
             matches: AtomicU32::new(0),
             wary: AtomicBool::new(false),
             played: Matches::default(),
@@ -137,9 +149,9 @@ impl Stage {
         }
     }
 
-    /// Waits until the agent can be reached and has registered, and finds out how it takes calls;
-    /// returns whether it was reached.
-    pub async fn begin(self: &Arc<Self>) -> bool {
+    /// Waits until the agent can be reached and has registered; returns whether it was reached. An
+    /// agent that may have registered elsewhere is not waited for longer.
+    pub async fn arrive(&self) -> bool {
         let began = Instant::now();
         let up = self.before_end(timeout(self.wait, accepts(self.agent.address)));
         if !matches!(up.await, Some(Ok(()))) {
@@ -151,15 +163,18 @@ impl Stage {
                 return false;
             }
         }
-        let first = match self.kind {
-            AgentKind::Player => player::first_call(self, &self.next_match()),
-            AgentKind::Referee => referee::look_at("R1M1"),
-            AgentKind::Manager => Question::new("get_standings", json!({})),
-        };
-        let profile = self.probe(&first).await;
-        self.profile.get_or_init(|| profile);
+        self.arrived.store(true, Ordering::Relaxed);
+        true
+    }
+
+    /// Prepares the rules, once the agent has arrived; returns whether it was reached.
+    pub async fn begin(self: &Arc<Self>) -> bool {
+        if !self.arrived.load(Ordering::Relaxed) && !self.arrive().await {
+            return false;
+        }
         match self.kind {
             AgentKind::Player => {
+                let first = player::first_call(self, &self.next_match());
                 let reply = self.ask(&first).await;
                 let wary = reply.is_ok_and(|reply| reply.league_error() == Some("E012"));
                 self.wary.store(wary, Ordering::Relaxed);
@@ -181,6 +196,23 @@ impl Stage {
         }
     }
 
+    /// Notes that a rule got no answer; what needs this answer is skipped from then on.
+    pub(crate) fn note_unanswered(&self, rule: &'static str, id: &str) {
+        lock(&self.unanswered).insert(rule, id.to_owned());
+    }
+
+    /// Checks that an earlier rule did not go without an answer.
+    ///
+    /// # Errors
+    ///
+    /// Skips the rule that needs it.
+    pub(crate) fn needs(&self, rule: &str) -> Result<(), Trouble> {
+        match lock(&self.unanswered).get(rule) {
+            None => Ok(()),
+            Some(id) => Err(Trouble::skipped(format!("needs {id}"))),
+        }
+    }
+
     /// The outcome of an event, unless the agent that the check started ends first.
     async fn before_end<T>(&self, event: impl Future<Output = T>) -> Option<T> {
         let Some(process) = &self.process else {
@@ -190,38 +222,6 @@ impl Stage {
             biased;
             outcome = event => Some(outcome),
             () = process.ended() => None,
-        }
-    }
-
-    /// Finds out how the agent takes calls: by the name of a tool if it answers such a call, else
-    /// by the handshake of MCP.
-    async fn probe(&self, first: &Question) -> PeerProfile {
-        let plain = self.ask(first).await;
-        if plain.is_ok_and(|reply| reply.result().is_some()) {
-            return PeerProfile::PLAIN;
-        }
-        let (mut probe, mut step) = Probe::renew(fresh_id());
-        loop {
-            let request = match step {
-                ProbeStep::Found(profile) => return profile,
-                ProbeStep::Ask(request) => request,
-            };
-            let mut headers = JSON.to_vec();
-            headers.extend(
-                request
-                    .headers
-                    .iter()
-                    .map(|(name, value)| (*name, &**value)),
-            );
-            let reply = Reply::read(self.post(&headers, &request.body, PROMPT).await);
-            let body = reply.json.as_ref().map(Value::to_string);
-            let body = body.unwrap_or_default();
-            let heard = reply.trip.came.is_ok().then(|| HttpReply {
-                status: reply.status(),
-                session: reply.header("mcp-session-id"),
-                body: body.as_bytes(),
-            });
-            step = probe.hear(heard.as_ref(), fresh_id());
         }
     }
 
@@ -238,8 +238,26 @@ impl Stage {
             None => "unknown",
             Some(message) if message["protocol"] == "league.v1" => "v1",
             Some(message) if message["sender"] == "player:UNREGISTERED" => "v2-api",
-            Some(_) => "v2",
+            Some(message) if message["protocol"].is_string() => "v2",
+            Some(_) => {
+                let read = first.and_then(|first| form::read(&first, Reading::Lenient).ok());
+                read.map_or("unknown", |read| read.dialect.as_str())
+            }
         }
+    }
+
+    /// How the form of the agent's registration differs from the documents, if it does.
+    pub fn registration_departure(&self) -> Option<String> {
+        form::departure(&*self.latest_registration()?, self.kind)
+    }
+
+    /// The registration of the agent; the last attempt at one if it was not admitted.
+    pub(crate) fn latest_registration(&self) -> Option<Arc<IncomingCall>> {
+        let admitted = self.admission().map(|admission| admission.call);
+        admitted.or_else(|| {
+            let mut calls = self.calls_since(0).into_iter();
+            calls.rfind(|call| is_registration(call))
+        })
     }
 
     /// Whether the agent is a player of `league.v1`.
@@ -247,10 +265,14 @@ impl Stage {
         self.kind == AgentKind::Player && self.dialect() == "v1"
     }
 
-    /// How the agent takes calls.
-    pub fn profile(&self) -> &PeerProfile {
-        static PLAIN: PeerProfile = PeerProfile::PLAIN;
-        self.profile.get().unwrap_or(&PLAIN)
+    /// Calls the agent as a league has found that it takes calls.
+    pub fn settle(&self, profile: impl Into<Arc<PeerProfile>>) {
+        *lock(&self.profile) = profile.into();
+    }
+
+    /// How the agent takes calls; by the names of tools as long as nothing else is known.
+    pub fn profile(&self) -> Arc<PeerProfile> {
+        Arc::clone(&lock(&self.profile))
     }
 
     /// Whether the agent takes calls by MCP alone.
@@ -260,38 +282,69 @@ impl Stage {
 
     /// How the agent takes calls, for the report.
     pub fn speech(&self) -> &'static str {
-        if self.is_mcp() { "mcp" } else { "simple" }
+        match self.profile().style {
+            CallStyle::Simple | CallStyle::Tool => "simple",
+            style => style.as_str(),
+        }
     }
 
     /// The frame of a call, as the agent takes it.
     pub fn frame(&self, question: &Question, id: u64) -> Value {
-        let (method, params) = if self.is_mcp() && question.is_tool {
-            ("tools/call", self.tool_call(question))
-        } else {
-            (&*question.method, question.params.clone())
-        };
-        json!({"jsonrpc": "2.0", "method": method, "params": params, "id": id})
+        let request = self.request(question, id);
+        let mut frame: Value = request
+            .and_then(|request| serde_json::from_slice(&request.body).ok())
+            .unwrap_or_default();
+        if question.is_tool && frame.is_object() {
+            return frame;
+        }
+        // Besides the method itself it is a call like any other, in a session too.
+        let meta = frame["params"]["_meta"].take();
+        let (method, params) = (&question.method, &question.params);
+        let mut call = json!({"jsonrpc": "2.0", "method": method, "params": params, "id": id});
+        if !meta.is_null() && params.is_object() {
+            call["params"]["_meta"] = meta;
+        }
+        call
+    }
+
+    /// The request of a league for a call, or for a ping if it is not a call of a tool.
+    fn request(&self, question: &Question, id: u64) -> Option<PeerRequest> {
+        let profile = self.profile();
+        if !question.is_tool {
+            return peer::ping(&profile, id);
+        }
+        let (tool, inputs) = offered(&profile, &question.method);
+        peer::call(&profile, id, tool, &question.params, inputs)
     }
 
     /// The parameters of `tools/call`: the message as the tool takes it.
     pub fn tool_call(&self, question: &Question) -> Value {
         let message = question.params.as_object().cloned().unwrap_or_default();
-        let tools = self.profile().tools.as_ref();
-        let offered = tools.and_then(|tools| tools.offered(&question.method));
-        let (name, arguments) = match offered {
-            Some((name, inputs)) => (name, inputs.shaped(message)),
-            None => (&*question.method, message),
+        let profile = self.profile();
+        let (name, inputs) = offered(&profile, &question.method);
+        let arguments = match inputs {
+            Some(inputs) => inputs.shaped(message),
+            None => message,
         };
         json!({"name": name, "arguments": arguments})
     }
 
-    /// The headers of an ordinary call.
-    pub fn headers(&self) -> Vec<(&str, &str)> {
-        let session = self.profile().session.as_ref();
-        let mut headers = JSON.to_vec();
-        headers.extend(session.map(|session| ("MCP-Protocol-Version", &*session.version)));
-        let id = session.and_then(|session| session.id.as_deref());
-        headers.extend(id.map(|id| ("Mcp-Session-Id", id)));
+    /// The headers of a call; without one, of any request in the same session.
+    pub fn headers(&self, question: Option<&Question>) -> Vec<Header> {
+        const METHOD: &str = "mcp-method";
+        let ping = Question::method("ping", json!({}));
+        let request = self.request(question.unwrap_or(&ping), 1);
+        let named = request.map(|request| request.headers).unwrap_or_default();
+        let json = JSON.map(|(name, value)| (name, value.to_owned()));
+        let mut headers: Vec<Header> = json.into_iter().chain(named).collect();
+        match question {
+            Some(question) if question.is_tool => {}
+            Some(question) => headers
+                .iter_mut()
+                .filter(|(name, _)| *name == METHOD)
+                .for_each(|(_, value)| question.method.clone_into(value)),
+            None => headers.retain(|(name, _)| *name != METHOD),
+        }
         headers
     }
 
@@ -315,6 +368,14 @@ impl Stage {
             }
             AgentKind::Referee => referee::orders::question(self).await,
             AgentKind::Manager => manager::season::question(self).await,
+        }
+    }
+
+    /// Waits a moment for the end of a process that broke off a connection: it may have crashed.
+    pub(crate) async fn watch_for_end(&self) {
+        if let Some(process) = &self.process {
+            // An agent that goes on has only closed the connection.
+            let _ = timeout(CRASH_TIMEOUT, process.ended()).await;
         }
     }
 
@@ -407,7 +468,11 @@ impl Stage {
     /// No answer breaks the rule.
     pub async fn ask(&self, question: &Question) -> Result<Reply, Trouble> {
         let body = self.frame(question, fresh_id()).to_string();
-        Reply::of(self.post(&self.headers(), body.as_bytes(), PROMPT).await)
+        let headers = self.headers(Some(question));
+        let answered = self
+            .post(&borrowed(&headers), body.as_bytes(), PROMPT)
+            .await;
+        Reply::of(answered)
     }
 
     /// The latest admission of the agent.
@@ -422,6 +487,15 @@ impl Stage {
     /// Skips the rule if it never registered.
     pub fn admitted(&self) -> Result<Admission, Trouble> {
         self.admission().ok_or_else(|| not_registered(self.kind))
+    }
+
+    /// Every secret that this check gave to others or was given; a report masks them.
+    pub(crate) fn secrets(&self) -> Vec<String> {
+        let manager = self.manager.as_ref().map(FakeManager::secrets);
+        let mut all = manager.unwrap_or_default();
+        all.extend(self.played.secrets());
+        all.extend(self.league.secrets());
+        all
     }
 
     /// The facts about an admitted agent; every player has an id, generated if necessary.
@@ -517,6 +591,21 @@ impl Stage {
         }
         match_id
     }
+}
+
+/// The agent's tool for one of ours, and its inputs, as a league finds it.
+fn offered<'p>(profile: &'p PeerProfile, tool: &'p str) -> (&'p str, Option<&'p Inputs>) {
+    let tools = profile.tools.as_ref();
+    match tools.and_then(|tools| tools.offered(tool)) {
+        Some((name, inputs)) => (name, Some(inputs)),
+        None => (tool, None),
+    }
+}
+
+/// Headers as a request takes them.
+pub fn borrowed(headers: &[Header]) -> Vec<(&str, &str)> {
+    let pairs = headers.iter();
+    pairs.map(|(name, value)| (*name, &**value)).collect()
 }
 
 /// A report of a process on one line, as a finding has it.

@@ -1,18 +1,20 @@
 //! Plays all rules one after another and grades them: a verdict for each, one grade for all.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
-
-use league_protocol::finding::harmless;
 
 use tokio::time::Instant;
 
 use crate::caller::Caller;
+use crate::exchange::Exchange;
+use crate::quote::quote;
 use crate::reply::Reply;
-use crate::rule::{Judgement, Level, Topic, Trouble};
+use crate::rule::{Judgement, Level, Rule, Topic, Trouble};
 use crate::stage::Stage;
-use crate::wire::RoundTrip;
+use crate::trial::CanPlay;
+use crate::wire::{HttpConnection, NoAnswer, RoundTrip};
 
 /// How many characters of an exchange are shown.
 const MAX_QUOTE: usize = 480;
@@ -92,7 +94,7 @@ impl Finding {
             Ok(()) => (String::new(), false),
             Err(Trouble::Skipped { reason, hint }) => {
                 self.verdict = Verdict::Skipped;
-                self.found = harmless(&reason, MAX_QUOTE);
+                self.found = ending.quote(&reason);
                 hint.clone_into(&mut self.fix);
                 return self;
             }
@@ -110,32 +112,32 @@ impl Finding {
             Verdict::Fail
         };
         ending.fix.clone_into(&mut self.fix);
-        self.tell(&found, ending);
+        self.tell(&found, &ending);
         self
     }
 
-    fn tell(&mut self, found: &str, ending: RuleEnd) {
-        self.found = harmless(found, MAX_QUOTE);
-        if let Some(crash) = ending.crashed {
-            let crash = harmless(&crash, MAX_QUOTE);
+    fn tell(&mut self, found: &str, ending: &RuleEnd) {
+        self.found = ending.quote(found);
+        if let Some(crash) = &ending.crashed {
+            let crash = ending.quote(crash);
             if !self.found.contains(&crash) {
                 let joint = if self.found.is_empty() { "" } else { "; " };
                 self.found = format!("{}{joint}{crash}", self.found);
             }
         }
-        let Some(trip) = ending.last else {
+        let Some(trip) = &ending.last else {
             return;
         };
-        self.sent = harmless(&trip.sent, MAX_QUOTE);
+        self.sent = ending.quote(&trip.sent);
         self.came = match &trip.came {
             Ok(answer) => {
-                let body = harmless(&answer.text(), MAX_QUOTE);
+                let body = ending.quote(&answer.text());
                 match trip.overheard {
                     Some(whom) => format!("the agent itself called {whom} with {body}"),
                     None => format!("HTTP {} {body}", answer.status),
                 }
             }
-            Err(silence) => harmless(&silence.to_string(), MAX_QUOTE),
+            Err(silence) => ending.quote(&silence.to_string()),
         };
     }
 }
@@ -151,18 +153,51 @@ pub struct RuleEnd {
     pub crashed: Option<String>,
     /// Whether nothing is forgiven.
     pub strict: bool,
+    /// What the report must not show.
+    pub secrets: Vec<String>,
 }
 
 impl RuleEnd {
     /// The end of a rule that an agent of any manner owes; an agent that has ended is restarted.
     pub(crate) async fn of(caller: &Caller, fix: &'static str, strict: bool) -> Self {
+        let last = caller.last();
+        let came = last.as_ref().map(|last| &last.came);
+        if matches!(
+            came,
+            Some(Err(NoAnswer::Closed(_) | NoAnswer::Unreachable(_)))
+        ) {
+            caller.stage.watch_for_end().await;
+        }
         Self {
             fix,
             kindness: false,
-            last: caller.last(),
+            last,
             crashed: caller.stage.revive().await,
             strict,
+            secrets: caller.stage.secrets(),
         }
+    }
+
+    fn quote(&self, text: &str) -> String {
+        quote(text, &self.secrets, MAX_QUOTE)
+    }
+
+    /// Whether the agent did not take the connection.
+    fn is_unreachable(&self) -> bool {
+        let came = self.last.as_ref().map(|last| &last.came);
+        matches!(came, Some(Err(NoAnswer::Unreachable(_))))
+    }
+
+    /// What is missing if the rule failed; an answer of another type is one for most rules.
+    fn lack(&self, rule: &Rule) -> Option<Lack> {
+        if !matches!(rule.exchange, Exchange::Ask(_)) {
+            return Some(Lack::Everything);
+        }
+        let reply = self.last.clone().map(Reply::read);
+        if reply.is_none_or(|reply| reply.result().is_none()) {
+            return Some(Lack::Everything);
+        }
+        (!rule.exchange.due().is_empty()).then_some(Lack::Type)
     }
 
     /// Whether a strict agent refused, by an error of JSON-RPC or of the league, a message that it
@@ -184,7 +219,8 @@ pub struct Progress<'p> {
 }
 
 /// Plays the rules of all topics in order, and reports progress before each. A failed rule does not
-/// stop the others, and each has a time limit.
+/// stop the others, and each has a time limit; a rule is skipped if the answer that it needs did
+/// not come to an earlier one.
 pub async fn play(
     stage: &Arc<Stage>,
     topics: &[Topic],
@@ -193,13 +229,17 @@ pub async fn play(
 ) -> Vec<Finding> {
     let all = topics.iter().map(|topic| topic.rules.len()).sum();
     let mut findings = Vec::new();
+    let mut lacking = Lacking::default();
     for topic in topics {
         for rule in &topic.rules {
             let (done, next) = (findings.len(), rule.id);
             tell(Progress { done, all, next });
             let caller = Caller::new(Arc::clone(stage));
             let began = Instant::now();
-            let played = tokio::time::timeout(rule.bound, rule.play(&caller)).await;
+            let played = match lacking.reason(stage, topic, rule).await {
+                Some(reason) => Ok(Err(Trouble::skipped(reason))),
+                None => tokio::time::timeout(rule.bound, rule.play(&caller)).await,
+            };
             let id = format!("{}-{}", stage.kind.letter(), rule.id);
             let finding = Finding {
                 clause: rule.clause,
@@ -213,10 +253,71 @@ pub async fn play(
                 kindness: rule.kindness,
                 ..RuleEnd::of(&caller, rule.fix, strict).await
             };
-            findings.push(finding.judged(ending, played.unwrap_or(Err(late))));
+            let (is_gone, lack) = (ending.is_unreachable(), ending.lack(rule));
+            let finding = finding.judged(ending, played.unwrap_or(Err(late)));
+            if finding.verdict == Verdict::Fail {
+                lacking.note(rule.id, &finding.id, is_gone, lack);
+            }
+            if finding.verdict == Verdict::Fail && lack == Some(Lack::Everything) {
+                stage.note_unanswered(rule.id, &finding.id);
+            }
+            findings.push(finding);
         }
     }
     findings
+}
+
+/// What an answer lacks that later rules need.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Lack {
+    /// There is no message.
+    Everything,
+    /// The message has another type than the due one.
+    Type,
+}
+
+/// What later rules need and did not get.
+#[derive(Default)]
+struct Lacking {
+    /// The rules whose answer lacks something, each with the rule to which that is due.
+    answers: BTreeMap<&'static str, (Lack, String)>,
+    /// The rule that found no connection.
+    gone: Option<String>,
+}
+
+impl Lacking {
+    fn note(&mut self, rule: &'static str, id: &str, is_gone: bool, lack: Option<Lack>) {
+        if let Some(lack) = lack {
+            self.answers.insert(rule, (lack, id.to_owned()));
+        }
+        if is_gone {
+            self.gone = Some(id.to_owned());
+        }
+    }
+
+    /// Why a rule cannot be played.
+    async fn reason(&mut self, stage: &Stage, topic: &Topic, rule: &Rule) -> Option<String> {
+        if let Some(id) = &self.gone {
+            if HttpConnection::open(&stage.agent).await.is_err() {
+                return Some(format!("needs {id}: the agent takes no connections"));
+            }
+            self.gone = None;
+        }
+        let mut needs = topic.needs.iter().filter(|needed| **needed != rule.id);
+        let missing = needs.find_map(|needed| {
+            let (lack, id) = self.answers.get(needed)?;
+            // Only the rules beside it judge the members of that message.
+            let is_beside = || topic.rules.iter().any(|rule| rule.id == *needed);
+            (*lack == Lack::Everything || is_beside()).then(|| id.clone())
+        })?;
+        if topic.needs.contains(&rule.id) {
+            // What needs this rule needs the earlier one.
+            stage.note_unanswered(rule.id, &missing);
+            let missing = (Lack::Everything, missing.clone());
+            self.answers.insert(rule.id, missing);
+        }
+        Some(format!("needs {missing}"))
+    }
 }
 
 /// How many rules have each verdict.
@@ -234,14 +335,15 @@ pub struct Grade {
     /// From 0 to 100.
     pub score: u32,
     pub letter: char,
-    /// What limits the grade, whatever the other rules say.
-    pub ceiling: Option<Ceiling>,
 }
 
 /// How the grade is computed, for the report.
 pub const FORMULA: &str = "a MUST weighs 2, a SHOULD 1; a deviation keeps half of its weight; \
-    A from 95 without a failure, B from 85, C from 70, D from 50; without an essential step D at \
-    best, or F";
+    A from 95 without a failure, B from 85, C from 70; an agent that can play gets D and 50 at \
+    least, one that cannot gets F";
+
+/// The least score of an agent that can play; all others stay below.
+const PLAYS: u32 = 50;
 
 pub fn count(findings: &[Finding]) -> Counts {
     let mut counts = Counts::default();
@@ -257,7 +359,7 @@ pub fn count(findings: &[Finding]) -> Counts {
 }
 
 /// Grades verdicts by [`FORMULA`]; skipped rules do not count.
-pub fn grade(findings: &[Finding]) -> Grade {
+pub fn grade(findings: &[Finding], can_play: &CanPlay) -> Grade {
     let (mut whole, mut kept) = (0, 0);
     for finding in findings {
         let weight = 2 * finding.level.weight();
@@ -269,6 +371,10 @@ pub fn grade(findings: &[Finding]) -> Grade {
         }
     }
     let score = (100 * kept).checked_div(whole).unwrap_or(0);
+    if can_play.is_no() {
+        let score = score.min(PLAYS - 1);
+        return Grade { score, letter: 'F' };
+    }
     let clean = findings
         .iter()
         .all(|finding| finding.verdict != Verdict::Fail);
@@ -276,75 +382,46 @@ pub fn grade(findings: &[Finding]) -> Grade {
         95.. if clean => 'A',
         85.. => 'B',
         70.. => 'C',
-        50.. => 'D',
-        _ => 'F',
+        _ => 'D',
     };
-    let ceiling = ceiling(findings);
-    let letter = ceiling.map_or(letter, |ceiling| letter.max(ceiling.letter));
-    Grade {
-        score,
-        letter,
-        ceiling,
-    }
+    let score = score.max(PLAYS);
+    Grade { score, letter }
 }
 
-/// The steps that a match or the whole league depends on: the best grade of an agent that breaks
-/// such a rule, and what the agent lacks.
-fn essential_step(id: &str) -> Option<(char, &'static str)> {
+/// The steps without which a league cannot use a referee or a manager, and what each lacks; whether
+/// a player can play is found by playing.
+fn essential_step(id: &str) -> Option<&'static str> {
     Some(match id {
-        "P-REG-01" | "P-OLD-01" | "R-REG-01" => ('D', "it did not register with the manager"),
-        "P-JOIN-01" | "P-OLD-03" => ('F', "it did not answer an invitation"),
-        "P-JOIN-02" | "P-OLD-04" => ('D', "it did not accept an invitation"),
-        "P-JOIN-03" => ('D', "it joined another match than it was invited to"),
-        "P-PICK-01" => ('F', "it did not answer when it was asked for a choice"),
-        "P-PICK-02" | "P-OLD-11" => ('D', "it did not make a legal choice"),
-        "P-PICK-03" => ('D', "it chose for another match than it was asked about"),
-        "P-OLD-10" => ('F', "it did not answer when it was asked to play"),
-        "R-ORD-01" => ('D', "it did not take an order to run a match"),
-        "R-INV-01" => ('F', "it did not invite both players of a match"),
-        "R-CHO-01" => ('F', "it did not ask both players for their choice"),
-        "R-OVER-01" => ('D', "it did not tell both players how a match ended"),
-        "R-REP-01" => ('F', "it did not report a result to the manager"),
-        "M-REG-01" => ('F', "it did not let players in"),
-        "M-REG-02" => ('F', "it did not let referees in"),
-        "M-RND-01" => ('F', "it did not begin its league"),
-        "M-TAB-01" => ('D', "it did not tell the players the table"),
-        "M-END-01" => ('D', "it did not bring its league to an end"),
+        "R-REG-01" => "it did not register with the manager",
+        "R-ORD-01" => "it did not take an order to run a match",
+        "R-INV-01" => "it did not invite both players of a match",
+        "R-CHO-01" => "it did not ask both players for their choice",
+        "R-REP-01" => "it did not report a result to the manager",
+        "M-REG-01" => "it did not let players in",
+        "M-REG-02" => "it did not let referees in",
+        "M-RND-01" => "it did not begin its league",
+        "M-END-01" => "it did not bring its league to an end",
         _ => return None,
     })
 }
 
-/// The best grade of an agent whose essential step was not seen, for any reason.
-const UNSEEN: char = 'D';
-
-/// Steps that only an agent takes that starts during the check.
-const REGISTERED: [&str; 3] = ["P-REG-01", "P-OLD-01", "R-REG-01"];
-
-/// The best possible grade, and why.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Ceiling {
-    pub letter: char,
-    pub because: &'static str,
-}
-
-/// The best grade that these verdicts allow; `None` if every essential step was taken.
-///
-/// Of several missing steps the worst counts, and of equal ones the first: a player that does not
-/// answer invitations does not choose either.
-pub fn ceiling(findings: &[Finding]) -> Option<Ceiling> {
-    let missing = findings.iter().filter_map(|finding| {
-        let (broken, because) = essential_step(&finding.id)?;
-        let letter = match finding.verdict {
-            Verdict::Fail => broken,
-            // An agent that was started before the check has registered elsewhere.
-            Verdict::Skipped if REGISTERED.contains(&&*finding.id) => return None,
-            Verdict::Skipped => UNSEEN,
-            Verdict::Pass | Verdict::Deviation => return None,
-        };
-        Some(Ceiling { letter, because })
+/// Whether the rules show that a referee or a manager can play its part.
+pub fn can_play(findings: &[Finding]) -> CanPlay {
+    let missing = findings.iter().find_map(|finding| {
+        let because = essential_step(&finding.id)?;
+        match finding.verdict {
+            Verdict::Pass | Verdict::Deviation => None,
+            // A referee that was started before the check has registered elsewhere.
+            Verdict::Skipped if finding.id == "R-REG-01" => None,
+            Verdict::Fail | Verdict::Skipped => Some(because),
+        }
     });
-    missing.reduce(|worst, next| match next.letter > worst.letter {
-        true => next,
-        false => worst,
-    })
+    if let Some(because) = missing {
+        return CanPlay::No(because.to_owned());
+    }
+    let wrong = findings
+        .iter()
+        .filter(|finding| matches!(finding.verdict, Verdict::Fail | Verdict::Deviation));
+    let told = wrong.map(|finding| format!("{} ({})", finding.found, finding.id));
+    CanPlay::with(told.collect())
 }

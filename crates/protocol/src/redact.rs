@@ -16,6 +16,8 @@ const KEYS: &str =
     "sk- sk_ rk_ ghp_ gho_ ghs_ ghu_ ghr_ github_pat_ glpat- AKIA ASIA xox AIza eyJ hf_ gsk_";
 /// The fewest bytes after the prefix of a key.
 const SHORTEST_KEY: usize = 10;
+/// The fewest bytes after the prefix of a word that is surely a key.
+const SURELY_KEY: usize = 16;
 /// The fewest bytes after the prefix of a token.
 const SHORTEST_TOKEN: usize = 4;
 /// How many hexadecimal digits in a row may be the secret part of a token.
@@ -47,16 +49,26 @@ fn is_key(name: &str) -> bool {
 /// Masks texts that have the form of a secret. This is enough for our own sentences: quotes of a
 /// peer in them were [`hidden`] before, and a name with a colon in them is not a secret.
 pub fn masked(text: &str) -> Cow<'_, str> {
+    masked_by(FORMS, text)
+}
+
+/// Masks keys of well-known services and passwords in addresses, and nothing else: for readers who
+/// must see tokens, hashes and members as they were written.
+pub fn keys_masked(text: &str) -> Cow<'_, str> {
+    masked_by([service_key, secret_of_address], text)
+}
+
+fn masked_by(forms: [Form; 2], text: &str) -> Cow<'_, str> {
     let mut shown = String::new();
     let mut end = 0;
-    let mut found = FORMS.map(|form| form(text, 0));
+    let mut found = forms.map(|form| form(text, 0));
     let first = |secret: &&Range<usize>| (secret.start, Reverse(secret.end));
     while let Some(secret) = found.iter().flatten().min_by_key(first).cloned() {
         shown.push_str(&text[end..secret.start]);
         shown.push_str(&token::mask(&text[secret.clone()]));
         end = secret.end;
         // Repeats only the searches whose match was passed, so that the time stays bounded.
-        for (found, form) in found.iter_mut().zip(FORMS) {
+        for (found, form) in found.iter_mut().zip(forms) {
             if found.as_ref().is_some_and(|found| found.start < end) {
                 *found = form(text, end);
             }
@@ -122,6 +134,23 @@ fn secret_of_address(text: &str, from: usize) -> Option<Range<usize>> {
         let end = host.rfind('@').filter(|end| *end > 0)?;
         Some(start..start + end)
     })
+}
+
+/// Finds the first word that is surely the key of a service: long, and with a digit.
+fn service_key(text: &str, from: usize) -> Option<Range<usize>> {
+    let mut from = from;
+    while let Some(word) = next_word(text, from) {
+        let said = &text[word.clone()];
+        let mut rests = KEYS
+            .split_whitespace()
+            .filter_map(|key| said.strip_prefix(key));
+        let has_digit = |rest: &str| rest.bytes().any(|byte| byte.is_ascii_digit());
+        if rests.any(|rest| rest.len() >= SURELY_KEY && has_digit(rest)) {
+            return Some(word.start..end_of_secret(text, word.end));
+        }
+        from = word.end;
+    }
+    None
 }
 
 /// Finds the first word that has the form of a secret.

@@ -114,6 +114,11 @@ impl FakeMember {
         self.given("auth_token")
     }
 
+    /// All tokens that it was given.
+    pub(crate) fn secrets(&self) -> [String; 3] {
+        ["auth_token", "return_token", "manager_token"].map(|name| self.given(name))
+    }
+
     /// The token that a player signs with; `None` if it does not.
     pub(crate) fn signing_token(&self) -> Option<String> {
         self.signs.then(|| self.given("return_token"))

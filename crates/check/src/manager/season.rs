@@ -268,6 +268,14 @@ impl League {
         }
     }
 
+    /// The keys that the check was given, and the tokens of its members.
+    pub(crate) fn secrets(&self) -> Vec<String> {
+        let keys = [&self.admin_token, &self.referee_key].into_iter();
+        let members = self.players().iter().chain(self.referees());
+        let tokens = members.flat_map(FakeMember::secrets);
+        keys.flatten().cloned().chain(tokens).collect()
+    }
+
     pub(crate) fn players(&self) -> &[FakeMember] {
         let members = self.members.get();
         members.map_or(&[], |members| &members.players)

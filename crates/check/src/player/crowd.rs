@@ -15,7 +15,7 @@ const IN_A_ROW: usize = 30;
 const LONG_TEXT: usize = 50_000;
 
 pub(super) fn topic() -> Topic {
-    topic! { "crowds and oddities":
+    topic! { "crowds and oddities" needs "HTTP-01":
         "CROWD-01" Must[70] "000 §4.1.1": "Five matches at once are played to their end"
             => "keep the state of each match by its `match_id`", steps!(plays_five);
         "CROWD-02" Must[70] "000 §4.12.1": "Answers of matches at once are not mixed up"
@@ -65,6 +65,8 @@ async fn open_matches(caller: &Caller, count: usize) -> Vec<String> {
 
 /// Plays matches side by side, and returns the answers to the calls for a choice.
 async fn side_by_side(caller: &Caller) -> Result<Vec<(String, Reply)>, Trouble> {
+    caller.stage.needs("JOIN-01")?;
+    caller.stage.needs("PICK-01")?;
     let (matches, stage) = (open_matches(caller, AT_ONCE).await, &caller.stage);
     let invited = matches.iter().map(|id| invitation(stage, id)).collect();
     for reply in caller.call_at_once(invited, MOVE).await? {
@@ -106,6 +108,7 @@ fn is_about(message: &Value, match_id: &str) -> Judgement {
 }
 
 async fn joins_twenty(caller: &Caller) -> Judgement {
+    caller.stage.needs("JOIN-01")?;
     let matches = open_matches(caller, CROWD).await;
     let invited = matches.iter().map(|id| invitation(&caller.stage, id));
     for reply in caller.call_at_once(invited.collect(), MOVE).await? {
@@ -121,6 +124,7 @@ fn is_prompt(reply: &Reply) -> Judgement {
 }
 
 async fn decides_once(caller: &Caller) -> Judgement {
+    caller.stage.needs("PICK-01")?;
     let match_id = join(caller).await?;
     let question = choice(&caller.stage, &match_id);
     let replies = caller.call_at_once(vec![question; 6], MOVE).await?;

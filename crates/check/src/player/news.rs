@@ -13,7 +13,7 @@ const LONG_TABLE: usize = 200;
 
 #[expect(clippy::too_many_lines, reason = "a table of rules")]
 pub(super) fn topic() -> Topic {
-    topic! { "news":
+    topic! { "news" needs "HTTP-01":
         "NEWS-01" Must[40] "000 §4.6.1": "The end of a match that was won is taken"
             => "answer the tool `notify_match_result` with any result", ended(), [Taken];
         "NEWS-02" Must[50] "000 §2.7": "The end of a match is taken within 5 seconds"

@@ -32,7 +32,7 @@ const SENDER: Want = Want::Fact("sender");
 const OWN_TOKEN: [Expect; 2] = [Text("auth_token"), Token("auth_token", "token")];
 
 pub(super) fn invitation_rules() -> Topic {
-    topic! { "invitation":
+    topic! { "invitation" needs "HTTP-01" "JOIN-01":
         "JOIN-01" Must "000 §4.4.2": "An invitation is answered with GAME_JOIN_ACK"
             => "answer the tool `handle_game_invitation` with a GAME_JOIN_ACK", invited();
         "JOIN-02" Must "000 §4.12.2": "`accept` is true"
@@ -95,7 +95,7 @@ pub(super) fn invitation_rules() -> Topic {
 
 #[expect(clippy::too_many_lines, reason = "a table of rules")]
 pub(super) fn choice_rules() -> Topic {
-    topic! { "choice":
+    topic! { "choice" needs "HTTP-01" "JOIN-01" "PICK-01":
         "PICK-01" Must[40] "000 §4.5.2": "A call for a choice is answered with CHOOSE_PARITY_RESPONSE"
             => "answer the tool `choose_parity` with a CHOOSE_PARITY_RESPONSE", asked();
         "PICK-02" Must[40] "000 §4.12.2": "The choice is exactly `even` or `odd`"
@@ -168,7 +168,7 @@ pub(super) fn choice_rules() -> Topic {
 }
 
 pub(super) fn move_rules() -> Topic {
-    topic! { "moves":
+    topic! { "moves" needs "HTTP-01":
         "MOVE-01" Should[40] "000 §3.8.2, §3.8.4": "A call for a move in the general form is answered with a move"
             => "serve the tool `choose_move` beside `choose_parity`", moved().due(&MOVES);
         "MOVE-02" Should[40] "000 §3.8.2": "The move is one of the options"

@@ -8,9 +8,9 @@ use crate::listener::{IncomingCall, ScriptedAnswer};
 use crate::prelude::*;
 
 /// How long a player may wait before it registers again.
-const ASKS_AGAIN: Duration = Duration::from_secs(20);
+const ASKS_AGAIN: Duration = Duration::from_secs(30);
 /// How long a player may take to process its admission.
-const SETTLE_TIMEOUT: Duration = Duration::from_secs(10);
+const SETTLE_TIMEOUT: Duration = Duration::from_secs(30);
 /// How long the check watches a player that should not retry at once.
 const WATCHED: Duration = Duration::from_secs(2);
 /// The most registrations in that time.
@@ -19,32 +19,32 @@ const MAX_REGISTRATIONS: usize = 3;
 const HESITATION: Duration = Duration::from_secs(3);
 
 pub(super) fn topic() -> Topic {
-    topic! { "recovery and end":
-        "BACK-01" Must[180] "000 §2.8.1": "A player that was killed comes up again"
+    topic! { "recovery and end" needs "HTTP-01" "BACK-01":
+        "BACK-01" Must[300] "000 §2.8.1": "A player that was killed comes up again"
             => "start from what is on disk, or from nothing, without help", steps!(comes_up);
-        "BACK-02" Must[180] "ruling 7": "A player that was killed registers again"
+        "BACK-02" Must[300] "ruling 7": "A player that was killed registers again"
             => "register every time the player starts", steps!(restarted_and_back);
-        "BACK-03" Must[180] "ruling 35": "A player that was killed comes to its match again"
+        "BACK-03" Must[300] "ruling 35": "A player that was killed comes to its match again"
             => "take an invitation to a match that began before the restart", steps!(joins_again);
-        "BACK-04" Should[180] "ruling 35": "A player that was killed after its choice is asked again, and answers"
+        "BACK-04" Should[300] "ruling 35": "A player that was killed after its choice is asked again, and answers"
             => "take a call for a choice in a match that began before the restart",
             steps!(chooses_again);
-        "BACK-05" Should[180] "ruling 35": "The end of a match is taken by a player that was killed in it"
+        "BACK-05" Should[300] "ruling 35": "The end of a match is taken by a player that was killed in it"
             => "take the end of a match that began before the restart", steps!(hears_the_end);
-        "BACK-06" Must[180] "000 §2.4.5": "After a restart the player shows its new token"
+        "BACK-06" Must[300] "000 §2.4.5": "After a restart the player shows its new token"
             => "use the token of the last registration", steps!(shows_its_new_token);
-        "BACK-07" Must[180] "000 §5.8": "A manager that answers 503 is asked again"
+        "BACK-07" Must[300] "000 §5.8": "A manager that answers 503 is asked again"
             => "try again after two seconds when the registration fails",
             steps!(asks_again(ScriptedAnswer::Raw(503, String::new())));
-        "BACK-08" Must[180] "000 §5.9.1": "A manager that closes the connection is asked again"
+        "BACK-08" Must[300] "000 §5.9.1": "A manager that closes the connection is asked again"
             => "try again after two seconds when the registration fails",
             steps!(asks_again(ScriptedAnswer::Nothing));
-        "BACK-09" Should[180] "000 §5.9.1": "A manager that answers nonsense is asked again"
+        "BACK-09" Should[300] "000 §5.9.1": "A manager that answers nonsense is asked again"
             => "treat an answer that cannot be read like no answer",
             steps!(asks_again(ScriptedAnswer::Raw(200, "<html>one moment please</html>".to_owned())));
-        "BACK-10" Should[180] "000 §2.7": "A manager that takes three seconds is waited for"
+        "BACK-10" Should[300] "000 §2.7": "A manager that takes three seconds is waited for"
             => "wait ten seconds for the answer to a registration", steps!(waits);
-        "BACK-11" Should[180] "000 §4.2.2": "A player that was rejected does not ask again at once"
+        "BACK-11" Should[300] "000 §4.2.2": "A player that was rejected does not ask again at once"
             => "tell people the reason, and wait or end", steps!(takes_a_rejection);
         "END-01" Should "000 §4.8.2": "The end of the league is taken"
             => "answer the tool `notify_league_completed`", Ask::method(completed), [Taken];
@@ -116,6 +116,7 @@ async fn chooses_again(caller: &Caller) -> Judgement {
 }
 
 async fn hears_the_end(caller: &Caller) -> Judgement {
+    caller.stage.needs("PICK-01")?;
     let match_id = join(caller).await?;
     let question = choice(&caller.stage, &match_id);
     caller.call_within(&question, MOVE).await?;

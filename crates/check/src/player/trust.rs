@@ -19,7 +19,7 @@ const UNCONCERNED: &str =
 
 #[expect(clippy::too_many_lines, reason = "a table of rules")]
 pub(super) fn topic() -> Topic {
-    topic! { "trust":
+    topic! { "trust" needs "HTTP-01":
         "TRUST-01" Should "ruling 25": "A referee with another token than the announced one is E012"
             => "compare `auth_token` with `match_token` of the ROUND_ANNOUNCEMENT",
             invited(after!(announced)).with("auth_token", FALSE_TOKEN), [LeagueError("E012")];

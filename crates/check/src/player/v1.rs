@@ -8,7 +8,7 @@ const READY: &[&str] = &["GAME_INVITATION_RESPONSE"];
 const PLAYED: &[&str] = &["PLAY_RESPONSE"];
 
 pub(super) fn topic() -> Topic {
-    topic! { "league.v1":
+    topic! { "league.v1" needs "HTTP-01" "OLD-03" "OLD-10":
         "OLD-01" Must "003 Base Message Structure": "The registration has every member of the base structure"
             => "send league_id, round_id, match_id, conversation_id, sender and timestamp",
             seen!(registration()), [By(has_the_base), Utc("timestamp")];

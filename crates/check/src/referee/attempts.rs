@@ -19,7 +19,7 @@ const ERROR: &str = "GAME_ERROR";
 
 #[expect(clippy::too_many_lines, reason = "a table of rules")]
 pub(super) fn topic() -> Topic {
-    topic! { "attempts":
+    topic! { "attempts" needs "INV-01" "CHO-01":
         "TRY-01" Must[30] "000 §4.10.2": "An illegal choice is told to the player with GAME_ERROR E004"
             => "send GAME_ERROR with E004 to a player whose choice is neither even nor odd",
             seen!(told_to(MatchCourse::SlipOnce, ERROR, &[0])), [is("error_code", "E004")];

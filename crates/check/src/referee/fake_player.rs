@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
+use league_protocol::token::TokenHash;
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 
@@ -99,7 +100,8 @@ impl FakePlayer {
     }
 
     /// The player's row in an order.
-    pub(crate) fn row(&self, hash: &str) -> Value {
+    pub(crate) fn row(&self) -> Value {
+        let hash = TokenHash::of(&self.setup.token).to_string();
         json!({
             "player_id": self.setup.id, "contact_endpoint": self.endpoint, "dialect": "v2",
             "speech": "simple", "token_hash": hash, "match_token": self.setup.match_token,

@@ -1,12 +1,12 @@
 //! Matches that the referee under check is ordered to run, each with its course. All messages are
 //! recorded, and the rules judge the records afterwards.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use league_protocol::secret::Seed;
-use league_protocol::token::{AuthToken, TokenHash, hex};
+use league_protocol::token::{AuthToken, hex};
 use serde_json::{Value, json};
 use tokio::sync::OnceCell;
 
@@ -16,6 +16,7 @@ use crate::RandomBytes;
 use crate::caller::Caller;
 use crate::fake_manager::{MatchSecrets, REPORT, REQUEST};
 use crate::listener::{IncomingCall, ScriptedAnswer};
+use crate::lock;
 use crate::reply::Reply;
 use crate::rule::{Judgement, Trouble, hold, need};
 use crate::script::{MODE, attempt_seed, message, promise};
@@ -198,6 +199,7 @@ impl MatchRecord {
 /// The matches that the referee under check runs.
 pub struct Matches {
     random: RandomBytes,
+    issued: Mutex<Vec<String>>,
     players: AtomicU32,
     takes_orders: AtomicBool,
     played: [OnceCell<MatchRun>; MatchCourse::COUNT],
@@ -207,15 +209,28 @@ impl Matches {
     pub fn new(random: RandomBytes) -> Self {
         Self {
             random,
+            issued: Mutex::default(),
             players: AtomicU32::new(0),
             takes_orders: AtomicBool::new(false),
             played: Default::default(),
         }
     }
 
-    fn token(&self, owner: &str) -> String {
+    pub(crate) fn token(&self, owner: &str) -> String {
         let token = AuthToken::mint(owner, &(self.random)());
-        token.reveal().to_owned()
+        let token = token.reveal().to_owned();
+        lock(&self.issued).push(token.clone());
+        token
+    }
+
+    /// The tokens of all orders and players so far.
+    pub(crate) fn secrets(&self) -> Vec<String> {
+        lock(&self.issued).clone()
+    }
+
+    /// The seed of a new match.
+    pub(crate) fn seed(&self) -> Seed {
+        Seed((self.random)())
     }
 
     fn next_player(&self) -> String {
@@ -365,8 +380,9 @@ pub(crate) async fn start(
     stage.played.takes_orders()?;
     let match_id = stage.next_match();
     let seats = seats(stage, course).await?;
-    let seed = Seed((stage.played.random)());
-    let mut order = order(stage, &match_id, &seats, &seed);
+    let seed = stage.played.seed();
+    let rows = seats.each_ref().map(FakePlayer::row);
+    let mut order = order(stage, &match_id, &rows, &seed);
     change(&mut order);
     if let Some(manager) = &stage.manager {
         let players = seats.iter().filter_map(|seat| seat.setup.opened());
@@ -466,7 +482,7 @@ async fn seats(stage: &Stage, course: MatchCourse) -> Result<[FakePlayer; 2], Tr
 }
 
 /// A player with its own token and that of its opponent.
-fn setup(
+pub(crate) fn setup(
     matches: &Matches,
     behaviour: PlayerBehaviour,
     choice: &'static str,
@@ -485,18 +501,15 @@ fn setup(
     }
 }
 
-async fn seat(setup: PlayerSetup) -> Result<FakePlayer, Trouble> {
+pub(crate) async fn seat(setup: PlayerSetup) -> Result<FakePlayer, Trouble> {
     let opened = FakePlayer::open(setup).await;
     opened.map_err(|error| {
         Trouble::skipped(format!("no port for a player: {error}")).hint("free some ports")
     })
 }
 
-/// The order to run a match between two players.
-fn order(stage: &Stage, match_id: &str, seats: &[FakePlayer; 2], seed: &Seed) -> Value {
-    let rows = seats
-        .each_ref()
-        .map(|seat| seat.row(&TokenHash::of(&seat.setup.token).to_string()));
+/// The order to run a match between the players of these rows.
+pub(crate) fn order(stage: &Stage, match_id: &str, rows: &[Value; 2], seed: &Seed) -> Value {
     let mut order = json!({
         "league_id": stage.league_id(), "round_id": round_of(match_id),
         "match_id": match_id, "attempt": 1, "game_type": "even_odd", "strict": false,

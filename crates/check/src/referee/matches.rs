@@ -20,7 +20,7 @@ const OVER: &str = "GAME_OVER";
 const DECIDED: MatchCourse = MatchCourse::Decided;
 
 pub(super) fn invitation_rules() -> Topic {
-    topic! { "invitations":
+    topic! { "invitations" needs "INV-01":
         "INV-01" Must[30] "000 §4.4.1": "Both players are invited"
             => "send GAME_INVITATION to both players of the order",
             seen!(match_of(&[DECIDED])), [By(|it| both_told(it, INVITATION))];
@@ -61,7 +61,7 @@ pub(super) fn invitation_rules() -> Topic {
 }
 
 pub(super) fn choice_rules() -> Topic {
-    topic! { "choices":
+    topic! { "choices" needs "INV-01" "CHO-01":
         "CHO-01" Must "000 §4.5.1": "Both players are asked for their choice"
             => "send CHOOSE_PARITY_CALL to both players once both have joined",
             seen!(match_of(&[DECIDED])), [By(|it| both_told(it, CALL))];
@@ -116,7 +116,7 @@ pub(super) fn choice_rules() -> Topic {
 
 #[expect(clippy::too_many_lines, reason = "a table of rules")]
 pub(super) fn ending_rules() -> Topic {
-    topic! { "end of a match":
+    topic! { "end of a match" needs "INV-01" "CHO-01":
         "OVER-01" Must "000 §4.6.1": "Both players are told how the match ended"
             => "send GAME_OVER to both players",
             seen!(match_of(&[DECIDED])), [By(|it| both_told(it, OVER))];

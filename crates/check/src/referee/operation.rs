@@ -58,14 +58,14 @@ pub(super) fn crowd_rules() -> Topic {
 }
 
 pub(super) fn recovery_rules() -> Topic {
-    topic! { "recovery":
-        "BACK-01" Must[180] "ruling 7": "A referee that was killed and started again registers again"
+    topic! { "recovery" needs "BACK-01":
+        "BACK-01" Must[300] "ruling 7": "A referee that was killed and started again registers again"
             => "register every time the referee starts", steps!(registers_again);
-        "BACK-02" Should[180] "ruling 39": "The same order after a restart brings the match to its end"
+        "BACK-02" Should[300] "ruling 39": "The same order after a restart brings the match to its end"
             => "take an order that comes again, whatever was forgotten", steps!(resumes);
-        "BACK-03" Should[180] "ruling 39": "A match that was over before the restart ends the same"
+        "BACK-03" Should[300] "ruling 39": "A match that was over before the restart ends the same"
             => "keep results where they survive a restart, and tell them again", steps!(remembers);
-        "BACK-04" Must[180] "000 §2.11.3": "A registration that fails is tried again"
+        "BACK-04" Must[300] "000 §2.11.3": "A registration that fails is tried again"
             => "repeat the registration after a connection that broke or an HTTP error",
             steps!(retries);
     }

@@ -12,7 +12,7 @@ const DECIDED: MatchCourse = MatchCourse::Decided;
 
 #[expect(clippy::too_many_lines, reason = "a table of rules")]
 pub(super) fn topic() -> Topic {
-    topic! { "reports":
+    topic! { "reports" needs "INV-01" "CHO-01" "REP-01":
         "REP-01" Must "000 §4.6.2": "The result of a match is reported to the manager"
             => "call the manager's tool `report_match_result` after each match",
             seen!(match_of(&[DECIDED])), [By(|it| it.match_record()?.report().map(drop))];

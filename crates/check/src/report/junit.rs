@@ -15,15 +15,34 @@ pub fn junit(report: &Report, out: &mut impl Write) -> io::Result<()> {
     let findings = &report.findings;
     writeln!(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>")?;
     writeln!(out, "<testsuites {}>", attributes(&name, findings))?;
+    let mut is_first = true;
     for suite in findings.chunk_by(|one, next| one.topic == next.topic) {
         let name = suite.first().map_or("", |finding| finding.topic);
         writeln!(out, "  <testsuite {}>", attributes(name, suite))?;
+        if std::mem::take(&mut is_first) {
+            write_properties(report, out)?;
+        }
         suite
             .iter()
             .try_for_each(|finding| write_case(finding, out))?;
         writeln!(out, "  </testsuite>")?;
     }
     writeln!(out, "</testsuites>")
+}
+
+/// Writes whether the agent can play, into the first suite: XML has no place above the suites.
+fn write_properties(report: &Report, out: &mut impl Write) -> io::Result<()> {
+    writeln!(out, "    <properties>")?;
+    let answers = [
+        ("can it play here?", Some(&report.can_play)),
+        ("in a strict league?", report.in_strict_league.as_ref()),
+    ];
+    for (question, can_play) in answers {
+        let Some(can_play) = can_play else { continue };
+        let (name, value) = (escaped(question), escaped(&can_play.to_string()));
+        writeln!(out, "      <property name=\"{name}\" value=\"{value}\"/>")?;
+    }
+    writeln!(out, "    </properties>")
 }
 
 fn attributes(name: &str, findings: &[Finding]) -> String {

@@ -3,7 +3,8 @@
 use std::io::{self, Write};
 
 use super::{Rehearsal, Report};
-use crate::verdict::{Ceiling, FORMULA, Finding, Grade, Verdict};
+use crate::trial::{CanPlay, MAX_NAMED};
+use crate::verdict::{FORMULA, Finding, Grade, Verdict};
 
 /// From this many on, rules that are broken by one cause are reported together.
 const MANY: usize = 3;
@@ -38,12 +39,45 @@ struct Page<'p, W> {
 }
 
 impl<W: Write> Page<'_, W> {
+    /// Answers the question of the agent's author.
+    fn answer(&mut self, question: &str, can_play: &CanPlay) -> io::Result<()> {
+        let colour = match can_play {
+            CanPlay::Yes => Colour::Green,
+            CanPlay::WithDeviations(_) => Colour::Yellow,
+            CanPlay::No(_) => Colour::Red,
+        };
+        let told = match can_play {
+            CanPlay::WithDeviations(_) => format!("{question} yes, with these deviations:"),
+            _ => format!("{question} {can_play}"),
+        };
+        let told = (self.wrap)("", 2, &told);
+        let told = self.paint(&told, colour);
+        writeln!(self.out, "{told}")?;
+        let CanPlay::WithDeviations(deviations) = can_play else {
+            return Ok(());
+        };
+        for deviation in deviations.iter().take(MAX_NAMED) {
+            self.paragraph("  - ", 4, deviation)?;
+        }
+        match deviations.len().saturating_sub(MAX_NAMED) {
+            0 => Ok(()),
+            more => writeln!(self.out, "  and {more} more, which `--output json` lists"),
+        }
+    }
+
     fn summary(&mut self, report: &Report) -> io::Result<()> {
+        self.answer("can it play here?", &report.can_play)?;
+        if let Some(strict) = &report.in_strict_league {
+            self.answer("in a strict league?", strict)?;
+        }
         let (agent, dialect, speech) = (&report.agent, report.dialect, report.speech);
         let strict = if report.strict { ", strictly" } else { "" };
         let kind = report.kind.as_str();
         let head = format!("{kind} at {agent}: dialect {dialect}, speech {speech}{strict}");
         self.paragraph("", 0, &head)?;
+        if let Some(registration) = &report.registration {
+            self.paragraph("", 2, registration)?;
+        }
         let (all, counts) = (report.findings.len(), report.counts());
         let rules = report.rehearsal.as_ref().map_or("rules", |_| "matches");
         let deviations = deviations(counts.deviations);
@@ -79,10 +113,6 @@ impl<W: Write> Page<'_, W> {
         };
         let mark = self.paint(&mark, colour);
         writeln!(self.out, "{mark}")?;
-        if let Some(Ceiling { letter, because }) = grade.ceiling {
-            let best = if letter == 'F' { "" } else { " at best" };
-            self.paragraph("  ", 2, &format!("{letter}{best}, because {because}"))?;
-        }
         self.paragraph("  ", 2, FORMULA)
     }
 
@@ -115,7 +145,20 @@ impl<W: Write> Page<'_, W> {
         self.paragraph(&format!("{painted} "), indent, &cause)?;
         let ids: Vec<&str> = alike.iter().map(|finding| finding.id.as_str()).collect();
         self.paragraph("  rules  ", 9, &ids.join(" "))?;
-        self.details(first)
+        self.exchange(first)?;
+        let mut fixes: Vec<(&str, Vec<&str>)> = Vec::new();
+        for finding in alike {
+            match fixes.iter_mut().find(|(fix, _)| *fix == finding.fix) {
+                Some((_, ids)) => ids.push(&finding.id),
+                None => fixes.push((&finding.fix, vec![&finding.id])),
+            }
+        }
+        match fixes.as_slice() {
+            [(fix, _)] => self.detail("fix", fix),
+            several => several.iter().try_for_each(|(fix, ids)| {
+                self.detail("fix", &format!("{}: {fix}", ids.join(" ")))
+            }),
+        }
     }
 
     fn finding(&mut self, finding: &Finding) -> io::Result<()> {
@@ -126,14 +169,14 @@ impl<W: Write> Page<'_, W> {
         let title = format!("{title} ({}, {clause})", finding.level.as_str());
         self.paragraph(&painted, HEAD, &title)?;
         self.detail("found", &finding.found)?;
-        self.details(finding)
+        self.exchange(finding)?;
+        self.detail("fix", &finding.fix)
     }
 
-    /// The last exchange and how to fix the agent.
-    fn details(&mut self, finding: &Finding) -> io::Result<()> {
+    /// The last exchange.
+    fn exchange(&mut self, finding: &Finding) -> io::Result<()> {
         self.detail("sent", &finding.sent)?;
-        self.detail("came", &finding.came)?;
-        self.detail("fix", &finding.fix)
+        self.detail("came", &finding.came)
     }
 
     fn detail(&mut self, name: &str, text: &str) -> io::Result<()> {
@@ -218,13 +261,18 @@ fn grouped<'f>(findings: impl Iterator<Item = &'f Finding>) -> Vec<Vec<&'f Findi
     for finding in findings {
         match groups
             .iter_mut()
-            .find(|group| group[0].found == finding.found)
+            .find(|group| cause(group[0]) == cause(finding))
         {
             Some(group) => group.push(finding),
             None => groups.push(vec![finding]),
         }
     }
     groups
+}
+
+/// What makes findings a group: the same words about another subject have another cause.
+fn cause(finding: &Finding) -> (&str, &str) {
+    (finding.topic, &finding.found)
 }
 
 fn deviations(count: u32) -> String {

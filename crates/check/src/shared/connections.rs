@@ -11,7 +11,7 @@ const IDLE_CALLERS: usize = 16;
 const UNDISTURBED: Duration = Duration::from_secs(5);
 
 pub(super) fn topic() -> Topic {
-    topic! { "connections":
+    topic! { "connections" needs "HTTP-01":
         "CONN-01" Must "RFC 9112 §9.3": "A second call on a kept connection is answered"
             => "keep the connection open, or say `Connection: close` in the answer", steps!(kept);
         "CONN-02" Should "RFC 9112 §9.3.2": "Two calls sent at once on one connection are answered in order"
@@ -36,8 +36,10 @@ pub(super) fn topic() -> Topic {
 /// The bytes of an ordinary call.
 async fn ordinary(caller: &Caller, id: u64) -> Vec<u8> {
     let stage = &caller.stage;
-    let body = stage.frame(&stage.question().await, id).to_string();
-    let headers = stage.headers();
+    let question = stage.question().await;
+    let body = stage.frame(&question, id).to_string();
+    let headers = stage.headers(Some(&question));
+    let headers = borrowed(&headers);
     let request = Request::post(&stage.agent, &headers, body.as_bytes());
     request.bytes(&stage.agent.authority)
 }
@@ -118,10 +120,11 @@ async fn pieces(caller: &Caller) -> Judgement {
 
 async fn chunked(caller: &Caller) -> Judgement {
     let stage = &caller.stage;
-    let body = stage.frame(&stage.question().await, 1).to_string();
+    let question = stage.question().await;
+    let body = stage.frame(&question, 1).to_string();
     let (path, authority) = (&stage.agent.path, &stage.agent.authority);
     let (first, rest) = body.split_at(20);
-    let headers = stage.headers().into_iter();
+    let headers = stage.headers(Some(&question)).into_iter();
     let headers: String = headers
         .map(|(name, value)| format!("{name}: {value}\r\n"))
         .collect();

@@ -18,7 +18,7 @@ const WITH_PARAMETER: [(&str, &str); 2] = [
 ];
 
 pub(super) fn topic() -> Topic {
-    topic! { "transport":
+    topic! { "transport" needs "HTTP-01":
         "HTTP-01" Must "000 §1.3": "A call posted to the address is answered with HTTP 200"
             => "answer `POST /mcp` with status 200 and a JSON body",
             Ask::ordinary(), [Status(200), By(is_json)];

@@ -14,7 +14,7 @@ const UNKNOWN_METHOD: i64 = -32_601;
 const MCP_IDS: &str = "the agent speaks MCP, whose ids are texts and whole numbers only";
 
 pub(super) fn answers() -> Topic {
-    topic! { "JSON-RPC answers":
+    topic! { "JSON-RPC answers" needs "HTTP-01":
         "RPC-01" Must "000 §1.4, ruling 13": "An answer is framed as a JSON-RPC response"
             => "answer {\"jsonrpc\": \"2.0\", \"id\": <id of the call>, \"result\": <message>}",
             Ask::ordinary(), [By(is_framed)];
@@ -72,7 +72,7 @@ pub(super) fn answers() -> Topic {
 
 #[expect(clippy::too_many_lines, reason = "a table of rules")]
 pub(super) fn frames() -> Topic {
-    topic! { "JSON-RPC frames":
+    topic! { "JSON-RPC frames" needs "HTTP-01":
         "FRAME-01" Should "JSON-RPC 2.0 §5.1": "A body that is not JSON is the error -32700"
             => "catch the parser's error and answer -32700 with the id null",
             broken(b"{\"jsonrpc\": \"2.0\", \"method\": "), [RpcError(&[PARSE_ERROR])];

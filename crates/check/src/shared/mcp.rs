@@ -5,7 +5,7 @@ use league_protocol::peer::LEGACY;
 use crate::prelude::*;
 
 pub(super) fn topic() -> Topic {
-    topic! { "MCP":
+    topic! { "MCP" needs "HTTP-01":
         "MCP-01" Should "000 §1.2, ruling 2": "`initialize` is answered with a revision and a name"
             => "answer `initialize` with `protocolVersion`, `capabilities` and `serverInfo`",
             seen!(greeting()), [By(introduces_itself)];
@@ -32,10 +32,23 @@ pub(super) fn topic() -> Topic {
 async fn greeted(caller: &Caller) -> Result<Reply, Trouble> {
     let client = json!({"name": "league-check", "version": env!("CARGO_PKG_VERSION")});
     let params = json!({"protocolVersion": LEGACY, "capabilities": {}, "clientInfo": client});
-    let reply = caller.call(&Question::method("initialize", params)).await?;
+    let reply = call(caller, &JSON, "initialize", &params).await?;
     let speaks = reply.member("protocolVersion").is_some();
     need!(speaks, else "the agent does not speak MCP, and need not")?;
     Ok(reply)
+}
+
+/// Calls a method outside of the session in which the agent is called.
+async fn call(
+    caller: &Caller,
+    headers: &[(&str, &str)],
+    method: &str,
+    params: &Value,
+) -> Result<Reply, Trouble> {
+    let id = fresh_id();
+    let frame = json!({"jsonrpc": "2.0", "method": method, "params": params, "id": id});
+    let body = frame.to_string();
+    Reply::of(caller.post_with(headers, body.as_bytes(), PROMPT).await)
 }
 
 async fn greeting(caller: &Caller) -> Records {
@@ -51,13 +64,13 @@ async fn in_session(
 ) -> Records {
     let question = caller.stage.question().await;
     let greeting = greeted(caller).await?;
-    let asked = Question::method(method, params(caller, &question));
+    let asked = params(caller, &question);
     let session = greeting.header("mcp-session-id");
     let mut headers = JSON.to_vec();
     headers.push(("MCP-Protocol-Version", LEGACY));
     headers.extend(session.map(|session| ("Mcp-Session-Id", session)));
-    let reply = caller.call_with(&headers, &asked, PROMPT).await?;
-    let record = Record::new(caller.stage.kind, asked.params, reply);
+    let reply = call(caller, &headers, method, &asked).await?;
+    let record = Record::new(caller.stage.kind, asked, reply);
     Ok(vec![record.with("tool", question.method)])
 }
 

@@ -8,8 +8,10 @@
 mod broken;
 mod clumsy;
 mod failures;
+mod lacking;
 mod mcp;
 mod player;
+mod registrations;
 mod restarts;
 mod servers;
 mod strict;

@@ -8,10 +8,12 @@ use std::time::Duration;
 use league_check::caller::{JSON, PROMPT};
 use league_check::fake_manager::FakeManager;
 use league_check::listener::{IncomingCall, Listener, ScriptedAnswer};
-use league_check::stage::Stage;
+use league_check::reply::Reply;
+use league_check::stage::{Stage, borrowed};
 use league_check::verdict::{Finding, Verdict};
-use league_check::wire::{Request, exchange};
+use league_check::wire::{HttpConnection, Request, exchange};
 use league_check::{AgentKind, RandomBytes, Target, verdict};
+use league_protocol::peer::{HttpReply, PeerProfile, Probe, ProbeStep};
 use serde_json::{Value, json};
 
 /// Any free port of this machine.
@@ -126,11 +128,38 @@ pub(crate) async fn staged(port: u16, registers: impl FnOnce(&mut Value)) -> Pla
     .await;
     assert!(admitted.came.is_ok(), "{admitted:?}");
     let stage = Arc::new(Stage::player(agent, office, None, Duration::from_secs(2)));
+    stage.settle(probed(&stage).await);
     assert!(stage.begin().await);
     Played {
         stage,
         listener: None,
     }
+}
+
+/// How a player takes calls; in a check, the league finds it out.
+async fn probed(stage: &Stage) -> PeerProfile {
+    let (mut probe, mut step) = Probe::begin(1);
+    for id in 2.. {
+        let request = match step {
+            ProbeStep::Found(profile) => return profile,
+            ProbeStep::Ask(request) => request,
+        };
+        let mut headers = JSON.to_vec();
+        headers.extend(borrowed(&request.headers));
+        let reply = Reply::read(stage.post(&headers, &request.body, PROMPT).await);
+        let body = reply
+            .json
+            .as_ref()
+            .map(Value::to_string)
+            .unwrap_or_default();
+        let heard = HttpReply {
+            status: reply.status(),
+            session: reply.header("mcp-session-id"),
+            body: body.as_bytes(),
+        };
+        step = probe.hear(Some(&heard), id);
+    }
+    PeerProfile::PLAIN
 }
 
 impl Played {
@@ -148,6 +177,14 @@ impl Played {
         let findings = verdict::play(&self.stage, &topics, strict, &|_| {}).await;
         assert_eq!(findings.len(), 1, "there is a rule {id}");
         findings.into_iter().next().unwrap()
+    }
+
+    /// Closes the port of the player.
+    pub(crate) async fn leave(&mut self) {
+        self.listener = None;
+        while HttpConnection::open(&self.stage.agent).await.is_ok() {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
     }
 
     /// What comes of one rule.

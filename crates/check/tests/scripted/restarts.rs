@@ -128,6 +128,23 @@ async fn player_whose_port_is_still_in_use_is_started_again() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn player_that_found_its_port_in_use_is_started_again_though_it_is_free_now() {
+    let later = "mkdir second 2>/dev/null || exec sleep 600; \
+                 echo 'OSError: [Errno 98] Address already in use' >&2; exit 1";
+    let mut player = Player::begin("late", later).await;
+    player.listener = None;
+    let stage = Arc::clone(&player.stage);
+    let back = async {
+        while !player.folder.join("second").exists() {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        player.come_back(Duration::from_secs(1)).await;
+    };
+    let (finding, ()) = tokio::join!(play(&stage, "P-BACK-02"), back);
+    assert_eq!(finding.verdict, Verdict::Pass, "{finding:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn player_that_ends_after_its_restart_is_quoted() {
     for rule in ["P-BACK-01", "P-BACK-07", "P-BACK-08"] {
         let later = "echo 'No module named heron' >&2; exit 7";

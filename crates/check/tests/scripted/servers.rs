@@ -98,6 +98,7 @@ async fn hear(stream: &mut BufReader<TcpStream>) -> Option<IncomingCall> {
     Some(IncomingCall {
         at: Instant::now(),
         method: "POST".to_owned(),
+        path: "/mcp".to_owned(),
         headers: hyper::HeaderMap::new(),
         json: serde_json::from_slice(&body).unwrap_or_default(),
         body: body.into(),

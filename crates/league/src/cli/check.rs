@@ -1,5 +1,7 @@
 //! `league check`: tests an agent against every rule of the protocol.
 
+mod trial;
+
 use std::io::{self, IsTerminal, Write};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
@@ -31,18 +33,20 @@ use crate::http::client::{CallError, Client};
 use crate::http::endpoint::{Endpoint, Scheme};
 use crate::http::tls::Trust;
 use crate::log::escape;
+use trial::{LeagueSide, Trial};
 
 /// What fails if the check cannot be made.
 const WHAT: &str = "could not check the agent";
 
-/// Test an agent against every rule of the protocol, and report rule by rule
+/// Tell whether an agent can play here, and test it against every rule of the protocol
 ///
-/// The check plays the other side: for a player the manager (on the port where players look for it)
+/// The first line of the report answers the question; for a player, trial matches with a referee of
+/// this league decide it. For the rules the check plays the other side: for a player the manager (on the port where players look for it)
 /// and the referees, for a referee the manager and the players of its matches, for a manager all
 /// referees and players of a league. Start the check first, then the player or referee, so that it
 /// registers with the check; or let the check start it with --launch, then the check also kills and
-/// restarts it to see whether it comes back. Exits with 0 if every rule holds, with 1 if one is
-/// broken, with 3 if the agent cannot be reached.
+/// restarts it to see whether it comes back. Exits with 0 if the agent can play and every rule
+/// holds, with 1 if not, with 3 if the agent cannot be reached.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -262,7 +266,7 @@ impl CheckRun<'_> {
 
     async fn play(&self) -> Result<Report, CommandError> {
         let stage = Arc::new(self.stage().await?);
-        if !stage.begin().await {
+        if !stage.arrive().await {
             return Err(self.unreachable(stage.process.as_ref()).await);
         }
         let probe = self.client.probe(self.endpoint, self.asked.wait);
@@ -275,6 +279,10 @@ impl CheckRun<'_> {
             ));
         }
         let strict = self.asked.strict;
+        let trial = self.trial(&stage).await?;
+        if !stage.begin().await {
+            return Err(self.unreachable(stage.process.as_ref()).await);
+        }
         let (findings, rehearsal) = if self.asked.rehearse {
             let (findings, rehearsal) = rehearse(&stage, self.asked.seed, strict).await;
             (findings, Some(rehearsal))
@@ -282,15 +290,41 @@ impl CheckRun<'_> {
             let findings = verdict::play(&stage, &stage.topics(), strict, &self.progress()).await;
             (findings, None)
         };
+        let (can_play, in_strict_league) = match trial {
+            Some(Trial {
+                strict: Some(own), ..
+            }) if strict => (own, None),
+            Some(Trial { lenient, .. }) if lenient.is_no() => (lenient, None),
+            Some(Trial { lenient, strict }) => (lenient, strict),
+            None => (verdict::can_play(&findings), None),
+        };
         Ok(Report {
             agent: self.url.to_string(),
             kind: stage.kind,
             dialect: stage.dialect(),
             speech: stage.speech(),
             strict,
+            can_play,
+            in_strict_league,
+            registration: stage.registration_departure(),
             findings,
             rehearsal,
         })
+    }
+
+    /// Finds out with the code of a league how the agent takes calls, and plays trial matches with
+    /// a player. Agents call every manager in the form of the documents first.
+    async fn trial(&self, stage: &Stage) -> Result<Option<Trial>, CommandError> {
+        if stage.kind == AgentKind::Manager {
+            return Ok(None);
+        }
+        self.bar.set_message("trial matches");
+        let league = LeagueSide::new(self.url.address, Self::random()?)?;
+        if stage.kind == AgentKind::Referee {
+            league.settle(stage).await;
+            return Ok(None);
+        }
+        league.try_out(stage).await.map(Some)
     }
 
     /// The agent and its other side.

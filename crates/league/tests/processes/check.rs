@@ -6,3 +6,4 @@ mod ours;
 mod processes;
 mod referees;
 mod reports;
+mod trials;

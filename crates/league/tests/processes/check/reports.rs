@@ -7,7 +7,8 @@ use league_check::AgentKind;
 use league_check::rehearsal::plan;
 use league_check::report::{Rehearsal, Report, json, junit, text};
 use league_check::rule::Level;
-use league_check::verdict::{Finding, Verdict};
+use league_check::trial::CanPlay;
+use league_check::verdict::{Finding, Verdict, can_play};
 use serde_json::Value;
 
 fn finding(id: &str, topic: &'static str, level: Level, verdict: Verdict) -> Finding {
@@ -44,6 +45,9 @@ fn report() -> Report {
         dialect: "v2",
         speech: "simple",
         strict: false,
+        can_play: CanPlay::Yes,
+        in_strict_league: None,
+        registration: None,
         findings: vec![
             finding("P-JOIN-01", "invitation", Level::Must, Verdict::Pass),
             finding("P-JOIN-05", "invitation", Level::Must, Verdict::Deviation),
@@ -70,6 +74,7 @@ fn printed(print: impl FnOnce(&mut Vec<u8>)) -> String {
 fn text_begins_with_the_total_and_the_worst() {
     let shown = printed(|out| text(&report(), false, paragraph, out).unwrap());
     let beginning = "\
+can it play here? yes
 player at http://localhost:8101/mcp: dialect v2, speech simple
 5 rules: 2 passed, 1 deviation, 1 failed, 1 skipped
 grade D (57 of 100)
@@ -110,6 +115,26 @@ fn rules_broken_by_one_cause_are_grouped() {
                 rules  P-PICK-02 P-PICK-03 P-PICK-04\n";
     assert!(shown.contains(told), "{shown}");
     assert_eq!(shown.matches("sent   ").count(), 2, "{shown}");
+    assert_eq!(shown.matches("fix    ").count(), 2, "{shown}");
+}
+
+#[test]
+fn group_names_each_fix_with_its_rules() {
+    let mut report = report();
+    for id in ["P-PICK-03", "P-PICK-04"] {
+        let mut more = finding(id, "choice", Level::Must, Verdict::Fail);
+        "answer in time".clone_into(&mut more.fix);
+        report.findings.push(more);
+    }
+    let shown = printed(|out| text(&report, false, paragraph, out).unwrap());
+    assert!(
+        shown.contains("  fix    P-PICK-03 P-PICK-04: answer in time\n"),
+        "{shown}"
+    );
+    assert!(
+        shown.contains("  fix    P-PICK-02: set `parity_choice`"),
+        "{shown}"
+    );
 }
 
 #[test]
@@ -125,6 +150,7 @@ fn json_lines_are_rules_and_then_the_summary() {
     assert_eq!(lines[5]["event"], "summary");
     assert_eq!(lines[5]["score"], 57);
     assert_eq!(lines[5]["grade"], "D");
+    assert_eq!(lines[5]["can_play"]["answer"], "yes");
 }
 
 /// Reads XML as far as it takes to see that every element is closed; gives the names of all.
@@ -163,6 +189,9 @@ fn xml_has_a_suite_for_each_topic() {
     assert_eq!(count("testcase"), 5);
     assert_eq!(count("failure"), 1);
     assert_eq!(count("skipped"), 1);
+    assert_eq!(count("property"), 1);
+    let answer = "<property name=\"can it play here?\" value=\"yes\"/>";
+    assert!(shown.contains(answer), "{shown}");
     assert!(
         shown.contains("&quot;Even&quot; &amp; &lt;more&gt;"),
         "{shown}"
@@ -211,52 +240,100 @@ fn rehearsal_without_the_player_has_no_score() {
     );
 }
 
-/// A report of many rules that are kept, and of one more.
-fn kept_but(id: &str, verdict: Verdict) -> Report {
-    let mut report = report();
-    report.findings = (0..99)
-        .map(|number| {
-            let id = format!("P-HTTP-{number}");
-            finding(&id, "HTTP", Level::Must, Verdict::Pass)
-        })
-        .collect();
-    let last = finding(id, "play", Level::Must, verdict);
-    report.findings.push(last);
-    report
-}
-
 #[test]
-fn missing_essential_step_lowers_the_grade() {
-    let cases = [
-        ("P-JOIN-01", Verdict::Fail, 'F'),
-        ("P-PICK-01", Verdict::Fail, 'F'),
-        ("P-PICK-02", Verdict::Fail, 'D'),
-        ("P-REG-01", Verdict::Fail, 'D'),
-        ("P-REG-01", Verdict::Skipped, 'A'),
-        ("P-OLD-10", Verdict::Fail, 'F'),
-        ("R-REP-01", Verdict::Fail, 'F'),
-        ("R-INV-01", Verdict::Skipped, 'D'),
-        ("M-REG-01", Verdict::Fail, 'F'),
-        ("P-JOIN-01", Verdict::Deviation, 'A'),
-        ("P-NEWS-01", Verdict::Fail, 'B'),
-    ];
-    for (id, verdict, expected) in cases {
-        let report = kept_but(id, verdict);
-        assert_eq!(report.grade().letter, expected, "{id} {verdict:?}");
+fn agent_that_can_play_is_graded_above_one_that_cannot() {
+    let no = || CanPlay::No("it lost a match without playing it".to_owned());
+    let yes = || CanPlay::WithDeviations(vec!["`accept`: found `yes`".to_owned()]);
+    for (kept, can_play, score, letter) in [
+        (100, CanPlay::Yes, 100, 'A'),
+        (99, CanPlay::Yes, 99, 'B'),
+        (75, yes(), 75, 'C'),
+        (10, yes(), 50, 'D'),
+        (0, CanPlay::Yes, 50, 'D'),
+        (99, no(), 49, 'F'),
+        (100, no(), 49, 'F'),
+        (10, no(), 10, 'F'),
+    ] {
+        let mut report = report();
+        report.findings = (0..100)
+            .map(|number| {
+                let verdict = if number < kept {
+                    Verdict::Pass
+                } else {
+                    Verdict::Fail
+                };
+                finding(&format!("P-HTTP-{number}"), "HTTP", Level::Must, verdict)
+            })
+            .collect();
+        report.can_play = can_play;
+        let grade = report.grade();
+        assert_eq!(
+            (grade.score, grade.letter),
+            (score, letter),
+            "{kept} {:?}",
+            report.can_play
+        );
+        assert_eq!(report.is_clean(), letter == 'A');
     }
 }
 
 #[test]
-fn reason_for_a_low_grade_is_one_sentence() {
-    let mut report = kept_but("P-JOIN-01", Verdict::Fail);
-    let skipped = finding("P-REG-01", "registration", Level::Must, Verdict::Skipped);
-    report.findings.insert(0, skipped);
+fn referee_or_manager_without_an_essential_step_cannot_play() {
+    let no = |because: &str| CanPlay::No(because.to_owned());
+    for (id, verdict, expected) in [
+        (
+            "R-REP-01",
+            Verdict::Fail,
+            no("it did not report a result to the manager"),
+        ),
+        (
+            "R-INV-01",
+            Verdict::Skipped,
+            no("it did not invite both players of a match"),
+        ),
+        ("R-REG-01", Verdict::Skipped, CanPlay::Yes),
+        ("M-REG-01", Verdict::Fail, no("it did not let players in")),
+        ("M-END-01", Verdict::Pass, CanPlay::Yes),
+    ] {
+        let findings = [finding(id, "play", Level::Must, verdict)];
+        assert_eq!(can_play(&findings), expected, "{id}");
+    }
+    let findings = [finding(
+        "R-HTTP-05",
+        "HTTP",
+        Level::Should,
+        Verdict::Deviation,
+    )];
+    assert_eq!(can_play(&findings).word(), "with deviations");
+}
+
+#[test]
+fn first_line_is_the_answer_to_the_author() {
+    let mut report = report();
+    report.can_play = CanPlay::No("it did not register with the manager".to_owned());
+    report.in_strict_league = Some(report.can_play.clone());
+    report.registration = Some("it registered by `POST /register`".to_owned());
     let shown = printed(|out| text(&report, false, paragraph, out).unwrap());
-    let told = "grade F (99 of 100)\n  F, because it did not answer an invitation\n";
+    let told = "can it play here? no, because it did not register with the manager\n\
+                in a strict league? no, because it did not register with the manager\n\
+                player at http://localhost:8101/mcp: dialect v2, speech simple\n\
+                it registered by `POST /register`\n";
+    assert!(shown.starts_with(told), "{shown}");
+    assert!(shown.contains("grade F (49 of 100)\n"), "{shown}");
+    let many = (1..=12).map(|number| format!("deviation {number}"));
+    report.can_play = CanPlay::with(many.collect());
+    let shown = printed(|out| text(&report, false, paragraph, out).unwrap());
+    let told = "can it play here? yes, with these deviations:\n  - deviation 1\n";
+    assert!(shown.starts_with(told), "{shown}");
+    let told = "\n  - deviation 10\n  and 2 more, which `--output json` lists\n";
     assert!(shown.contains(told), "{shown}");
     let shown = printed(|out| json(&report, out).unwrap());
     let summary: Value = serde_json::from_str(shown.lines().last().unwrap()).unwrap();
-    assert_eq!(summary["because"], "it did not answer an invitation");
+    assert_eq!(
+        summary["can_play"]["deviations"].as_array().unwrap().len(),
+        12
+    );
+    assert_eq!(summary["registration"], "it registered by `POST /register`");
 }
 
 #[test]
