@@ -263,6 +263,7 @@ mod tests {
             token: None,
             join_code: None,
             referee_key: None,
+            is_plain: false,
         }));
         let agent = Agent::Player(PlayerId::numbered(1));
         let conversation = ConversationId::new("conv");

@@ -392,6 +392,7 @@ fn registration(meta: AgentMeta, wanted: String, token: AuthToken) -> Parcel {
             token: None,
             join_code: None,
             referee_key: None,
+            is_plain: false,
         })),
         back: None,
     }

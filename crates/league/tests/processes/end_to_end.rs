@@ -25,6 +25,7 @@ mod machines;
 mod offered;
 mod pages;
 mod peers;
+mod plain;
 pub(crate) mod process;
 mod quirks;
 mod quirky;
