@@ -120,10 +120,17 @@ pub(crate) enum Membership {
 pub(crate) enum Unregistered {
     /// The manager never has an id.
     Manager,
-    /// A referee, by its name.
+    /// A referee, by its [`first_name`].
     Referee(String),
-    /// A player, by its name.
+    /// A player, by its [`first_name`].
     Player(String),
+}
+
+/// The name of an agent that has no id: the id that it wishes for, or else its display name without
+/// blanks, which other managers do not expect in a sender.
+pub(crate) fn first_name(wanted_id: Option<&str>, display_name: &str) -> String {
+    let words: Vec<&str> = display_name.split_whitespace().collect();
+    wanted_id.map_or_else(|| words.join("_"), str::to_owned)
 }
 
 /// The names of an agent in logs.

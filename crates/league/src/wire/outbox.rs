@@ -213,15 +213,19 @@ impl<M: Machine> LetterQueue<M> {
         letter: &Letter<M::CorrelationId>,
         endpoint: &Endpoint,
     ) -> CallOutcome {
-        if letter.to.speech == Some(CallStyle::Simple) {
+        let manager = self.context.sessions.foreign_manager(&letter.to);
+        if letter.to.speech == Some(CallStyle::Simple) && manager.is_none() {
             let _permit = self.permit(letter).await?;
             let call = self.call_plain(letter, endpoint);
             return self.timed(letter, call).await;
         }
-        let session = self.context.sessions.session(&letter.to, endpoint);
-        if let Some(layout) = letter.to.speech.filter(|style| *style != CallStyle::Mcp) {
-            session.assume(layout);
-        }
+        let session = manager.unwrap_or_else(|| {
+            let session = self.context.sessions.session(&letter.to, endpoint);
+            if let Some(layout) = letter.to.speech.filter(|style| *style != CallStyle::Mcp) {
+                session.assume(layout);
+            }
+            session
+        });
         // Detection has its own budget: the timeout of the letter starts when it is sent.
         let profile = session.profile().await;
         let _permit = self.permit(letter).await?;
@@ -295,10 +299,28 @@ impl<M: Machine> LetterQueue<M> {
                 let other = self
                     .try_layouts(&session, &profile, &call, &reply, until)
                     .await;
-                Attempt::Replied(other.unwrap_or(reply).outcome)
+                match other {
+                    Some(other) => Attempt::Replied(other.outcome),
+                    None => self.try_mcp(&session, letter, reply).await,
+                }
             }
             Err(error) => Attempt::Lost(error),
         }
+    }
+
+    /// Calls a manager by MCP that understood no plain call, if it speaks MCP; else the first reply
+    /// counts.
+    async fn try_mcp<C: Carrier>(
+        &self,
+        session: &PeerSession<C>,
+        letter: &Letter<M::CorrelationId>,
+        first: LetterReply,
+    ) -> Attempt {
+        let profile = session.profile().await;
+        if profile.layout().is_some() {
+            return Attempt::Replied(first.outcome);
+        }
+        self.call_in_session(session, profile, letter).await
     }
 
     /// Calls a peer whose call style was detected, and doubts the style if the reply does not fit.
