@@ -66,7 +66,7 @@ pub enum Event {
         code: Code,
         /// What happened, in a sentence for people; of a hidden move it repeats nothing.
         detail: String,
-        /// A longer account for the player itself.
+        /// The whole account, for the player itself and for the reason of its loss.
         #[serde(skip)]
         aside: Option<PrivateDetail>,
         /// Whether the player was asked at all; not while it is left alone for failing too often.

@@ -16,7 +16,8 @@ use thiserror::Error;
 
 use super::command::{MatchView, PlayerQuestion};
 use super::event::{
-    Event, MatchOrder, OpenedSecrets, ReportAnswer, SealedChoice, SeatedPlayer, Secrets,
+    Event, MatchOrder, OpenedSecrets, PrivateDetail, ReportAnswer, SealedChoice, SeatedPlayer,
+    Secrets,
 };
 use super::match_draw::DrawState;
 use crate::letter::Peer;
@@ -417,6 +418,8 @@ pub(crate) struct PlayerSlot {
     pub(crate) question: Option<OpenQuestion>,
     pub(crate) retry_at: Option<Timestamp>,
     pub(crate) loss: Option<Loss>,
+    /// The account of the failure that lost the match; not known after a restart.
+    pub(crate) account: Option<PrivateDetail>,
 }
 
 /// A question that is open.
@@ -445,6 +448,7 @@ impl PlayerSlot {
             question: None,
             retry_at: None,
             loss: None,
+            account: None,
         }
     }
 
@@ -472,6 +476,7 @@ impl PlayerSlot {
             Event::AttemptFailed {
                 failed,
                 code,
+                aside,
                 retry_at,
                 ..
             } => {
@@ -481,6 +486,7 @@ impl PlayerSlot {
                 self.retry_at = *retry_at;
                 if retry_at.is_none() {
                     self.loss = Some(Loss::Failed(*code));
+                    self.account.clone_from(aside);
                 }
             }
             Event::Joined { proof, .. } => {

@@ -197,7 +197,25 @@ fn three_illegal_moves_lose_the_match() {
         (result.failed[&player(1)], result.points),
         (Code::InvalidMove, [0, 3])
     );
-    assert_eq!(result.reason, "P01 gave no answer that counts (E004)");
+    let reason = "P01 gave no answer that counts (E004): `7` is not a move of this game, which takes \
+                  `even`, `odd`";
+    assert_eq!(result.reason, reason);
+}
+
+#[test]
+fn quoted_words_of_a_player_are_harmless_and_short() {
+    let mut house = RefereeWorld::started(order("R1M1"));
+    house.both_join();
+    house.choose(2, odd());
+    for _ in 0..3 {
+        let long = format!("\u{7}\u{202e}{}", "x".repeat(1_000));
+        house.choose(1, json!(long));
+        house.wait_until(house.now + Duration::from_secs(2));
+    }
+    let reason = &house.result("R1M1").unwrap().reason;
+    assert!(reason.contains("xxx"), "{reason}");
+    assert!(!reason.contains(['\u{7}', '\u{202e}']), "{reason}");
+    assert!(reason.chars().count() < 400, "{reason}");
 }
 
 #[test]
