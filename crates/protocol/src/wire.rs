@@ -607,7 +607,8 @@ fn repair(
     method: Option<&str>,
     context: &Context<'_>,
 ) -> Option<RepairedMessage> {
-    let types = known_types(tool, context.tools);
+    let mut types = known_types(tool, context.tools);
+    types.extend(named_answer(content, method));
     let expected = Expected {
         types: &types,
         method,
@@ -621,6 +622,22 @@ fn repair(
         }),
         Repair::Complaint(_) => None,
     }
+}
+
+/// Types that answer a question. An answer that comes as a call is read as well as one in a result,
+/// so that its sender is told what is wrong with it.
+const ANSWERS: [&str; 3] = [
+    "GAME_JOIN_ACK",
+    "CHOOSE_PARITY_RESPONSE",
+    "GAME_MOVE_RESPONSE",
+];
+
+/// The type of an answer that content or its method names.
+fn named_answer(content: &str, method: Option<&str>) -> Option<&'static str> {
+    let members = split(content).unwrap_or_default();
+    let said = members.get("message_type").and_then(members::text);
+    let mut answers = ANSWERS.into_iter();
+    answers.find(|answer| method == Some(answer) || said.as_deref() == Some(answer))
 }
 
 /// The types that a receiver takes in all dialects; the types of the named tool come first.
