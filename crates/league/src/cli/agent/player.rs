@@ -21,9 +21,10 @@ use crate::cli::agent::{
 use crate::cli::arguments::{dialect, duration, player_id, port, seed};
 use crate::cli::failure::{CommandError, bad_config, chain};
 use crate::config::{PlayerConfig, timeouts};
+use crate::http::endpoint::Endpoint;
 use crate::storage::root::Root;
-use crate::storage::secrets::BY_PORT;
-use crate::wire::ask::Health;
+use crate::storage::secrets::{BY_PORT, place_of_agent};
+use crate::wire::ask::{Health, State};
 
 /// Run a player, which registers with the manager and plays its matches
 #[derive(Debug, Clone, Args)]
@@ -103,10 +104,16 @@ impl PlayerArgs {
         let wanted = self.player_id.clone().or(known_id);
         let label = |slot: &PlayerId| format!("player `{slot}`");
         let slot = |port| wanted.clone().unwrap_or_else(|| by_port(port));
+        let defaults = setup.loader.load_player_defaults().map_err(bad_config)?;
+        let preferred = known.as_ref().map(|known| &known.preferred_leagues);
+        let preferred = preferred.unwrap_or(&defaults.preferred_leagues);
+        if let Some(manager) = self.preferred(&setup, preferred, &slot(self.port)).await? {
+            Arc::make_mut(&mut setup.agents).league_manager.endpoint = manager;
+            setup = self.join.settled(setup, "player")?;
+        }
         let listener = setup.listen(&label(&slot(self.port)), self.port).await?;
         // With `--port 0` the port is known only now.
         let slot = slot(listener.port());
-        let defaults = setup.loader.load_player_defaults().map_err(bad_config)?;
         let known = known.as_ref();
         let name = self.join.name.clone();
         let name = name.or(known.map(|known| known.display_name.clone()));
@@ -115,7 +122,9 @@ impl PlayerArgs {
         let dialect = self.dialect.unwrap_or(configured);
         let rules = PlayerRules {
             display_name: name.unwrap_or_else(|| format!("Player {slot}")),
-            version: env!("CARGO_PKG_VERSION").to_owned(),
+            version: known
+                .map_or(&defaults.version, |known| &known.version)
+                .clone(),
             endpoint: setup.endpoint(&listener),
             games: self.games(games),
             timeouts: timeouts(&setup.system),
@@ -157,6 +166,45 @@ impl PlayerArgs {
         let only = self.strategy.and_then(|strategy| strategy.game);
         let only = only.and_then(|game| GameType::new(game).ok());
         only.map_or_else(|| usual.to_vec(), |game| vec![game])
+    }
+
+    /// The manager of the first preferred league that takes the player: registration is open, or
+    /// the player is in it already. A manager that does not answer yet is waited for if no other
+    /// takes it; `None` if nothing is preferred, or a flag names the manager.
+    async fn preferred(
+        &self,
+        setup: &AgentSetup,
+        preferred: &[LeagueId],
+        slot: &PlayerId,
+    ) -> Result<Option<String>, CommandError> {
+        if preferred.is_empty() || self.join.manager.is_some() {
+            return Ok(None);
+        }
+        let root = self.join.common.root();
+        let (mut silent, mut found) = (None, Vec::new());
+        for league in preferred {
+            let config = setup.loader.load_league(league).map_err(bad_config)?;
+            let usual = || setup.agents.league_manager.endpoint.clone();
+            let manager = config.manager_endpoint.clone().unwrap_or_else(usual);
+            let Some(health) = JoinArgs::health_of(setup, Endpoint::parse(&manager).ok()).await
+            else {
+                silent = silent.or(Some(manager));
+                continue;
+            };
+            let journal = root.player_journal(slot);
+            let tokens = place_of_agent(&root, league, "player", slot.as_str(), &journal);
+            let is_open = health.state == State::Registering || tokens.exists();
+            if health.league_id == *league && is_open {
+                return Ok(Some(manager));
+            }
+            found.push(format!("{manager} holds `{}`", health.league_id));
+        }
+        silent.map(Some).ok_or_else(|| {
+            let cause = format!("no preferred league takes it: {}", found.join(", "));
+            let hint = "correct `preferred_leagues` in the configuration, or name the manager with \
+                        `--manager`";
+            CommandError::world("could not start the player", cause, hint)
+        })
     }
 
     /// The league whose files it keeps.
