@@ -160,6 +160,9 @@ impl<A: AgentService> ToolService for Dispatcher<A> {
         }
         let inbound = self.read(caller, |context| wire::receive(call, context));
         match self.serve(&call.method, inbound, caller.origin).await {
+            Ok(given) if self.identity.answers_both_ways() => {
+                rpc::respond_both(&call.id, &given.answer)
+            }
             Ok(given) => rpc::respond(&call.id, &given.answer),
             Err(refusal) => {
                 self.note_rejected(&RejectedCall {

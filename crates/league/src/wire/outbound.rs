@@ -12,6 +12,7 @@ use league_protocol::finding::{Finding, Notes, Path, Reading, excerpt};
 use league_protocol::id::{ConversationId, PlayerId};
 use league_protocol::message::Message;
 use league_protocol::peer::{self, Inputs, PeerProfile, PeerRequest};
+use league_protocol::rpc::{self, members::Members};
 use league_protocol::sender::{Agent, CallStyle, Dialect};
 use league_protocol::token::AuthToken;
 use league_protocol::wire::{Context, ReadReply, Received, SentCall, Unread, read_reply};
@@ -177,6 +178,9 @@ impl Outbound {
             ..Context::default()
         };
         let reply = read_reply(&sent, &answer.reply(), &context);
+        if letter.message.is_registration() && reply.read.is_ok() {
+            self.identity.note_host(is_bare(&answer.body));
+        }
         self.keep_reply(letter, &reply, answer);
         let (doubtful, is_unknown_method) = (reply.doubtful, reply.is_unknown_method);
         let is_proof = is_proof(&reply, answer);
@@ -397,6 +401,13 @@ fn is_proof(reply: &ReadReply, answer: &client::Answer) -> bool {
         Ok(received) => !matches!(received.message, Message::GameJoinAck(_)) || is_typed(),
         Err(_) => false,
     }
+}
+
+/// Whether a reply is a message without a JSON-RPC frame.
+fn is_bare(body: &[u8]) -> bool {
+    let opened = rpc::open(body);
+    let is_bare = |members: &Members<'_>| !members.has("result") && !members.has("error");
+    opened.is_ok_and(|opened| opened.elements().iter().flatten().any(is_bare))
 }
 
 /// The token that proves the sender of a letter.

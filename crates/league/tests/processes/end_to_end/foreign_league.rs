@@ -284,6 +284,35 @@ fn manager_that_speaks_mcp_alone_admits_our_agents_under_its_ids() {
 }
 
 #[test]
+fn host_that_sends_no_frames_finds_answers_beside_the_result() {
+    let ground = Ground::hasty();
+    let admission = json!({
+        "message_type": "LEAGUE_REGISTER_RESPONSE", "status": "ACCEPTED", "player_id": "P01",
+    });
+    let bare = Scripted::start(move |_| Does::Sends(admission.to_string().into_bytes()));
+    let framed =
+        Scripted::start(|_| Does::Answers(json!({"status": "ACCEPTED", "player_id": "P02"})));
+    for (number, manager, is_beside) in [(1, &bare, true), (2, &framed, false)] {
+        let mut player = ground.player(number, &manager.endpoint, &[]);
+        player.process.event("state", "enrolled");
+        let params = json!({"message_type": "GAME_INVITATION", "match_id": "M1"});
+        let body =
+            json!({"jsonrpc": "2.0", "id": 7, "method": "GAME_INVITATION", "params": params});
+        let answer = request(
+            &player.endpoint,
+            "POST",
+            "/mcp",
+            body.to_string().as_bytes(),
+        )
+        .json();
+        assert_eq!(answer["result"]["accept"], true, "{answer}");
+        assert_eq!(answer["id"], 7, "{answer}");
+        let beside = answer.get("accept").is_some() && answer["message_type"] == "GAME_JOIN_ACK";
+        assert_eq!(beside, is_beside, "{answer}");
+    }
+}
+
+#[test]
 fn player_without_a_wish_registers_under_its_name_without_blanks() {
     let ground = Ground::hasty();
     let manager = Scripted::start(|_| Does::Answers(json!({"status": "ok", "player_id": "7"})));
