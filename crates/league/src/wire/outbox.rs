@@ -13,6 +13,7 @@ use league_core::machine::Machine;
 use league_core::timeouts::Backoff;
 use league_protocol::fault::Code;
 use league_protocol::id::MatchId;
+use league_protocol::message::{Message, StartMatch};
 use league_protocol::peer::PeerProfile;
 use league_protocol::sender::CallStyle;
 use tokio::sync::watch;
@@ -170,6 +171,8 @@ impl<M: Machine> LetterQueue<M> {
     }
 
     async fn carry(&self, letter: &Letter<M::CorrelationId>) -> CallOutcome {
+        let styled = self.with_styles(letter);
+        let letter = styled.as_ref().unwrap_or(letter);
         let endpoint = self.context.allowed.check(&letter.to.endpoint);
         let endpoint = endpoint.map_err(|error| {
             let own = &self.outbound.identity;
@@ -204,6 +207,28 @@ impl<M: Machine> LetterQueue<M> {
         }
     }
 
+    /// The same order, which tells the referee the call styles of the players as far as they are
+    /// known, so that each player is probed once and not by every referee.
+    fn with_styles(&self, letter: &Letter<M::CorrelationId>) -> Option<Letter<M::CorrelationId>> {
+        let Message::StartMatch(order) = &letter.message else {
+            return None;
+        };
+        let mut order = StartMatch::clone(order);
+        for player in &mut order.players {
+            let known = || self.context.sessions.style(&player.endpoint);
+            player.speech = player.speech.or_else(known);
+        }
+        Some(Letter {
+            to: Arc::clone(&letter.to),
+            message: Message::StartMatch(Arc::new(order)),
+            credential: letter.credential.clone(),
+            retry: letter.retry,
+            proof: letter.proof,
+            // The letter itself tells the outcome.
+            correlation: None,
+        })
+    }
+
     fn is_closing(&self) -> bool {
         self.context.is_closing()
     }
@@ -226,6 +251,13 @@ impl<M: Machine> LetterQueue<M> {
             }
             session
         });
+        // A reply to a call by tool name may tell the style of a peer, without further questions.
+        if letter.to.speech.is_none() && letter.message != Message::Ping && session.is_unknown() {
+            let _permit = self.permit(letter).await?;
+            return self
+                .timed(letter, self.call_unknown(&session, letter))
+                .await;
+        }
         // Detection has its own budget: the timeout of the letter starts when it is sent.
         let profile = session.profile().await;
         let _permit = self.permit(letter).await?;
@@ -321,6 +353,55 @@ impl<M: Machine> LetterQueue<M> {
             return Attempt::Replied(first.outcome);
         }
         self.call_in_session(session, profile, letter).await
+    }
+
+    /// Calls a peer of unknown call style by tool name. Only if its reply does not tell its style,
+    /// the methods of MCP and the other layouts are tried.
+    async fn call_unknown<C: Carrier>(
+        &self,
+        session: &PeerSession<C>,
+        letter: &Letter<M::CorrelationId>,
+    ) -> Attempt {
+        let plain = Arc::new(PeerProfile::PLAIN);
+        let encoded = match self.outbound.encode(letter, &plain) {
+            Ok(Some(encoded)) => encoded,
+            Ok(None) => return Attempt::NotSent(Ok(acknowledged())),
+            Err(failure) => return Attempt::NotSent(Err(failure)),
+        };
+        self.record_sent(letter, &encoded);
+        let call = LetterCall { letter, encoded };
+        let until = Instant::now() + letter.retry.timeout;
+        let (called, reply) = match self.call_once(session, plain, &call, until).await {
+            Ok(Some(replied)) => replied,
+            Ok(None) => return Attempt::NotSent(Ok(acknowledged())),
+            Err(error) => {
+                // A peer that hangs on a plain call may answer other questions.
+                if matches!(error, CallError::Timeout(_)) {
+                    session.refuse_tools();
+                }
+                return Attempt::Lost(error);
+            }
+        };
+        let asks = letter.message.expects_reply();
+        if !reply.doubtful && (asks || reply.outcome.is_ok()) {
+            match asks && reply.is_proof {
+                true => session.prove(&called),
+                false => session.assume(CallStyle::Tool),
+            }
+            return Attempt::Replied(reply.outcome);
+        }
+        let profile = session.profile().await;
+        if profile.layout().is_none() {
+            return self.call_in_session(session, profile, letter).await;
+        }
+        if !reply.doubtful {
+            return Attempt::Replied(reply.outcome);
+        }
+        let until = Instant::now() + letter.retry.timeout;
+        let other = self
+            .try_layouts(session, &profile, &call, &reply, until)
+            .await;
+        Attempt::Replied(other.unwrap_or(reply).outcome)
     }
 
     /// Calls a peer whose call style was detected, and doubts the style if the reply does not fit.

@@ -116,6 +116,14 @@ impl Sessions {
         session.is_foreign().then_some(session)
     }
 
+    /// The call style of the peer at an address, if it is settled.
+    pub(crate) fn style(&self, endpoint: &str) -> Option<CallStyle> {
+        let session = self.known.sessions().get(endpoint)?.session.clone();
+        let (found, state) = session.known();
+        let found = found.filter(|found| found.heard && state == "settled")?;
+        Some(found.style)
+    }
+
     /// The state of each known peer, and the names of all their tools.
     pub(crate) fn shown(&self) -> Value {
         let sessions = self.known.sessions().clone();
@@ -289,6 +297,11 @@ impl<C: Carrier> PeerSession<C> {
     /// Whether the peer has answered in this layout of a plain call, which is then kept.
     pub(crate) fn is_proved(&self, found: &Arc<PeerProfile>) -> bool {
         found.layout().is_some() && self.held(|held| held.proved && held.is(found))
+    }
+
+    /// Whether nothing is known of the peer's style yet.
+    pub(crate) fn is_unknown(&self) -> bool {
+        self.held(|held| held.found.is_none() && !held.refuses_tools)
     }
 
     /// Whether the peer has answered in another style than that of the documents.
