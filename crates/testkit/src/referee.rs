@@ -464,6 +464,7 @@ pub fn kind(event: &Event) -> &'static str {
         Event::DrawFailed { .. } => "not drawn",
         Event::NumberDrawn { .. } => "drawn",
         Event::PlayerTold { .. } => "told",
+        Event::AnswerLate { .. } => "late",
         Event::ReportTried { .. } => "reporting",
         Event::ReportFailed { .. } => "not reported",
         Event::RoundAsked { .. } => "asked again",

@@ -163,6 +163,14 @@ pub enum Event {
         /// When it is put again.
         retry_at: Timestamp,
     },
+    /// An answer came after its deadline; it is not counted, and the player is told.
+    #[serde(skip)]
+    AnswerLate {
+        match_id: MatchId,
+        seat: Seat,
+        /// 0 for the invitation, then the number of the move that was asked for.
+        turn: u32,
+    },
     #[serde(skip)]
     Joined {
         match_id: MatchId,
@@ -263,6 +271,7 @@ impl Event {
             | Self::SecretsGiven { .. }
             | Self::Asked { .. }
             | Self::QuestionPostponed { .. }
+            | Self::AnswerLate { .. }
             | Self::Joined { .. }
             | Self::ChoiceSealed { .. }
             | Self::DrawRequested { .. }
@@ -283,6 +292,7 @@ impl Event {
             Self::Asked { .. }
                 | Self::Started { .. }
                 | Self::AttemptFailed { .. }
+                | Self::AnswerLate { .. }
                 | Self::ChoiceSealed { .. }
                 | Self::MovePlayed { .. }
                 | Self::DrawRequested { .. }
@@ -306,6 +316,7 @@ impl Event {
             | Self::SecretsGiven { match_id, .. }
             | Self::Asked { match_id, .. }
             | Self::QuestionPostponed { match_id, .. }
+            | Self::AnswerLate { match_id, .. }
             | Self::GivenBack { match_id, .. }
             | Self::Joined { match_id, .. }
             | Self::ChoiceSealed { match_id, .. }

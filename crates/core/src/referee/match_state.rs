@@ -205,6 +205,14 @@ impl Match {
         }
     }
 
+    /// Whether an attempt at the present question of a seat was counted as failed.
+    pub(crate) fn has_failed(&self, question: &PlayerQuestion) -> bool {
+        let slot = self.slot(question.seat);
+        question.attempt == self.fixture.attempt
+            && question.turn == self.turn_of(question.seat)
+            && question.failed < slot.failed
+    }
+
     /// The question that is open for a seat.
     pub(crate) fn question(&self, seat: Seat) -> Option<PlayerQuestion> {
         let slot = self.slot(seat);

@@ -4,6 +4,7 @@
 //! of different matches do not wait for each other, so a hanging call delays only its own match.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::pin::pin;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -242,7 +243,7 @@ impl<M: Machine> LetterQueue<M> {
         if letter.to.speech == Some(CallStyle::Simple) && manager.is_none() {
             let _permit = self.permit(letter).await?;
             let call = self.call_plain(letter, endpoint);
-            return self.timed(letter, call).await;
+            return self.timed(letter, late_grace(letter), call).await;
         }
         let session = manager.unwrap_or_else(|| {
             let session = self.context.sessions.session(&letter.to, endpoint);
@@ -254,25 +255,41 @@ impl<M: Machine> LetterQueue<M> {
         // A reply to a call by tool name may tell the style of a peer, without further questions.
         if letter.to.speech.is_none() && letter.message != Message::Ping && session.is_unknown() {
             let _permit = self.permit(letter).await?;
-            return self
-                .timed(letter, self.call_unknown(&session, letter))
-                .await;
+            let call = self.call_unknown(&session, letter);
+            return self.timed(letter, None, call).await;
         }
         // Detection has its own budget: the timeout of the letter starts when it is sent.
         let profile = session.profile().await;
         let _permit = self.permit(letter).await?;
-        self.timed(letter, self.call_in_session(&session, profile, letter))
-            .await
+        let grace = late_grace(letter).filter(|_| profile.layout().is_some());
+        let call = self.call_in_session(&session, profile, letter);
+        self.timed(letter, grace, call).await
     }
 
-    /// Records the outcome of a letter and its latency.
+    /// Records the outcome of a letter and its latency. If late answers are heard, the machine
+    /// learns of the silence at the deadline, and then of the answer.
     async fn timed(
         &self,
         letter: &Letter<M::CorrelationId>,
+        grace: Option<Duration>,
         call: impl Future<Output = Attempt>,
     ) -> CallOutcome {
         let began = Instant::now();
-        let tried = call.await;
+        let mut call = pin!(call);
+        let on_time = match grace {
+            Some(_) => tokio::time::timeout(letter.retry.timeout, call.as_mut()).await,
+            None => Ok(call.as_mut().await),
+        };
+        let tried = match on_time {
+            Ok(tried) => tried,
+            Err(_) => {
+                let silence = failure(&CallError::Timeout(letter.retry.timeout));
+                if let Some(correlation) = letter.correlation.clone() {
+                    self.actor.send(M::outcome(correlation, Err(silence))).await;
+                }
+                call.await
+            }
+        };
         let after = began.elapsed();
         match tried {
             Attempt::NotSent(outcome) => outcome,
@@ -315,7 +332,8 @@ impl<M: Machine> LetterQueue<M> {
             return Attempt::NotSent(Ok(acknowledged()));
         };
         self.record_sent(letter, &encoded);
-        let (client, timeout) = (&self.context.client, letter.retry.timeout);
+        let timeout = letter.retry.timeout + late_grace(letter).unwrap_or_default();
+        let client = &self.context.client;
         match client.post(endpoint, request.body.into(), timeout).await {
             Ok(answer) => {
                 let reply = self.outbound.read(letter, id, PLAIN.style, &answer);
@@ -424,7 +442,8 @@ impl<M: Machine> LetterQueue<M> {
         };
         self.record_sent(letter, &encoded);
         let call = LetterCall { letter, encoded };
-        let until = Instant::now() + letter.retry.timeout;
+        let grace = late_grace(letter).filter(|_| profile.layout().is_some());
+        let until = Instant::now() + letter.retry.timeout + grace.unwrap_or_default();
         let first = self
             .call_once(session, Arc::clone(&profile), &call, until)
             .await;
@@ -545,6 +564,19 @@ fn failure(error: &CallError) -> CallFailure {
         CallError::TooLarge => Code::InvalidMessage,
     };
     CallFailure::of_peer(code, error.to_string())
+}
+
+/// The longest that a late answer is waited for.
+const MAX_LATE: Duration = Duration::from_secs(5);
+
+/// How long after its deadline the answer to a question is still heard, so that its sender can be
+/// told that it is late: shorter than the wait before the next question.
+fn late_grace<CorrelationId>(letter: &Letter<CorrelationId>) -> Option<Duration> {
+    let is_question = matches!(
+        letter.message,
+        Message::GameInvitation(_) | Message::MoveCall(_)
+    );
+    is_question.then(|| (letter.retry.backoff.longest_wait(1) / 2).min(MAX_LATE))
 }
 
 /// The failure of a letter that got no permit to go out.

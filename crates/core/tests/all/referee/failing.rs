@@ -203,6 +203,23 @@ fn three_illegal_moves_lose_the_match() {
 }
 
 #[test]
+fn late_answer_is_told_and_changes_nothing() {
+    let mut house = RefereeWorld::started(order("R1M1"));
+    house.both_join();
+    let question = house.only(1, "CHOOSE_PARITY_CALL");
+    house.choose(2, odd());
+    house.wait(30);
+    assert_eq!(error(&mut house, 1).code, Code::Timeout);
+    assert!(house.hear(&question, chosen(&question, even())).is_err());
+    let told = error(&mut house, 1);
+    assert_eq!((told.code, told.retry_count), (Code::DeadlinePassed, 1));
+    house.wait(2);
+    house.choose(1, odd());
+    let result = house.result("R1M1").unwrap();
+    assert!(result.failed.is_empty(), "{result:?}");
+}
+
+#[test]
 fn quoted_words_of_a_player_are_harmless_and_short() {
     let mut house = RefereeWorld::started(order("R1M1"));
     house.both_join();
