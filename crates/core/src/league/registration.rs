@@ -6,7 +6,7 @@ use league_protocol::id::{PlayerId, RefereeId};
 use league_protocol::message::{
     AgentMeta, Enrolment, MAX_NAME, RegisterResponse, is_harmless, is_name, is_supported,
 };
-use league_protocol::sender::{Agent, Dialect};
+use league_protocol::sender::{Agent, CallStyle, Dialect};
 use league_protocol::time::Timestamp;
 use league_protocol::token::{AuthToken, TokenHash};
 
@@ -508,7 +508,7 @@ impl Registration<'_> {
         token: AuthToken,
         lasting: LastingTokens,
     ) -> RegisterResponse<Id> {
-        let speaks_of_tokens = self.applicant.dialect != Dialect::V1;
+        let speaks_of_tokens = self.applicant.dialect != Dialect::V1 && self.takes_additions();
         let manager = speaks_of_tokens && lasting != LastingTokens::None;
         let returning = speaks_of_tokens && lasting == LastingTokens::Both;
         let (secret, league_id) = (&self.league.secrets.tokens, &self.league.rules.league_id);
@@ -519,6 +519,16 @@ impl Registration<'_> {
             manager_token: manager.then(|| secret.manager_token(league_id, agent)),
             return_token: returning.then(|| secret.return_token(league_id, agent)),
         })
+    }
+
+    /// Whether the applicant may be sent what the documents do not have: in a strict league only if
+    /// it has shown that it knows such fields.
+    fn takes_additions(&self) -> bool {
+        let request = &self.applicant.request;
+        let shown = request.meta.speech == Some(CallStyle::Simple)
+            || request.meta.proofs
+            || request.token.is_some();
+        !self.league.rules.strict || shown
     }
 
     /// The token that a new agent made for itself; any other token may have been seen by others.

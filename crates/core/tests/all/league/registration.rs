@@ -206,6 +206,26 @@ fn plain_registration_gets_a_return_token_and_need_not_show_it() {
 }
 
 #[test]
+fn strict_league_answers_strangers_with_fields_of_the_documents_alone() {
+    for (rules, is_told) in [(strict(), false), (rules(), true)] {
+        let mut world = LeagueWorld::new(rules);
+        let foreign = changed(world.candidate("Foreign"), |candidate| {
+            candidate.request.meta.speech = None;
+        });
+        let foreign = enrolled(&mut world, foreign);
+        assert_eq!(foreign.manager_token.is_some(), is_told);
+        let signing = changed(world.candidate("Signing"), |candidate| {
+            candidate.request.meta.speech = None;
+            candidate.request.meta.proofs = true;
+        });
+        let signing = enrolled(&mut world, signing);
+        assert!(signing.manager_token.is_some() && signing.return_token.is_some());
+        let ours = world.candidate("Ours");
+        assert!(enrolled(&mut world, ours).manager_token.is_some());
+    }
+}
+
+#[test]
 fn two_agents_do_not_share_an_endpoint() {
     let mut world = LeagueWorld::new(rules());
     let at = |candidate: Applicant, endpoint: &str| {
