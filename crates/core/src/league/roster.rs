@@ -11,7 +11,7 @@ use icu_properties::props::DefaultIgnorableCodePoint;
 
 use league_protocol::id::{PlayerId, RefereeId};
 use league_protocol::message::AgentMeta;
-use league_protocol::sender::{Agent, Dialect};
+use league_protocol::sender::{Agent, CallStyle, Dialect};
 use league_protocol::time::Timestamp;
 use league_protocol::token::{AuthToken, TokenHash};
 
@@ -87,6 +87,7 @@ impl Member {
                 endpoint: Arc::from(meta.contact_endpoint.as_str()),
                 dialect,
                 speech: meta.speech,
+                is_foreign: meta.speech != Some(CallStyle::Simple) && !meta.proofs,
             }),
             name: Arc::from(meta.display_name.trim()),
             version: Arc::from(meta.version.as_str()),

@@ -438,6 +438,7 @@ impl MatchOrder {
                     endpoint: player.endpoint.clone(),
                     dialect: player.dialect,
                     speech: player.speech,
+                    is_foreign: player.is_foreign,
                     token_hash: player.token_hash,
                     record: player.record,
                 }
@@ -491,6 +492,9 @@ pub struct SeatedPlayer {
     /// How it takes calls, if that is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub speech: Option<CallStyle>,
+    /// Whether a strict league sends it fields of the documents alone.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_foreign: bool,
     /// The hash of the token it proves itself with.
     pub token_hash: TokenHash,
     pub record: WinLossDraw,

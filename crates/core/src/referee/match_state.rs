@@ -527,6 +527,7 @@ pub(crate) fn peer(seated: &SeatedPlayer) -> Arc<Peer> {
         endpoint: seated.endpoint.clone(),
         dialect: seated.dialect,
         speech: seated.speech,
+        is_foreign: seated.is_foreign,
     })
 }
 

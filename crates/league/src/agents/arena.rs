@@ -253,6 +253,7 @@ impl Arena {
             endpoint: self.endpoint.as_str().into(),
             dialect,
             speech: Some(CallStyle::Simple),
+            is_foreign: false,
         })
     }
 

@@ -593,6 +593,7 @@ mod tests {
             endpoint: endpoint.into(),
             dialect: Dialect::V2,
             speech: None,
+            is_foreign: false,
             token_hash: token.hash(),
             match_token: token,
             record: WinLossDraw::default(),

@@ -442,6 +442,7 @@ impl JoinArgs {
             endpoint: named.unwrap_or_else(configured).into(),
             dialect,
             speech: Some(CallStyle::Simple),
+            is_foreign: false,
         })
     }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use league_core::letter::{CallFailure, CallOutcome, Credential, Letter, Peer, PeerAnswer};
 use league_protocol::dialect::{self, Hints};
-use league_protocol::encode::{Stamp, conversation, encode};
+use league_protocol::encode::{Stamp, conversation, documented, encode};
 use league_protocol::fault::Code;
 use league_protocol::finding::{Finding, Notes, Path, Reading, excerpt};
 use league_protocol::id::{ConversationId, PlayerId};
@@ -108,7 +108,14 @@ impl Outbound {
         let opponent = opponent(&letter.to, &letter.message);
         let hints = self.hints(letter, &latest, opponent.as_ref());
         let outgoing = encode(&letter.message, letter.to.dialect, stamp, &hints);
-        let json = outgoing.and_then(|outgoing| to_raw_value(&outgoing).ok());
+        let json = match outgoing {
+            Some(outgoing) if is_strict && letter.to.is_foreign => {
+                let whole = serde_json::to_value(&outgoing).ok();
+                let members = whole.and_then(|whole| whole.as_object().cloned());
+                members.and_then(|members| to_raw_value(&documented(members)).ok())
+            }
+            outgoing => outgoing.and_then(|outgoing| to_raw_value(&outgoing).ok()),
+        };
         Ok(json.map(|json| EncodedLetter(Some(json))))
     }
 
