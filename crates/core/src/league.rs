@@ -54,7 +54,7 @@ pub use command::{
 pub use event::{Admission, Doubt, Event, Reassignment};
 pub use roster::{AgentState, Member, PlayerEntry, RefereeEntry, is_same_place};
 pub use round::{FixtureStage, LeagueFixture, LeagueRound};
-pub use rules::{Assignment, LeagueRules, MIN_PROBE_INTERVAL, RulesError};
+pub use rules::{Assignment, LeagueRules, MIN_PROBE_INTERVAL, RulesError, Tiebreaker};
 pub use verify::{ReportPart, ReportProblem};
 
 type Decision = machine::Decision<Event, Reply, Refusal>;
@@ -161,7 +161,7 @@ impl League {
         let opening = OpeningTable((listing.open)(&rules.game_settings)?);
         let schedule = RoundRobin::new(0, Sides::for_game(rules.sides_matter));
         Ok(Self {
-            standings: Standings::new(schedule, rules.score),
+            standings: Standings::new(schedule, rules.score).ordered_by(rules.tiebreakers),
             rules,
             secrets,
             epoch: 0,
@@ -302,7 +302,9 @@ impl League {
     fn table(&self) -> Arc<Ranking> {
         if self.phase == Phase::Registering {
             let schedule = RoundRobin::new(self.players.len(), Sides::AsPrinted);
-            return Standings::new(schedule, self.rules.score).table(|| self.named());
+            let standings = Standings::new(schedule, self.rules.score);
+            let standings = standings.ordered_by(self.rules.tiebreakers);
+            return standings.table(|| self.named());
         }
         self.standings.table(|| self.named())
     }

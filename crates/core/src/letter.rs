@@ -34,6 +34,9 @@ pub struct Peer {
     pub dialect: Dialect,
     /// How it takes calls, if known; else the shell detects it.
     pub speech: Option<CallStyle>,
+    /// Whether it has not shown that it knows fields that the documents do not have; a strict league
+    /// sends it none of them.
+    pub is_foreign: bool,
 }
 
 /// What a letter shows to prove its sender.

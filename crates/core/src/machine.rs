@@ -22,7 +22,7 @@ pub trait Machine: Send + 'static {
     type Reply: Send + 'static;
     type Refusal: Send + 'static;
     /// Names a letter whose outcome comes back to the machine.
-    type CorrelationId: Send + Sync + 'static;
+    type CorrelationId: Clone + Send + Sync + 'static;
 
     /// The command that says that time has passed.
     fn tick() -> Self::Command;

@@ -37,7 +37,7 @@ pub use agents::{
 pub use allowed::AllowedEndpoint;
 pub use league::{
     GameConfig, GamesRegistry, LeagueConfig, LeagueStatus, ParticipantsConfig, ScoringConfig,
-    Strictness, Tiebreakers, breaker_rule, league_rules, referee_timeouts, timeouts,
+    Strictness, breaker_rule, league_rules, referee_timeouts, timeouts,
 };
 pub use loader::{ConfigError, ConfigLoader, UnknownKey, Wrong};
 pub use system::{

@@ -10,6 +10,7 @@ pub(crate) mod limiter;
 pub(crate) mod observed;
 pub(crate) mod outbound;
 pub(crate) mod outbox;
+pub(crate) mod plain;
 pub(crate) mod prompts;
 pub(crate) mod record;
 pub(crate) mod resources;

@@ -2,7 +2,7 @@
 
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::decode::granted;
 use crate::dialect::{Hints, names};
@@ -153,6 +153,50 @@ impl Outgoing<'_> {
     }
 }
 
+/// Members that the documents do not have, by the types that strangers are sent; a dot leads into an
+/// object or into each of a list.
+const ADDITIONS: [(&str, &str); 3] = [
+    (
+        "ROUND_ANNOUNCEMENT",
+        "matches.attempt matches.draw_commitment matches.match_token",
+    ),
+    (
+        "GAME_INVITATION",
+        "draw_commitment game_info.draw_commitment",
+    ),
+    (
+        "GAME_OVER",
+        "details draw evidence reason role winner_player_id game_result.details game_result.draw \
+         game_result.evidence game_result.failed game_result.score",
+    ),
+];
+
+/// A message of ours without the members that the documents do not have.
+pub fn documented(mut message: Map<String, Value>) -> Map<String, Value> {
+    let kind = message.get("message_type").and_then(Value::as_str);
+    let added = ADDITIONS.iter().filter(|(of, _)| kind == Some(of));
+    let added: Vec<&str> = added.flat_map(|(_, names)| names.split(' ')).collect();
+    for way in added {
+        remove(&mut message, way);
+    }
+    message
+}
+
+fn remove(object: &mut Map<String, Value>, way: &str) {
+    let Some((name, rest)) = way.split_once('.') else {
+        object.remove(way);
+        return;
+    };
+    match object.get_mut(name) {
+        Some(Value::Object(inner)) => remove(inner, rest),
+        Some(Value::Array(elements)) => {
+            let inner = elements.iter_mut().filter_map(Value::as_object_mut);
+            inner.for_each(|inner| remove(inner, rest));
+        }
+        _ => {}
+    }
+}
+
 /// The conversation of our call, so that a repeat is recognised.
 pub fn conversation(message: &Message, sender: &str) -> ConversationId {
     let of_match = |id: &MatchId| format!("conv-{}-001", id.as_str().to_ascii_lowercase());
@@ -264,6 +308,7 @@ mod tests {
             token: None,
             join_code: None,
             referee_key: None,
+            is_plain: false,
         }));
         let agent = Agent::Player(PlayerId::numbered(1));
         let conversation = ConversationId::new("conv");

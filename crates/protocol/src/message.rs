@@ -33,7 +33,8 @@ pub use query::{
 };
 pub use refusal::{GameError, LeagueError};
 pub use registration::{
-    AgentMeta, Enrolment, RegisterRequest, RegisterResponse, is_harmless, is_name, is_supported,
+    AgentMeta, Enrolment, MAX_NAME, RegisterRequest, RegisterResponse, is_harmless, is_name,
+    is_supported,
 };
 pub use result::{GameOver, MatchResult, MatchResultReport, MatchStatus, OpenedDraw, Score};
 pub use round::{

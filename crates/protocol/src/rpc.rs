@@ -49,5 +49,6 @@ pub(crate) use members::Array;
 pub use members::{Broken, MAX_BODY, MAX_DEPTH};
 pub use outgoing::{
     MAX_OWN_ID, Refusal, RpcError, Status, Unwritable, batch, fail, notify, request, respond,
+    respond_both,
 };
 pub use reply::{PeerError, ReplyFault, Response, read_error, read_reply, read_response};

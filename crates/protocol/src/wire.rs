@@ -21,8 +21,8 @@ use crate::finding::{Finding, Notes, Path, Reading, excerpt};
 use crate::id::{ConversationId, PlayerId, RefereeId};
 use crate::lenient::{self, Expected, Repair};
 use crate::message::{LeagueError, Message, reply_type, types_taken};
-use crate::rpc::members::split;
-use crate::rpc::{Call, RpcError};
+use crate::rpc::members::{self, split};
+use crate::rpc::{Call, Id, Params, Refusal, RpcError, open};
 use crate::schema::is_message_type;
 use crate::sender::{Agent, CallStyle, Dialect};
 use crate::time::Timestamp;
@@ -273,6 +273,50 @@ pub fn receive_bare(body: &[u8], context: &Context<'_>) -> Option<Inbound> {
         read.or_else(|unread| repaired.read_again(context).ok_or(unread))
             .into(),
     )
+}
+
+/// Reads a plain registration, as small REST clients post it to a path of its own: a body without
+/// frame and envelope.
+pub fn receive_registration(body: &[u8], context: &Context<'_>) -> Inbound {
+    let refused = |detail: String| {
+        let error = LeagueError::new(Code::InvalidMessage, detail);
+        Inbound::Unread(Box::new(Unread::new(error)))
+    };
+    if context.reading == Reading::Strict {
+        let detail = "a strict league takes registrations as calls to `/mcp` only";
+        return refused(detail.to_owned());
+    }
+    if let Err(broken) = open(body) {
+        return refused(Refusal::from(broken).error.message.into_owned());
+    }
+    let Ok(raw) = serde_json::from_slice::<&RawValue>(body) else {
+        return refused("the body is not JSON".to_owned());
+    };
+    let members = split(raw.get()).unwrap_or_default();
+    let kind = members.get("message_type").and_then(members::text);
+    let is_referee = kind.is_some_and(|kind| kind.starts_with("REFEREE"));
+    let method = if is_referee || members.has("referee_meta") {
+        "register_referee"
+    } else {
+        "register_player"
+    };
+    let call = Call {
+        id: Id::number(0),
+        method: method.into(),
+        params: Params::Named(raw),
+    };
+    let mut inbound = receive(&call, context);
+    if let Inbound::Message(received) = &mut inbound
+        && let Message::PlayerRegisterRequest(request) | Message::RefereeRegisterRequest(request) =
+            &mut received.message
+    {
+        request.is_plain = true;
+        let detail = "the registration came as a plain request; call the tool at `/mcp`";
+        received
+            .findings
+            .extend(note("", "a JSON-RPC 2.0 request", detail));
+    }
+    inbound
 }
 
 /// Reads an MCP tool call, which may omit the envelope; `None` if the tool does not exist.
@@ -563,7 +607,8 @@ fn repair(
     method: Option<&str>,
     context: &Context<'_>,
 ) -> Option<RepairedMessage> {
-    let types = known_types(tool, context.tools);
+    let mut types = known_types(tool, context.tools);
+    types.extend(named_answer(content, method));
     let expected = Expected {
         types: &types,
         method,
@@ -577,6 +622,22 @@ fn repair(
         }),
         Repair::Complaint(_) => None,
     }
+}
+
+/// Types that answer a question. An answer that comes as a call is read as well as one in a result,
+/// so that its sender is told what is wrong with it.
+const ANSWERS: [&str; 3] = [
+    "GAME_JOIN_ACK",
+    "CHOOSE_PARITY_RESPONSE",
+    "GAME_MOVE_RESPONSE",
+];
+
+/// The type of an answer that content or its method names.
+fn named_answer(content: &str, method: Option<&str>) -> Option<&'static str> {
+    let members = split(content).unwrap_or_default();
+    let said = members.get("message_type").and_then(members::text);
+    let mut answers = ANSWERS.into_iter();
+    answers.find(|answer| method == Some(answer) || said.as_deref() == Some(answer))
 }
 
 /// The types that a receiver takes in all dialects; the types of the named tool come first.

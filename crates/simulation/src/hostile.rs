@@ -339,6 +339,7 @@ fn false_order(scenario: &Scenario, match_id: MatchId, chance: &mut Rng) -> Star
         endpoint: endpoint(first + number - 1),
         dialect: Dialect::V2,
         speech: Some(CallStyle::Simple),
+        is_foreign: false,
         token_hash: TokenHash::of("tok-p01-guessed"),
         match_token: AuthToken::new("tok-r2m1-guessed"),
         record: WinLossDraw::default(),
@@ -393,6 +394,7 @@ fn registration(meta: AgentMeta, wanted: String, token: AuthToken) -> Parcel {
             token: None,
             join_code: None,
             referee_key: None,
+            is_plain: false,
         })),
         back: None,
     }

@@ -178,6 +178,7 @@ mod tests {
                 endpoint: "".into(),
                 dialect: Dialect::V2,
                 speech: Some(CallStyle::Simple),
+                is_foreign: false,
             }),
             message: Message::Ping,
             credential: Credential::None,

@@ -78,6 +78,7 @@ impl World {
             endpoint: endpoint(0),
             dialect: Dialect::V2,
             speech: Some(CallStyle::Simple),
+            is_foreign: false,
         });
         let staff = Person {
             dialect: Dialect::V2,

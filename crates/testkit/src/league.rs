@@ -544,6 +544,7 @@ pub fn candidate(name: &str, chance: u8) -> Applicant {
             token: None,
             join_code: None,
             referee_key: None,
+            is_plain: false,
         }),
         dialect: Dialect::V2,
         endpoint: Ok(()),

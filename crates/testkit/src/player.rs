@@ -141,6 +141,7 @@ pub fn rules() -> PlayerRules {
             endpoint: "http://127.0.0.1:8000/mcp".into(),
             dialect: Dialect::V2,
             speech: Some(CallStyle::Simple),
+            is_foreign: false,
         }),
         wanted_id: Some("P01".to_owned()),
         join_code: None,

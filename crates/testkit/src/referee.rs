@@ -374,6 +374,7 @@ pub fn rules() -> RefereeRules {
             endpoint: "http://127.0.0.1:8000/mcp".into(),
             dialect: Dialect::V2,
             speech: Some(CallStyle::Simple),
+            is_foreign: false,
         }),
     }
 }
@@ -404,6 +405,7 @@ pub fn order_between(match_id: &str, players: [u32; 2]) -> StartMatch {
             endpoint: format!("http://127.0.0.1:81{number:02}/mcp").into(),
             dialect: Dialect::V2,
             speech: Some(CallStyle::Simple),
+            is_foreign: false,
             token_hash: token(number).hash(),
             match_token: match_token(&match_id, number),
             record: WinLossDraw {
@@ -466,6 +468,7 @@ pub fn kind(event: &Event) -> &'static str {
         Event::NumberDrawn { .. } => "drawn",
         Event::PlayerTold { .. } => "told",
         Event::ManagerNoticed { .. } => "noticed",
+        Event::AnswerLate { .. } => "late",
         Event::ReportTried { .. } => "reporting",
         Event::ReportFailed { .. } => "not reported",
         Event::RoundAsked { .. } => "asked again",

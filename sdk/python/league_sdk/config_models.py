@@ -294,6 +294,7 @@ class LeagueConfig(Model):
     broadcast_top_rows: int = 20
     match_limit_sec: float | None = None
     probe_interval_sec: float = 5
+    manager_endpoint: str | None = None
 
 
 @dataclass

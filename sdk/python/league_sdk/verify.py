@@ -191,16 +191,21 @@ class League:
         expect(not self.hidden or handed == [result["draw"]["nonces"], evidence["moves"]], "result and hand-over have other moves or nonces")
         return set(match["seats"]) - {move["player_id"] for move in evidence["moves"] if "proof" not in move}
 
-    def standings(self):  # by points, wins, draws minus losses, points among equals, id
+    def standings(self):  # by points, wins, draws minus losses, points among equals, id; or in the league's own order
+        usual = ["points", "wins", "draw_difference", "head_to_head", "player_id"]
+        order = self.rules.get("tiebreakers", usual)
         count = {player: Counter(wins=0, draws=0, losses=0, technical_losses=0, points=0) for player in self.players}
         among, names = Counter(), {"win": "wins", "draw": "draws"}
         for player, end, points in (row for one in self.results.values() for row in one["rows"]):
             count[player].update({names.get(end, "losses"): 1, "technical_losses": "_" in end, "points": points})
-        rank = lambda one: (-count[one]["points"], -count[one]["wins"], count[one]["losses"] - count[one]["draws"])
+        figures = {"points": lambda one: -count[one]["points"], "wins": lambda one: -count[one]["wins"], "head_to_head": lambda one: -among[one],
+                   "draw_difference": lambda one: count[one]["losses"] - count[one]["draws"], "player_id": lambda one: (len(one), one)}
+        rank = lambda one, names: [figures[name](one) for name in names]
+        before = order[:order.index("head_to_head")]
         for (a, _, to_a), (b, _, to_b) in (one["rows"] for one in self.results.values()):
-            among.update({a: to_a, b: to_b} if rank(a) == rank(b) else {})
-        order = enumerate(sorted(count, key=lambda one: (rank(one), -among[one], len(one), one)), 1)
-        return [{"rank": place, "player_id": one, **count[one]} for place, one in order]
+            among.update({a: to_a, b: to_b} if rank(a, before) == rank(b, before) else {})
+        table = enumerate(sorted(count, key=lambda one: rank(one, order)), 1)
+        return [{"rank": place, "player_id": one, **count[one]} for place, one in table]
 
 # ---- 4. The records of referees, and the verdict.
 def compare(folder, league, verdict):  # counts what matches rest on: keys of players, records of referees, reports

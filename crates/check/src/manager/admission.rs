@@ -58,8 +58,8 @@ pub(super) fn topic() -> Topic {
             newcomers()
                 .changed(|call, _| call["player_meta"]["contact_endpoint"] = "over there".into()),
             [By(is_not_admitted)];
-        "REG-12" Should "ruling 7": "A name that is taken is rejected"
-            => "compare `display_name` with those of the others",
+        "REG-12" Should "ruling 7": "A name that is taken is rejected, with a token that is not its own"
+            => "compare `display_name` with those of the others, and `auth_token` with theirs",
             Ask::new(after!(namesake), register),
             [By(is_not_admitted), Kind(PLAYER_ANSWER), is("status", "REJECTED"),
              By(gives_a_reason)];
@@ -137,11 +137,13 @@ async fn arrival(_: &Caller) -> Result<Setting, Trouble> {
     newcomer("Check Newcomer").await
 }
 
-/// A situation: a new player with the name of the first one.
+/// A situation: a new player with the name of the first one, and a token that nobody was given.
+/// Without a token it might be another player of that name, which lenient leagues admit.
 async fn namesake(caller: &Caller) -> Result<Setting, Trouble> {
     let name = player(&caller.stage, 0).await?.name.clone();
     let mut at = arrival(caller).await?;
     at.value["player_meta"]["display_name"] = name.into();
+    at.value["auth_token"] = "tok-nobody-0123456789abcdef".into();
     Ok(at)
 }
 

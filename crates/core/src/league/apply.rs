@@ -314,7 +314,8 @@ impl League {
         self.seat_players();
         let sides = Sides::for_game(self.rules.sides_matter);
         self.schedule = RoundRobin::new(self.players.len(), sides);
-        self.standings = Standings::new(self.schedule, self.rules.score);
+        let standings = Standings::new(self.schedule, self.rules.score);
+        self.standings = standings.ordered_by(self.rules.tiebreakers);
     }
 
     fn open(

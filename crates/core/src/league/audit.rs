@@ -475,6 +475,14 @@ impl Auditor<'_> {
         let follows = ruling.is_some_and(|(mut ruling, _)| {
             ruling.draw.clone_from(&result.draw);
             ruling.evidence.players.clone_from(&result.evidence.players);
+            if !ruling.failed.is_empty() {
+                let old = self.league.in_old_words(fixture, &ruling);
+                ruling.reason = if old == result.reason {
+                    old
+                } else {
+                    ruling.reason
+                };
+            }
             ruling == *result && fixture.stage == FixtureStage::Unplayable
         });
         if follows {

@@ -443,6 +443,7 @@ impl<'a> LetterWriter<'a> {
                 endpoint: Arc::clone(&player.member.peer.endpoint),
                 dialect: player.member.peer.dialect,
                 speech: player.member.peer.speech,
+                is_foreign: player.member.peer.is_foreign,
                 token_hash: player.member.token,
                 match_token: fixture.tokens[seat].clone(),
                 record: self.league.standings.record(number).win_loss_draw(),

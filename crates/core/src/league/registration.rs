@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use league_protocol::id::{PlayerId, RefereeId};
 use league_protocol::message::{
-    AgentMeta, Enrolment, RegisterResponse, is_harmless, is_name, is_supported,
+    AgentMeta, Enrolment, MAX_NAME, RegisterResponse, is_harmless, is_name, is_supported,
 };
-use league_protocol::sender::{Agent, Dialect};
+use league_protocol::sender::{Agent, CallStyle, Dialect};
 use league_protocol::time::Timestamp;
 use league_protocol::token::{AuthToken, TokenHash};
 
@@ -149,7 +149,7 @@ impl Registration<'_> {
     /// The id of the agent, and how it comes in.
     fn admission(&self) -> Result<(AdmittedId, Entry), Rejection> {
         let (league, meta) = (self.league, &self.applicant.request.meta);
-        let known = league.names.get(&folded(&meta.display_name));
+        let known = self.known();
         if league.phase == Phase::Completed && known.is_none() {
             return Err(Rejection::Closed);
         }
@@ -164,18 +164,60 @@ impl Registration<'_> {
             return Err(Rejection::Endpoint(problem));
         }
         let holder = league.endpoints.get(&place(&meta.contact_endpoint));
-        if let Some(holder) = holder.filter(|&holder| known != Some(holder))
+        if let Some(holder) = holder.filter(|&&holder| known != Some(holder))
             && let Some(member) = league.member(*holder)
         {
             let holder = member.peer.agent.to_string();
             return Err(Rejection::Shared(holder));
         }
-        let Some(&index) = known else {
+        let new = || {
             let (id, admission) = self.new_id()?;
-            return Ok((id, Entry::New(admission)));
+            Ok((id, Entry::New(admission)))
         };
-        let proof = self.recognise(index)?;
-        Ok((self.known_id(index)?, Entry::Return(proof)))
+        let Some(index) = known else {
+            return new();
+        };
+        match self.recognise(index) {
+            Ok(proof) => Ok((self.known_id(index)?, Entry::Return(proof))),
+            Err(_) if holder.is_none() && self.is_namesake() => new(),
+            Err(rejection) => Err(rejection),
+        }
+    }
+
+    /// The member that the applicant may be: it goes by the name, with a number after it or
+    /// without. The one at the address of the applicant comes first, then one that the applicant
+    /// proves to be.
+    fn known(&self) -> Option<AgentIndex> {
+        let (league, meta) = (self.league, &self.applicant.request.meta);
+        let named = |name: &str| league.names.get(&folded(name)).copied();
+        let first = named(&meta.display_name)?;
+        let numbered = (2..).map_while(|number| named(&numbered(&meta.display_name, number)));
+        let mut all = std::iter::once(first).chain(numbered);
+        let holder = league.endpoints.get(&place(&meta.contact_endpoint));
+        all.clone()
+            .find(|index| holder == Some(index))
+            .or_else(|| all.find(|&index| self.recognise(index).is_ok()))
+            .or(Some(first))
+    }
+
+    /// Whether the applicant is another agent of the same name, which lenient leagues admit with a
+    /// number. An agent that shows a token given to it means to return.
+    fn is_namesake(&self) -> bool {
+        let token = self.applicant.request.token.as_ref();
+        let is_open = self.league.phase == Phase::Registering;
+        is_open && !self.league.rules.strict && token.is_none_or(AuthToken::is_pledge)
+    }
+
+    /// The name of an agent: its own, or with the first number that is free if another has it.
+    fn name(&self, agent: &Agent) -> String {
+        let (league, own) = (self.league, self.applicant.request.meta.display_name.trim());
+        let is_taken = |name: &String| {
+            let holder = league.names.get(&folded(name));
+            holder.is_some_and(|holder| league.find_agent(agent).as_ref() != Some(holder))
+        };
+        let numbered = (2..).map(|number| numbered(own, number));
+        let mut names = std::iter::once(own.to_owned()).chain(numbered);
+        names.find(|name| !is_taken(name)).unwrap_or_default()
     }
 
     fn new_id(&self) -> Result<(AdmittedId, Admission), Rejection> {
@@ -330,7 +372,10 @@ impl Registration<'_> {
         };
         let token = AuthToken::mint(text, &self.applicant.chance);
         let lasting = match entry {
-            Entry::New(_) => LastingTokens::for_new(self.pledge().is_some() || self.signs()),
+            Entry::New(_) => {
+                let is_plain = self.applicant.request.is_plain;
+                LastingTokens::for_new(self.pledge().is_some() || self.signs() || is_plain)
+            }
             Entry::Return(proof) if self.is_return_token(&agent, proof) => LastingTokens::Both,
             Entry::Return(_) => LastingTokens::None,
         };
@@ -388,7 +433,7 @@ impl Registration<'_> {
 
     /// Whether the applicant describes itself as the member that is known.
     fn describes(&self, member: &Member, index: AgentIndex) -> bool {
-        let meta = self.kept_meta();
+        let meta = self.kept_meta(&member.peer.agent);
         let capacity_of = |number| Some(self.league.referees.get(number)?.capacity);
         let same_capacity = match index {
             AgentIndex::Player(_) => true,
@@ -416,7 +461,7 @@ impl Registration<'_> {
     }
 
     fn admitted(&self, id: &AdmittedId, agent: &Agent, entry: Entry, token: TokenHash) -> Event {
-        let mut meta = Box::new(self.kept_meta());
+        let mut meta = Box::new(self.kept_meta(agent));
         meta.proofs = match entry {
             Entry::Return(proof) => self.signs_again(agent, proof),
             Entry::New(_) => self.signs(),
@@ -463,7 +508,7 @@ impl Registration<'_> {
         token: AuthToken,
         lasting: LastingTokens,
     ) -> RegisterResponse<Id> {
-        let speaks_of_tokens = self.applicant.dialect != Dialect::V1;
+        let speaks_of_tokens = self.applicant.dialect != Dialect::V1 && self.takes_additions();
         let manager = speaks_of_tokens && lasting != LastingTokens::None;
         let returning = speaks_of_tokens && lasting == LastingTokens::Both;
         let (secret, league_id) = (&self.league.secrets.tokens, &self.league.rules.league_id);
@@ -476,6 +521,16 @@ impl Registration<'_> {
         })
     }
 
+    /// Whether the applicant may be sent what the documents do not have: in a strict league only if
+    /// it has shown that it knows such fields.
+    fn takes_additions(&self) -> bool {
+        let request = &self.applicant.request;
+        let shown = request.meta.speech == Some(CallStyle::Simple)
+            || request.meta.proofs
+            || request.token.is_some();
+        !self.league.rules.strict || shown
+    }
+
     /// The token that a new agent made for itself; any other token may have been seen by others.
     fn pledge(&self) -> Proof {
         let token = self.applicant.request.token.as_ref()?;
@@ -484,17 +539,28 @@ impl Registration<'_> {
     }
 
     /// The part of an agent's description that is kept.
-    fn kept_meta(&self) -> AgentMeta {
+    fn kept_meta(&self, agent: &Agent) -> AgentMeta {
         let meta = &self.applicant.request.meta;
         AgentMeta {
             speech: self.applicant.speech,
-            display_name: meta.display_name.trim().to_owned(),
+            display_name: self.name(agent),
             version: excerpt(&meta.version),
             protocol_version: meta.protocol_version.as_deref().map(excerpt),
             game_types: meta.game_types.iter().take(MAX_GAMES).cloned().collect(),
             ..meta.clone()
         }
     }
+}
+
+/// A name with a number after it, no longer than names may be.
+fn numbered(name: &str, number: u32) -> String {
+    let number = format!(" ({number})");
+    let room = MAX_NAME - number.len();
+    name.trim()
+        .chars()
+        .take(room)
+        .chain(number.chars())
+        .collect()
 }
 
 fn is_showable(name: &str) -> bool {

@@ -281,7 +281,7 @@ impl League {
                 .collect(),
             choices: self.choices_of(fixture, fixture.handed_moves()),
             details: serde_json::Map::new(),
-            reason: reason_of_ruling(&players, gone, unproven),
+            reason: reason_of_ruling(&players, gone, unproven, PUT_OUT),
             draw: Some(OpenedDraw {
                 commitment: fixture.commitment,
                 seed: Some(*seed),
@@ -296,6 +296,14 @@ impl League {
             players,
         };
         Some((result, ending))
+    }
+
+    /// The same ruling in the words of earlier versions, which journals hold.
+    pub(crate) fn in_old_words(&self, fixture: &LeagueFixture, ruling: &MatchResult) -> String {
+        let gone = fixture.pairing.seats.map(|seat| self.is_gone(seat));
+        let unproven = ruling.players.each_ref();
+        let unproven = unproven.map(|player| fixture.is_unproven(player));
+        reason_of_ruling(&ruling.players, gone, unproven, NO_LONGER)
     }
 
     /// Whether a player is out of the league.
@@ -391,7 +399,19 @@ fn is_same(standing: &MatchResult, reported: &MatchResult) -> bool {
 }
 
 /// Why players lose by a ruling, in a sentence.
-fn reason_of_ruling(players: &[PlayerId; 2], gone: [bool; 2], unproven: [bool; 2]) -> String {
+/// What is said of one player that is out of the league, and of two.
+type OutWords = [&'static str; 2];
+
+const PUT_OUT: OutWords = ["was put out of the league", "were put out of the league"];
+/// The words of earlier versions.
+const NO_LONGER: OutWords = ["no longer takes part", "no longer take part"];
+
+fn reason_of_ruling(
+    players: &[PlayerId; 2],
+    gone: [bool; 2],
+    unproven: [bool; 2],
+    [one, both]: OutWords,
+) -> String {
     let named = |which: [bool; 2]| {
         let named: Vec<&str> = (0..2)
             .filter(|&seat| which[seat])
@@ -402,8 +422,8 @@ fn reason_of_ruling(players: &[PlayerId; 2], gone: [bool; 2], unproven: [bool; 2
     let only_unproven = [0, 1].map(|seat| unproven[seat] && !gone[seat]);
     let absence = match gone {
         [false, false] => None,
-        [true, true] => Some(format!("{} no longer take part", named(gone))),
-        _ => Some(format!("{} no longer takes part", named(gone))),
+        [true, true] => Some(format!("{} {both}", named(gone))),
+        _ => Some(format!("{} {one}", named(gone))),
     };
     let proofs = only_unproven.contains(&true);
     let proofs = proofs.then(|| format!("{} proved no move", named(only_unproven)));

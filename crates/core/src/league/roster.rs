@@ -87,6 +87,7 @@ impl Member {
                 endpoint: Arc::from(meta.contact_endpoint.as_str()),
                 dialect,
                 speech: meta.speech,
+                is_foreign: meta.is_foreign(),
             }),
             name: Arc::from(meta.display_name.trim()),
             version: Arc::from(meta.version.as_str()),

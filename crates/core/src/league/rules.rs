@@ -65,6 +65,41 @@ pub struct LeagueRules {
     /// Whether any referee is let in before the start, as in version 0.1.
     #[serde(default = "yes")]
     pub open_referees: bool,
+    /// How the table is ordered, the most important first.
+    #[serde(default = "usual_order", skip_serializing_if = "is_usual_order")]
+    pub tiebreakers: [Tiebreaker; 5],
+}
+
+/// What the table is ordered by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Tiebreaker {
+    Points,
+    Wins,
+    /// Draws minus losses.
+    DrawDifference,
+    /// The points of matches among those that are equal so far.
+    HeadToHead,
+    PlayerId,
+}
+
+impl Tiebreaker {
+    /// The usual order (ruling 20).
+    pub const USUAL: [Self; 5] = [
+        Self::Points,
+        Self::Wins,
+        Self::DrawDifference,
+        Self::HeadToHead,
+        Self::PlayerId,
+    ];
+}
+
+const fn usual_order() -> [Tiebreaker; 5] {
+    Tiebreaker::USUAL
+}
+
+fn is_usual_order(order: &[Tiebreaker; 5]) -> bool {
+    *order == Tiebreaker::USUAL
 }
 
 const fn yes() -> bool {
@@ -97,6 +132,7 @@ impl LeagueRules {
             match_limit: Duration::ZERO,
             draws: Some(DrawMode::Chance),
             open_referees: false,
+            tiebreakers: Tiebreaker::USUAL,
         };
         rules.match_limit = rules.longest_match();
         rules

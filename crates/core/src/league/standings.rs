@@ -5,11 +5,13 @@
 //! group; it is applied once to the whole group and not again inside its parts. Ids are compared by
 //! length first, so that P99 stands before P100. The order of results makes no difference.
 
+use std::cmp::Ordering;
 use std::sync::{Arc, OnceLock};
 
 use league_protocol::id::PlayerId;
 use league_protocol::message::{MatchResult, MatchStatus, Score, StandingRow, WinLossDraw};
 
+use super::rules::Tiebreaker;
 use super::schedule::{Pairing, RoundRobin};
 
 /// How a match ended, as far as the table is concerned.
@@ -141,6 +143,7 @@ impl Ranking {
 pub struct Standings {
     schedule: RoundRobin,
     score: Score,
+    tiebreakers: [Tiebreaker; 5],
     records: Vec<PlayerTally>,
     endings: Vec<u8>,
     table: OnceLock<Arc<Ranking>>,
@@ -151,6 +154,7 @@ impl PartialEq for Standings {
     fn eq(&self, other: &Self) -> bool {
         self.schedule == other.schedule
             && self.score == other.score
+            && self.tiebreakers == other.tiebreakers
             && self.records == other.records
             && self.endings == other.endings
     }
@@ -162,9 +166,20 @@ impl Standings {
         Self {
             schedule,
             score,
+            tiebreakers: Tiebreaker::USUAL,
             records: vec![PlayerTally::default(); schedule.players() as usize],
             endings: Vec::new(),
             table: OnceLock::new(),
+        }
+    }
+
+    /// The same results in a table of this order.
+    #[must_use]
+    pub fn ordered_by(self, tiebreakers: [Tiebreaker; 5]) -> Self {
+        Self {
+            tiebreakers,
+            table: OnceLock::new(),
+            ..self
         }
     }
 
@@ -223,25 +238,48 @@ impl Standings {
 
     fn order(&self, names: &[NamedPlayer]) -> Vec<u32> {
         let mut order: Vec<u32> = (0..self.schedule.players()).take(names.len()).collect();
-        let by_id = |player: u32| {
-            let id = names[player as usize].0.as_str();
-            (id.len(), id)
+        let mut parts = self.tiebreakers.split(|by| *by == Tiebreaker::HeadToHead);
+        let (before, after) = (
+            parts.next().unwrap_or_default(),
+            parts.next().unwrap_or_default(),
+        );
+        let compare = |by: &[Tiebreaker], a: u32, b: u32| {
+            let mut orders = by.iter().map(|by| self.compare(*by, names, a, b));
+            orders
+                .find(|order| order.is_ne())
+                .unwrap_or(Ordering::Equal)
         };
-        let standing = |player: u32| self.records[player as usize].standing();
-        order.sort_unstable_by(|&a, &b| {
-            standing(b)
-                .cmp(&standing(a))
-                .then_with(|| by_id(a).cmp(&by_id(b)))
-        });
+        let by_id = |a, b| self.compare(Tiebreaker::PlayerId, names, a, b);
+        order.sort_unstable_by(|&a, &b| compare(before, a, b).then_with(|| by_id(a, b)));
         let mut between = vec![0; order.len()];
-        for group in order.chunk_by_mut(|&a, &b| standing(a) == standing(b)) {
+        for group in order.chunk_by_mut(|&a, &b| compare(before, a, b).is_eq()) {
             if group.len() > 1 {
                 self.compare_in_pairs(group, &mut between);
                 // Stable, so that equals stay in the order of their ids.
-                group.sort_by_key(|&player| std::cmp::Reverse(between[player as usize]));
+                group.sort_by(|&a, &b| {
+                    let pairs = between[b as usize].cmp(&between[a as usize]);
+                    pairs.then_with(|| compare(after, a, b))
+                });
             }
         }
         order
+    }
+
+    /// Which of two players comes first by one tiebreaker, unless that compares whole groups.
+    fn compare(&self, by: Tiebreaker, names: &[NamedPlayer], a: u32, b: u32) -> Ordering {
+        let id = |player: u32| {
+            let id = names[player as usize].0.as_str();
+            (id.len(), id)
+        };
+        let (points, wins, difference) = self.records[a as usize].standing();
+        let other = self.records[b as usize].standing();
+        match by {
+            Tiebreaker::Points => other.0.cmp(&points),
+            Tiebreaker::Wins => other.1.cmp(&wins),
+            Tiebreaker::DrawDifference => other.2.cmp(&difference),
+            Tiebreaker::HeadToHead => Ordering::Equal,
+            Tiebreaker::PlayerId => id(a).cmp(&id(b)),
+        }
     }
 
     /// Adds up for each of a group the points of its matches inside the group.

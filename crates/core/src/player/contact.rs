@@ -325,6 +325,7 @@ impl Player {
             token: None,
             join_code: self.rules.join_code.clone(),
             referee_key: None,
+            is_plain: false,
         }
     }
 }

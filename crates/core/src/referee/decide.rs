@@ -187,7 +187,22 @@ impl Referee {
         let game = self.find(&question.match_id);
         let game = game.ok_or_else(|| Refusal::UnknownMatch(question.match_id.clone()))?;
         let context = self.context();
-        let Some(first) = game.hear(at, &context, question, outcome)? else {
+        let heard = match game.hear(at, &context, question, outcome) {
+            Err(late) if game.has_failed(question) => {
+                let (seat, turn) = (question.seat, question.turn);
+                let match_id = question.match_id.clone();
+                return Ok(Decision {
+                    events: vec![Event::AnswerLate {
+                        match_id,
+                        seat,
+                        turn,
+                    }],
+                    answer: Err(late),
+                });
+            }
+            heard => heard?,
+        };
+        let Some(first) = heard else {
             return Ok(noted(Vec::new()));
         };
         let answer = match &first {

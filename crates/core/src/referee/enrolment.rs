@@ -199,6 +199,7 @@ impl ManagerContact {
             token: self.token.clone(),
             join_code: None,
             referee_key: rules.key.clone(),
+            is_plain: false,
         };
         Some(Letter {
             to: rules.manager.clone(),

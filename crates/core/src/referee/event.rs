@@ -66,7 +66,7 @@ pub enum Event {
         code: Code,
         /// What happened, in a sentence for people; of a hidden move it repeats nothing.
         detail: String,
-        /// A longer account for the player itself.
+        /// The whole account, for the player itself and for the reason of its loss.
         #[serde(skip)]
         aside: Option<PrivateDetail>,
         /// Whether the player was asked at all; not while it is left alone for failing too often.
@@ -162,6 +162,14 @@ pub enum Event {
         seat: Seat,
         /// When it is put again.
         retry_at: Timestamp,
+    },
+    /// An answer came after its deadline; it is not counted, and the player is told.
+    #[serde(skip)]
+    AnswerLate {
+        match_id: MatchId,
+        seat: Seat,
+        /// 0 for the invitation, then the number of the move that was asked for.
+        turn: u32,
     },
     #[serde(skip)]
     Joined {
@@ -270,6 +278,7 @@ impl Event {
             | Self::SecretsGiven { .. }
             | Self::Asked { .. }
             | Self::QuestionPostponed { .. }
+            | Self::AnswerLate { .. }
             | Self::Joined { .. }
             | Self::ChoiceSealed { .. }
             | Self::DrawRequested { .. }
@@ -291,6 +300,7 @@ impl Event {
             Self::Asked { .. }
                 | Self::Started { .. }
                 | Self::AttemptFailed { .. }
+                | Self::AnswerLate { .. }
                 | Self::ChoiceSealed { .. }
                 | Self::MovePlayed { .. }
                 | Self::DrawRequested { .. }
@@ -315,6 +325,7 @@ impl Event {
             | Self::SecretsGiven { match_id, .. }
             | Self::Asked { match_id, .. }
             | Self::QuestionPostponed { match_id, .. }
+            | Self::AnswerLate { match_id, .. }
             | Self::GivenBack { match_id, .. }
             | Self::Joined { match_id, .. }
             | Self::ChoiceSealed { match_id, .. }
@@ -437,6 +448,7 @@ impl MatchOrder {
                     endpoint: player.endpoint.clone(),
                     dialect: player.dialect,
                     speech: player.speech,
+                    is_foreign: player.is_foreign,
                     token_hash: player.token_hash,
                     record: player.record,
                 }
@@ -490,6 +502,9 @@ pub struct SeatedPlayer {
     /// How it takes calls, if that is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub speech: Option<CallStyle>,
+    /// Whether a strict league sends it fields of the documents alone.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_foreign: bool,
     /// The hash of the token it proves itself with.
     pub token_hash: TokenHash,
     pub record: WinLossDraw,

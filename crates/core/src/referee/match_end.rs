@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use league_games::Seat;
 use league_protocol::fault::Code;
+use league_protocol::finding::harmless;
 use league_protocol::message::{
     ByPlayer, Evidence, MatchResult, MatchStatus, OpenedDraw, PlayerEvidence,
 };
@@ -14,6 +15,8 @@ use crate::played::{self, choices_of};
 
 /// The cause of a loss by a refused invitation: no code of the documents says it better.
 const DECLINED: Code = Code::OutOfTurn;
+/// The longest account of a failure in the reason of a result, in characters.
+const MAX_ACCOUNT: usize = 200;
 
 impl Match {
     /// The result of a game that was played to its end.
@@ -95,13 +98,20 @@ impl Match {
         lost.collect()
     }
 
+    /// Why a player lost without playing. Its answer is no secret once the match is over, so it is
+    /// quoted.
     fn cause(&self, seat: Seat) -> Option<String> {
         let player = &self.seated(seat).player_id;
+        let account = self.slot(seat).account.as_ref();
+        let account = account.map(|account| format!(": {}", harmless(&account.0, MAX_ACCOUNT)));
         Some(match self.slot(seat).loss? {
             Loss::Declined => format!("{player} declined the invitation"),
             Loss::Failed(Code::Timeout) => format!("{player} did not answer in time (E001)"),
             Loss::Failed(Code::Connection) => format!("{player} could not be reached (E009)"),
-            Loss::Failed(code) => format!("{player} gave no answer that counts ({code})"),
+            Loss::Failed(code) => format!(
+                "{player} gave no answer that counts ({code}){}",
+                account.unwrap_or_default()
+            ),
         })
     }
 }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use league_games::{Seat, Turn};
+use league_protocol::fault::Code;
 use league_protocol::message::{
     DrawRequest, EVEN_ODD, GameError, GameInvitation, GameOver, GameOverTold, GameStart,
     MatchResult, MatchResultReport, MatchState, Message, MoveCall, PlayValidation, Role,
@@ -33,6 +34,7 @@ impl Match {
             Event::Asked { seat, .. } => out.extend(self.ask_letter(rules, *seat)),
             Event::Started { .. } => self.start_letters(rules, out),
             Event::AttemptFailed { asked: true, .. } => out.extend(self.error_letter(rules, event)),
+            Event::AnswerLate { seat, turn, .. } => out.push(self.late_letter(rules, *seat, *turn)),
             Event::ChoiceSealed { seat, sealed, .. } => {
                 self.validations(rules, *seat, &sealed.choice, out);
             }
@@ -279,26 +281,42 @@ impl Match {
         else {
             return None;
         };
-        let fixture = &self.fixture;
         let error = Message::GameError(Box::new(GameError {
-            league_id: fixture.league_id.clone(),
-            round_id: fixture.round_id,
-            match_id: fixture.match_id.clone(),
-            player_id: self.seated(*seat).player_id.clone(),
             code: *code,
             detail: aside.as_ref().map_or(detail, |aside| &aside.0).clone(),
-            action_required: self.answer_to(*turn),
-            state: match turn {
-                0 => MatchState::WaitingForPlayers,
-                _ => MatchState::CollectingChoices,
-            },
             retry_count: *failed,
-            max_retries: rules.timeouts.attempts.clamp(1, MAX_ATTEMPTS),
             next_retry_at: *retry_at,
+            ..self.late_error(rules, *seat, *turn)
         }));
         let until = retry_at.map_or(rules.timeouts.game_over, |retry_at| retry_at.since(*at));
         let timeout = until.clamp(MIN_NOTICE, rules.timeouts.other.max(MIN_NOTICE));
         Some(self.letter(*seat, error, rules.timeouts.once(timeout)))
+    }
+
+    /// Tells a player that its answer came too late (E008).
+    fn late_letter(&self, rules: &RefereeRules, seat: Seat, turn: u32) -> Letter<CorrelationId> {
+        let error = Message::GameError(Box::new(self.late_error(rules, seat, turn)));
+        self.letter(seat, error, rules.timeouts.once(MIN_NOTICE))
+    }
+
+    fn late_error(&self, rules: &RefereeRules, seat: Seat, turn: u32) -> GameError {
+        let (fixture, slot) = (&self.fixture, self.slot(seat));
+        GameError {
+            league_id: fixture.league_id.clone(),
+            round_id: fixture.round_id,
+            match_id: fixture.match_id.clone(),
+            player_id: self.seated(seat).player_id.clone(),
+            code: Code::DeadlinePassed,
+            detail: "the answer came after its deadline and does not count".to_owned(),
+            action_required: self.answer_to(turn),
+            state: match turn {
+                0 => MatchState::WaitingForPlayers,
+                _ => MatchState::CollectingChoices,
+            },
+            retry_count: slot.failed,
+            max_retries: rules.timeouts.attempts.clamp(1, MAX_ATTEMPTS),
+            next_retry_at: slot.retry_at,
+        }
     }
 
     fn over_letter(

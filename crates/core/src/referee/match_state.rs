@@ -16,7 +16,8 @@ use thiserror::Error;
 
 use super::command::{MatchView, PlayerQuestion};
 use super::event::{
-    Event, MatchOrder, OpenedSecrets, ReportAnswer, SealedChoice, SeatedPlayer, Secrets,
+    Event, MatchOrder, OpenedSecrets, PrivateDetail, ReportAnswer, SealedChoice, SeatedPlayer,
+    Secrets,
 };
 use super::match_draw::DrawState;
 use crate::letter::Peer;
@@ -204,6 +205,14 @@ impl Match {
         } else {
             0
         }
+    }
+
+    /// Whether an attempt at the present question of a seat was counted as failed.
+    pub(crate) fn has_failed(&self, question: &PlayerQuestion) -> bool {
+        let slot = self.slot(question.seat);
+        question.attempt == self.fixture.attempt
+            && question.turn == self.turn_of(question.seat)
+            && question.failed < slot.failed
     }
 
     /// The question that is open for a seat.
@@ -425,6 +434,8 @@ pub(crate) struct PlayerSlot {
     pub(crate) question: Option<OpenQuestion>,
     pub(crate) retry_at: Option<Timestamp>,
     pub(crate) loss: Option<Loss>,
+    /// The account of the failure that lost the match; not known after a restart.
+    pub(crate) account: Option<PrivateDetail>,
 }
 
 /// A question that is open.
@@ -453,6 +464,7 @@ impl PlayerSlot {
             question: None,
             retry_at: None,
             loss: None,
+            account: None,
         }
     }
 
@@ -480,6 +492,7 @@ impl PlayerSlot {
             Event::AttemptFailed {
                 failed,
                 code,
+                aside,
                 retry_at,
                 ..
             } => {
@@ -489,6 +502,7 @@ impl PlayerSlot {
                 self.retry_at = *retry_at;
                 if retry_at.is_none() {
                     self.loss = Some(Loss::Failed(*code));
+                    self.account.clone_from(aside);
                 }
             }
             Event::Joined { proof, .. } => {
@@ -521,6 +535,7 @@ pub(crate) fn peer(seated: &SeatedPlayer) -> Arc<Peer> {
         endpoint: seated.endpoint.clone(),
         dialect: seated.dialect,
         speech: seated.speech,
+        is_foreign: seated.is_foreign,
     })
 }
 

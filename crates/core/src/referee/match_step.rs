@@ -423,7 +423,8 @@ pub(crate) struct AnswerFault {
 impl AnswerFault {
     /// A fault whose account is public.
     pub(crate) fn open(code: Code, detail: impl Into<String>) -> Self {
-        let (detail, aside) = (cut(detail.into()), None);
+        let detail = cut(detail.into());
+        let aside = Some(PrivateDetail(detail.clone()));
         Self {
             code,
             detail,

@@ -155,7 +155,7 @@ impl Arena {
             let rules = RefereeRules {
                 key: Some(key.clone()),
                 display_name: planned.name.clone(),
-                version: env!("CARGO_PKG_VERSION").to_owned(),
+                version: planned.version.clone(),
                 wanted_id: Some(planned.id.to_string()),
                 endpoint: plan.endpoint(&listener),
                 games: vec![plan.rules.game_type.clone()],
@@ -235,7 +235,7 @@ impl Arena {
     fn player_rules(&self, plan: &Plan, planned: &PlayerPlan, endpoint: String) -> PlayerRules {
         PlayerRules {
             display_name: planned.name.clone(),
-            version: env!("CARGO_PKG_VERSION").to_owned(),
+            version: planned.version.clone(),
             endpoint,
             games: vec![plan.rules.game_type.clone()],
             timeouts: plan.rules.timeouts,
@@ -253,6 +253,7 @@ impl Arena {
             endpoint: self.endpoint.as_str().into(),
             dialect,
             speech: Some(CallStyle::Simple),
+            is_foreign: false,
         })
     }
 
@@ -365,6 +366,8 @@ pub(crate) struct RefereePlan {
     pub(crate) id: RefereeId,
     /// The display name.
     pub(crate) name: String,
+    #[serde(default = "own_version")]
+    pub(crate) version: String,
     /// How many matches it runs at once.
     pub(crate) max_concurrent: u32,
     /// Its port; 0 for any.
@@ -379,6 +382,8 @@ pub(crate) struct PlayerPlan {
     pub(crate) id: PlayerId,
     /// The display name.
     pub(crate) name: String,
+    #[serde(default = "own_version")]
+    pub(crate) version: String,
     #[serde(with = "strategy::by_name")]
     pub(crate) strategy: &'static Strategy,
     #[serde(default)]
@@ -451,6 +456,11 @@ impl BoundPorts {
             shared: self.shared.as_ref().map(Listener::port),
         }
     }
+}
+
+/// The version of agents that the configuration does not list.
+pub(crate) fn own_version() -> String {
+    env!("CARGO_PKG_VERSION").to_owned()
 }
 
 impl RefereePlan {

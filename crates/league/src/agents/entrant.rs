@@ -187,6 +187,7 @@ impl Entrant {
                 endpoint: manager.to_string().into(),
                 dialect: Dialect::V2,
                 speech: Some(CallStyle::Simple),
+                is_foreign: false,
             }),
             wanted_id: None,
             join_code: system.security.join_code(),

@@ -9,6 +9,7 @@
 //! brings its own player; a *member* has been admitted ([`Membership`]).
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use league_protocol::dialect::{self, Hints};
@@ -32,6 +33,8 @@ pub(crate) struct Identity {
     dialect: Option<Dialect>,
     /// The league that it wants to enter.
     wanted: Option<LeagueId>,
+    /// Whether its manager sends answers without a JSON-RPC frame.
+    host_is_bare: AtomicBool,
     snapshot: watch::Receiver<Arc<Snapshot>>,
     membership: watch::Receiver<Membership>,
 }
@@ -120,10 +123,17 @@ pub(crate) enum Membership {
 pub(crate) enum Unregistered {
     /// The manager never has an id.
     Manager,
-    /// A referee, by its name.
+    /// A referee, by its [`first_name`].
     Referee(String),
-    /// A player, by its name.
+    /// A player, by its [`first_name`].
     Player(String),
+}
+
+/// The name of an agent that has no id: the id that it wishes for, or else its display name without
+/// blanks, which other managers do not expect in a sender.
+pub(crate) fn first_name(wanted_id: Option<&str>, display_name: &str) -> String {
+    let words: Vec<&str> = display_name.split_whitespace().collect();
+    wanted_id.map_or_else(|| words.join("_"), str::to_owned)
 }
 
 /// The names of an agent in logs.
@@ -168,6 +178,7 @@ impl Identity {
             unregistered,
             dialect: None,
             wanted: None,
+            host_is_bare: AtomicBool::new(false),
             snapshot: publisher.snapshot.subscribe(),
             membership: publisher.membership.subscribe(),
         };
@@ -281,6 +292,17 @@ impl Identity {
         let Snapshot { info, .. } = latest;
         let player = matches!(self.unregistered, Unregistered::Player(_));
         player && !info.guarded && !info.strict && info.league_id.is_some()
+    }
+
+    /// Records whether the answer of its manager had a JSON-RPC frame.
+    pub(crate) fn note_host(&self, is_bare: bool) {
+        self.host_is_bare.store(is_bare, Ordering::Relaxed);
+    }
+
+    /// Whether its answers carry their members beside `result` as well: hosts that send no frames
+    /// look for them there.
+    pub(crate) fn answers_both_ways(&self) -> bool {
+        self.host_is_bare.load(Ordering::Relaxed) && self.takes_anything()
     }
 
     /// Its membership, and later changes.

@@ -21,7 +21,7 @@ use tokio::sync::{Semaphore, watch};
 use crate::agents::actor::{ActorError, Handle, MachineAnswer, Observer};
 use crate::agents::assemble::{AgentParts, JournalSource, Shared, StartError, restore, spawn};
 use crate::agents::bot::Bot;
-use crate::agents::identity::{AgentInfo, Identity, Membership, Unregistered};
+use crate::agents::identity::{AgentInfo, Identity, Membership, Unregistered, first_name};
 use crate::agents::strategy::Strategy;
 use crate::agents::{KeptTokens, RunningAgent, actor_unavailable, not_for_me, not_in_yet};
 use crate::chance::Chance;
@@ -61,7 +61,8 @@ pub(crate) fn start(
         held: secrets::load_or_pledge(&token_file, &shared.chance)?,
         file: token_file,
     };
-    let (name, strict) = (rules.display_name.clone(), rules.strict);
+    let wanted = rules.wanted_id.as_deref();
+    let (name, strict) = (first_name(wanted, &rules.display_name), rules.strict);
     let (dialect, timeout) = (rules.manager.dialect, rules.timeouts.join / 2);
     let mut publisher = PlayerPublisher::among(shared.crowd);
     let (announced, announcements) = watch::channel(());

@@ -21,7 +21,7 @@ use tokio::sync::watch;
 
 use crate::agents::actor::{Handle, MachineAnswer, Observer};
 use crate::agents::assemble::{AgentParts, JournalSource, Shared, StartError, restore, spawn};
-use crate::agents::identity::{AgentInfo, Identity, Membership, Unregistered};
+use crate::agents::identity::{AgentInfo, Identity, Membership, Unregistered, first_name};
 use crate::agents::{
     HandInWait, KeptTokens, RunningAgent, actor_unavailable, missing, not_for_me, not_in_yet,
 };
@@ -61,7 +61,8 @@ pub(crate) fn start(
         held: secrets::load_or_pledge(&token_file, &shared.chance)?,
         file: token_file,
     };
-    let (name, admission_timeout) = (rules.display_name.clone(), rules.timeouts.join / 2);
+    let name = first_name(rules.wanted_id.as_deref(), &rules.display_name);
+    let admission_timeout = rules.timeouts.join / 2;
     let transcripts = Transcripts::new(shared.chance.clone());
     let handed_in = watch::Sender::new(false);
     let mut observer = RefereeObserver::new(shared, tokens, &transcripts, &handed_in);
@@ -595,6 +596,7 @@ mod tests {
             endpoint: endpoint.into(),
             dialect: Dialect::V2,
             speech: None,
+            is_foreign: false,
             token_hash: token.hash(),
             match_token: token,
             record: WinLossDraw::default(),

@@ -393,8 +393,12 @@ impl JoinArgs {
 
     /// The league of the manager, if the manager answers.
     async fn health(&self, setup: &AgentSetup) -> Option<Health> {
+        Self::health_of(setup, self.manager(setup)).await
+    }
+
+    async fn health_of(setup: &AgentSetup, manager: Option<Endpoint>) -> Option<Health> {
         let client = Client::trusting(setup.tls.trust.clone());
-        let manager = ManagerClient::of(self.manager(setup)?, client);
+        let manager = ManagerClient::of(manager?, client);
         manager.health().await.ok()
     }
 
@@ -448,6 +452,7 @@ impl JoinArgs {
             endpoint: named.unwrap_or_else(configured).into(),
             dialect,
             speech: Some(CallStyle::Simple),
+            is_foreign: false,
         })
     }
 

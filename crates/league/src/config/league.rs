@@ -9,13 +9,13 @@ use std::time::Duration;
 
 use league_core::breaker::BreakerRule;
 use league_core::draw::{LeagueSecret, LeagueSecrets};
-use league_core::league::{Assignment, League, LeagueRules};
+use league_core::league::{Assignment, League, LeagueRules, Tiebreaker};
 use league_core::timeouts::{Backoff, Timeouts};
 use league_protocol::id::{GameType, LeagueId};
 use league_protocol::message::{Mode, Score};
 use league_protocol::time::Timestamp;
 use serde::de::{Deserializer, Error as _};
-use serde::{Deserialize, Serialize, Serializer};
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::reader::{optional_seconds, seconds, with_defaults, within};
@@ -61,6 +61,9 @@ with_defaults! {
         /// How long a referee may be silent before the manager probes it.
         #[serde(deserialize_with = "seconds::<100, 604_800_000, _>")]
         probe_interval_sec: Seconds = Seconds::of(5);
+        /// Where the manager of this league answers players that prefer the league; `null` for the
+        /// address in the list of agents.
+        manager_endpoint: Option<String> = None;
     }
 }
 
@@ -94,42 +97,27 @@ with_defaults! {
         /// Points for a technical loss.
         #[serde(deserialize_with = "within::<0, 1_000, _, _>")]
         technical_loss_points: u32 = 0;
-        /// The tiebreakers in order; only one order is supported (ruling 20).
-        tiebreakers: Tiebreakers = Tiebreakers;
+        /// What the table is ordered by, the most important first (ruling 20).
+        #[serde(deserialize_with = "tiebreakers")]
+        tiebreakers: [Tiebreaker; 5] = Tiebreaker::USUAL;
     }
 }
 
-/// The fixed order of tiebreakers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Tiebreakers;
-
-impl Tiebreakers {
-    /// The tiebreakers, the most important first.
-    pub const ORDER: [&str; 5] = [
-        "points",
-        "wins",
-        "draw_difference",
-        "head_to_head",
-        "player_id",
-    ];
-}
-
-impl Serialize for Tiebreakers {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        Self::ORDER.serialize(serializer)
-    }
-}
-
-impl<'de> Deserialize<'de> for Tiebreakers {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        let found = Value::deserialize(from)?;
-        let found = found.as_array().map(Vec::as_slice).unwrap_or_default();
-        if found.iter().eq(Self::ORDER.iter()) {
-            return Ok(Self);
-        }
-        let order = Self::ORDER.join("`, `");
-        Err(D::Error::custom(format!("`{order}` in this order")))
-    }
+/// Reads the tiebreakers: each once, in any order.
+fn tiebreakers<'de, D: Deserializer<'de>>(from: D) -> Result<[Tiebreaker; 5], D::Error> {
+    let found = Value::deserialize(from)?;
+    let order = serde_json::from_value::<[Tiebreaker; 5]>(found).ok();
+    let is_whole = |order: &[Tiebreaker; 5]| {
+        let mut sorted = *order;
+        sorted.sort_unstable();
+        sorted == Tiebreaker::USUAL
+    };
+    order.filter(is_whole).ok_or_else(|| {
+        D::Error::custom(
+            "`points`, `wins`, `draw_difference`, `head_to_head`, `player_id`, each once, in any \
+             order",
+        )
+    })
 }
 
 with_defaults! {
@@ -188,6 +176,7 @@ impl LeagueConfig {
             loss: self.scoring.loss_points,
             technical_loss: self.scoring.technical_loss_points,
         };
+        rules.tiebreakers = self.scoring.tiebreakers;
         rules.min_players = self.participants.min_players;
         rules.max_players = self.participants.max_players;
         rules.start_when = self.participants.start_when();

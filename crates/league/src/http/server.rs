@@ -1,5 +1,5 @@
-//! The HTTP server of an agent: `POST /mcp`, `GET /health`, and optional pages; bytes in, bytes
-//! out.
+//! The HTTP server of an agent: `POST /mcp`, `POST /register`, `GET /health`, and optional pages;
+//! bytes in, bytes out.
 //!
 //! Many agents may share one listener, each below its own path. The [`Gate`] checks the `Host` and
 //! `Origin` headers of every request before its body is read: a web page can make a browser send
@@ -92,6 +92,8 @@ pub(crate) const NEEDS_TLS: &str = "this port speaks TLS; call it at `https://`"
 pub trait Service: Send + Sync {
     /// Answers the body of a `POST`.
     fn receive(&self, head: RequestHead, body: Bytes) -> ResponseFuture<'_>;
+    /// Answers a plain `POST` to `/register`.
+    fn register(&self, head: RequestHead, body: Bytes) -> ResponseFuture<'_>;
     /// Answers methods other than `POST` at `/mcp`.
     fn answer_other(&self, method: Method, head: RequestHead) -> ResponseFuture<'_>;
     /// Records a call that was refused before its body was read.
@@ -321,23 +323,30 @@ impl ConnectionContext {
             return plain(StatusCode::NOT_FOUND, "there is no agent at this path");
         };
         match (request.method(), tool) {
-            (&Method::POST, "/mcp") => match read(request.body_mut(), self.max_body).await {
-                Ok(body) => {
-                    // A call that waits for the admission of its agent makes room for others.
-                    if service.is_admitted() {
-                        self.phase.begin_answer().await;
+            (&Method::POST, "/mcp" | "/register") => {
+                let is_plain = tool == "/register";
+                match read(request.body_mut(), self.max_body).await {
+                    Ok(body) => {
+                        // A call that waits for the admission of its agent makes room for others.
+                        if service.is_admitted() {
+                            self.phase.begin_answer().await;
+                        }
+                        let head = self.head(take(request.headers_mut()));
+                        respond(match is_plain {
+                            true => service.register(head, body).await,
+                            false => service.receive(head, body).await,
+                        })
                     }
-                    let head = self.head(take(request.headers_mut()));
-                    respond(service.receive(head, body).await)
+                    Err(refused) => self.reject(Some(service), refused),
                 }
-                Err(refused) => self.reject(Some(service), refused),
-            },
+            }
             (&Method::GET, "/health") => respond(service.health().await),
             (method, "/mcp") => {
                 let head = self.head(headers.clone());
                 respond(service.answer_other(method.clone(), head).await)
             }
             (_, "/health") => not_allowed("GET"),
+            (_, "/register") => not_allowed("POST"),
             _ => plain(
                 StatusCode::NOT_FOUND,
                 "agents answer `POST /mcp` and `GET /health`",
@@ -681,6 +690,10 @@ mod tests {
     impl Service for EarlyService {
         fn receive(&self, _: RequestHead, _: Bytes) -> ResponseFuture<'_> {
             self.0.notify_one();
+            Box::pin(std::future::pending())
+        }
+
+        fn register(&self, _: RequestHead, _: Bytes) -> ResponseFuture<'_> {
             Box::pin(std::future::pending())
         }
 

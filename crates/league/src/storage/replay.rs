@@ -327,6 +327,7 @@ fn player_rules(memory: MemoryRule) -> PlayerRules {
             endpoint: Arc::from(""),
             dialect: Dialect::V2,
             speech: Some(CallStyle::Simple),
+            is_foreign: false,
         }),
         wanted_id: None,
         join_code: None,

@@ -101,6 +101,7 @@ fn rules() -> PlayerRules {
             endpoint: "http://localhost:8000/mcp".into(),
             dialect: Dialect::V2,
             speech: Some(CallStyle::Simple),
+            is_foreign: false,
         }),
         wanted_id: None,
         join_code: None,

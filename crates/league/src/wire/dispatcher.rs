@@ -13,6 +13,7 @@ use league_mcp::{
 };
 use league_protocol::dialect::Hints;
 use league_protocol::encode::{Stamp, encode};
+use league_protocol::fault::Code;
 use league_protocol::finding::Finding;
 use league_protocol::id::{ConversationId, MatchId};
 use league_protocol::message::{LeagueError, Message, RegisterResponse, expects_answer};
@@ -24,6 +25,7 @@ use league_protocol::wire::{self, Context, Inbound, Received, Unread};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
+use super::plain::plain_registration;
 use super::prompts;
 use super::record::{IncomingCall, RejectedCall, RejectionTally};
 use super::resources::{ResourceReader, TRANSCRIPTS, tame};
@@ -158,6 +160,9 @@ impl<A: AgentService> ToolService for Dispatcher<A> {
         }
         let inbound = self.read(caller, |context| wire::receive(call, context));
         match self.serve(&call.method, inbound, caller.origin).await {
+            Ok(given) if self.identity.answers_both_ways() => {
+                rpc::respond_both(&call.id, &given.answer)
+            }
             Ok(given) => rpc::respond(&call.id, &given.answer),
             Err(refusal) => {
                 self.note_rejected(&RejectedCall {
@@ -174,6 +179,22 @@ impl<A: AgentService> ToolService for Dispatcher<A> {
         let inbound = self.read(caller, |context| wire::receive_bare(body, context))?;
         let given = self.serve("", inbound, caller.origin).await.ok()?;
         Some(given.answer.get().as_bytes().to_vec())
+    }
+
+    async fn register(&self, body: &[u8], caller: Caller<'_>) -> Option<(u16, Value)> {
+        let mut tools = self.service.manifest().tools.iter();
+        tools.find(|tool| tool.name == "register_player")?;
+        let inbound = self.read(caller, |context| wire::receive_registration(body, context));
+        let reply = match inbound {
+            Inbound::Message(received) => self.reply(*received, caller.origin).await,
+            Inbound::Unread(unread) => self.refusal(&unread),
+            Inbound::Error(error) => {
+                let error = LeagueError::new(Code::InvalidMessage, error.message);
+                ServiceReply::error(error)
+            }
+            Inbound::Arguments(_) | Inbound::Acknowledged => return None,
+        };
+        reply.message().map(plain_registration)
     }
 
     fn note_rejected(&self, call: &RejectedCall) {
@@ -251,39 +272,48 @@ impl<A: AgentService> Dispatcher<A> {
 
     async fn answer_message(
         &self,
-        mut received: Received,
+        received: Received,
         origin: Origin,
     ) -> Result<ToolAnswer, RpcError> {
         let dialect = self.identity.answers_in(received.dialect);
+        let conversation = received.conversation.clone();
+        let is_generic = received.reply_type == Some("GAME_MOVE_RESPONSE");
+        let reply = self.reply(received, origin).await;
+        self.written(reply, dialect, conversation, is_generic)
+    }
+
+    /// Lets the service answer a message.
+    async fn reply(&self, mut received: Received, origin: Origin) -> ServiceReply {
         let call = IncomingCall::log_received(&self.identity, &received);
         let findings = std::mem::take(&mut received.findings);
         let (kind, sender) = (received.message.v2_type(), received.sender.clone());
-        let (match_id, conversation) = (
-            received.message.match_id().cloned(),
-            received.conversation.clone(),
-        );
+        let match_id = received.message.match_id().cloned();
         let token = received.token.clone();
-        let is_generic = received.reply_type == Some("GAME_MOVE_RESPONSE");
         let reply = self.service.hear(received, origin).await;
         let reply = reply.about(kind, token.as_ref(), sender.agent());
         call.log_answer(&self.identity, reply.message());
         self.note(&reply, sender.agent(), match_id.as_ref(), &findings);
-        self.written(reply, dialect, conversation, is_generic)
+        reply
     }
 
     /// Answers a message that could not be decoded.
     fn refuse(&self, unread: Unread) -> Result<ToolAnswer, RpcError> {
-        let call = IncomingCall::log_unread(&self.identity, &unread);
+        let reply = self.refusal(&unread);
+        let dialect = self.identity.answers_in(unread.dialect);
+        self.written(reply, dialect, unread.conversation, false)
+    }
+
+    fn refusal(&self, unread: &Unread) -> ServiceReply {
+        let call = IncomingCall::log_unread(&self.identity, unread);
         let kind = unread.error.original_message_type.as_deref();
         let is_news = kind.is_some_and(|kind| !expects_answer(kind));
         let reply = if self.service.acknowledges_news() && is_news {
             ServiceReply::Message(Box::new(Message::Acknowledged))
         } else {
-            ServiceReply::error(*unread.error)
+            ServiceReply::error((*unread.error).clone())
         };
         call.log_answer(&self.identity, reply.message());
-        let dialect = self.identity.answers_in(unread.dialect);
-        self.written(reply, dialect, unread.conversation, false)
+        reply
     }
 
     /// Counts tolerated deviations, under the name of a caller that is authenticated or was just

@@ -6,12 +6,13 @@ use std::time::Duration;
 
 use league_core::letter::{CallFailure, CallOutcome, Credential, Letter, Peer, PeerAnswer};
 use league_protocol::dialect::{self, Hints};
-use league_protocol::encode::{Stamp, conversation, encode};
+use league_protocol::encode::{Stamp, conversation, documented, encode};
 use league_protocol::fault::Code;
 use league_protocol::finding::{Finding, Notes, Path, Reading, excerpt};
 use league_protocol::id::{ConversationId, PlayerId};
 use league_protocol::message::Message;
 use league_protocol::peer::{self, Inputs, PeerProfile, PeerRequest};
+use league_protocol::rpc::{self, members::Members};
 use league_protocol::sender::{Agent, CallStyle, Dialect};
 use league_protocol::token::AuthToken;
 use league_protocol::wire::{Context, ReadReply, Received, SentCall, Unread, read_reply};
@@ -107,7 +108,14 @@ impl Outbound {
         let opponent = opponent(&letter.to, &letter.message);
         let hints = self.hints(letter, &latest, opponent.as_ref());
         let outgoing = encode(&letter.message, letter.to.dialect, stamp, &hints);
-        let json = outgoing.and_then(|outgoing| to_raw_value(&outgoing).ok());
+        let json = match outgoing {
+            Some(outgoing) if is_strict && letter.to.is_foreign => {
+                let whole = serde_json::to_value(&outgoing).ok();
+                let members = whole.and_then(|whole| whole.as_object().cloned());
+                members.and_then(|members| to_raw_value(&documented(members)).ok())
+            }
+            outgoing => outgoing.and_then(|outgoing| to_raw_value(&outgoing).ok()),
+        };
         Ok(json.map(|json| EncodedLetter(Some(json))))
     }
 
@@ -177,6 +185,9 @@ impl Outbound {
             ..Context::default()
         };
         let reply = read_reply(&sent, &answer.reply(), &context);
+        if letter.message.is_registration() && reply.read.is_ok() {
+            self.identity.note_host(is_bare(&answer.body));
+        }
         self.keep_reply(letter, &reply, answer);
         let (doubtful, is_unknown_method) = (reply.doubtful, reply.is_unknown_method);
         let is_proof = is_proof(&reply, answer);
@@ -397,6 +408,13 @@ fn is_proof(reply: &ReadReply, answer: &client::Answer) -> bool {
         Ok(received) => !matches!(received.message, Message::GameJoinAck(_)) || is_typed(),
         Err(_) => false,
     }
+}
+
+/// Whether a reply is a message without a JSON-RPC frame.
+fn is_bare(body: &[u8]) -> bool {
+    let opened = rpc::open(body);
+    let is_bare = |members: &Members<'_>| !members.has("result") && !members.has("error");
+    opened.is_ok_and(|opened| opened.elements().iter().flatten().any(is_bare))
 }
 
 /// The token that proves the sender of a letter.

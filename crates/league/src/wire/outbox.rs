@@ -4,6 +4,7 @@
 //! of different matches do not wait for each other, so a hanging call delays only its own match.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::pin::pin;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -13,6 +14,7 @@ use league_core::machine::Machine;
 use league_core::timeouts::Backoff;
 use league_protocol::fault::Code;
 use league_protocol::id::MatchId;
+use league_protocol::message::{Message, StartMatch};
 use league_protocol::peer::PeerProfile;
 use league_protocol::sender::CallStyle;
 use tokio::sync::watch;
@@ -170,6 +172,8 @@ impl<M: Machine> LetterQueue<M> {
     }
 
     async fn carry(&self, letter: &Letter<M::CorrelationId>) -> CallOutcome {
+        let styled = self.with_styles(letter);
+        let letter = styled.as_ref().unwrap_or(letter);
         let endpoint = match self.context.allowed.check(&letter.to.endpoint) {
             Ok(endpoint) => endpoint,
             Err(error) => {
@@ -208,6 +212,28 @@ impl<M: Machine> LetterQueue<M> {
         }
     }
 
+    /// The same order, which tells the referee the call styles of the players as far as they are
+    /// known, so that each player is probed once and not by every referee.
+    fn with_styles(&self, letter: &Letter<M::CorrelationId>) -> Option<Letter<M::CorrelationId>> {
+        let Message::StartMatch(order) = &letter.message else {
+            return None;
+        };
+        let mut order = StartMatch::clone(order);
+        for player in &mut order.players {
+            let known = || self.context.sessions.style(&player.endpoint);
+            player.speech = player.speech.or_else(known);
+        }
+        Some(Letter {
+            to: Arc::clone(&letter.to),
+            message: Message::StartMatch(Arc::new(order)),
+            credential: letter.credential.clone(),
+            retry: letter.retry,
+            proof: letter.proof,
+            // The letter itself tells the outcome.
+            correlation: None,
+        })
+    }
+
     fn is_closing(&self) -> bool {
         self.context.is_closing()
     }
@@ -217,30 +243,57 @@ impl<M: Machine> LetterQueue<M> {
         letter: &Letter<M::CorrelationId>,
         endpoint: &Endpoint,
     ) -> CallOutcome {
-        if letter.to.speech == Some(CallStyle::Simple) {
+        let manager = self.context.sessions.foreign_manager(&letter.to);
+        if letter.to.speech == Some(CallStyle::Simple) && manager.is_none() {
             let _permit = self.permit(letter).await?;
             let call = self.call_plain(letter, endpoint);
-            return self.timed(letter, call).await;
+            return self.timed(letter, late_grace(letter), call).await;
         }
-        let session = self.context.sessions.session(&letter.to, endpoint);
-        if let Some(layout) = letter.to.speech.filter(|style| *style != CallStyle::Mcp) {
-            session.assume(layout);
+        let session = manager.unwrap_or_else(|| {
+            let session = self.context.sessions.session(&letter.to, endpoint);
+            if let Some(layout) = letter.to.speech.filter(|style| *style != CallStyle::Mcp) {
+                session.assume(layout);
+            }
+            session
+        });
+        // A reply to a call by tool name may tell the style of a peer, without further questions.
+        if letter.to.speech.is_none() && letter.message != Message::Ping && session.is_unknown() {
+            let _permit = self.permit(letter).await?;
+            let call = self.call_unknown(&session, letter);
+            return self.timed(letter, None, call).await;
         }
         // Detection has its own budget: the timeout of the letter starts when it is sent.
         let profile = session.profile().await;
         let _permit = self.permit(letter).await?;
-        self.timed(letter, self.call_in_session(&session, profile, letter))
-            .await
+        let grace = late_grace(letter).filter(|_| profile.layout().is_some());
+        let call = self.call_in_session(&session, profile, letter);
+        self.timed(letter, grace, call).await
     }
 
-    /// Records the outcome of a letter and its latency.
+    /// Records the outcome of a letter and its latency. If late answers are heard, the machine
+    /// learns of the silence at the deadline, and then of the answer.
     async fn timed(
         &self,
         letter: &Letter<M::CorrelationId>,
+        grace: Option<Duration>,
         call: impl Future<Output = Attempt>,
     ) -> CallOutcome {
         let began = Instant::now();
-        let tried = call.await;
+        let mut call = pin!(call);
+        let on_time = match grace {
+            Some(_) => tokio::time::timeout(letter.retry.timeout, call.as_mut()).await,
+            None => Ok(call.as_mut().await),
+        };
+        let tried = match on_time {
+            Ok(tried) => tried,
+            Err(_) => {
+                let silence = failure(&CallError::Timeout(letter.retry.timeout));
+                if let Some(correlation) = letter.correlation.clone() {
+                    self.actor.send(M::outcome(correlation, Err(silence))).await;
+                }
+                call.await
+            }
+        };
         let after = began.elapsed();
         match tried {
             Attempt::NotSent(outcome) => outcome,
@@ -283,7 +336,8 @@ impl<M: Machine> LetterQueue<M> {
             return Attempt::NotSent(Ok(acknowledged()));
         };
         self.record_sent(letter, &encoded);
-        let (client, timeout) = (&self.context.client, letter.retry.timeout);
+        let timeout = letter.retry.timeout + late_grace(letter).unwrap_or_default();
+        let client = &self.context.client;
         match client.post(endpoint, request.body.into(), timeout).await {
             Ok(answer) => {
                 let reply = self.outbound.read(letter, id, PLAIN.style, &answer);
@@ -299,10 +353,77 @@ impl<M: Machine> LetterQueue<M> {
                 let other = self
                     .try_layouts(&session, &profile, &call, &reply, until)
                     .await;
-                Attempt::Replied(other.unwrap_or(reply).outcome)
+                match other {
+                    Some(other) => Attempt::Replied(other.outcome),
+                    None => self.try_mcp(&session, letter, reply).await,
+                }
             }
             Err(error) => Attempt::Lost(error),
         }
+    }
+
+    /// Calls a manager by MCP that understood no plain call, if it speaks MCP; else the first reply
+    /// counts.
+    async fn try_mcp<C: Carrier>(
+        &self,
+        session: &PeerSession<C>,
+        letter: &Letter<M::CorrelationId>,
+        first: LetterReply,
+    ) -> Attempt {
+        let profile = session.profile().await;
+        if profile.layout().is_some() {
+            return Attempt::Replied(first.outcome);
+        }
+        self.call_in_session(session, profile, letter).await
+    }
+
+    /// Calls a peer of unknown call style by tool name. Only if its reply does not tell its style,
+    /// the methods of MCP and the other layouts are tried.
+    async fn call_unknown<C: Carrier>(
+        &self,
+        session: &PeerSession<C>,
+        letter: &Letter<M::CorrelationId>,
+    ) -> Attempt {
+        let plain = Arc::new(PeerProfile::PLAIN);
+        let encoded = match self.outbound.encode(letter, &plain) {
+            Ok(Some(encoded)) => encoded,
+            Ok(None) => return Attempt::NotSent(Ok(acknowledged())),
+            Err(failure) => return Attempt::NotSent(Err(failure)),
+        };
+        self.record_sent(letter, &encoded);
+        let call = LetterCall { letter, encoded };
+        let until = Instant::now() + letter.retry.timeout;
+        let (called, reply) = match self.call_once(session, plain, &call, until).await {
+            Ok(Some(replied)) => replied,
+            Ok(None) => return Attempt::NotSent(Ok(acknowledged())),
+            Err(error) => {
+                // A peer that hangs on a plain call may answer other questions.
+                if matches!(error, CallError::Timeout(_)) {
+                    session.refuse_tools();
+                }
+                return Attempt::Lost(error);
+            }
+        };
+        let asks = letter.message.expects_reply();
+        if !reply.doubtful && (asks || reply.outcome.is_ok()) {
+            match asks && reply.is_proof {
+                true => session.prove(&called),
+                false => session.assume(CallStyle::Tool),
+            }
+            return Attempt::Replied(reply.outcome);
+        }
+        let profile = session.profile().await;
+        if profile.layout().is_none() {
+            return self.call_in_session(session, profile, letter).await;
+        }
+        if !reply.doubtful {
+            return Attempt::Replied(reply.outcome);
+        }
+        let until = Instant::now() + letter.retry.timeout;
+        let other = self
+            .try_layouts(session, &profile, &call, &reply, until)
+            .await;
+        Attempt::Replied(other.unwrap_or(reply).outcome)
     }
 
     /// Calls a peer whose call style was detected, and doubts the style if the reply does not fit.
@@ -325,7 +446,8 @@ impl<M: Machine> LetterQueue<M> {
         };
         self.record_sent(letter, &encoded);
         let call = LetterCall { letter, encoded };
-        let until = Instant::now() + letter.retry.timeout;
+        let grace = late_grace(letter).filter(|_| profile.layout().is_some());
+        let until = Instant::now() + letter.retry.timeout + grace.unwrap_or_default();
         let first = self
             .call_once(session, Arc::clone(&profile), &call, until)
             .await;
@@ -451,6 +573,19 @@ fn failure(error: &CallError) -> CallFailure {
         CallError::TooLarge => Code::InvalidMessage,
     };
     CallFailure::of_peer(code, error.to_string())
+}
+
+/// The longest that a late answer is waited for.
+const MAX_LATE: Duration = Duration::from_secs(5);
+
+/// How long after its deadline the answer to a question is still heard, so that its sender can be
+/// told that it is late: shorter than the wait before the next question.
+fn late_grace<CorrelationId>(letter: &Letter<CorrelationId>) -> Option<Duration> {
+    let is_question = matches!(
+        letter.message,
+        Message::GameInvitation(_) | Message::MoveCall(_)
+    );
+    is_question.then(|| (letter.retry.backoff.longest_wait(1) / 2).min(MAX_LATE))
 }
 
 /// The failure of a letter that got no permit to go out.

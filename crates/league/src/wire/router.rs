@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
 use hyper::Method;
-use hyper::header::{CONTENT_TYPE, HeaderMap, HeaderName};
+use hyper::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use league_mcp::{LEGACY, MODERN, Mcp, Origin, RequestHead, ResponseBody, bare_headers};
 use league_protocol::rpc::members::{members, text};
 use league_protocol::rpc::{
@@ -46,6 +46,15 @@ pub trait ToolService: Send + Sync + 'static {
         _body: &[u8],
         _caller: Caller<'_>,
     ) -> impl Future<Output = Option<Vec<u8>>> + Send {
+        std::future::ready(None)
+    }
+
+    /// Answers a plain registration with an HTTP status and JSON; `None` if the agent takes none.
+    fn register(
+        &self,
+        _body: &[u8],
+        _caller: Caller<'_>,
+    ) -> impl Future<Output = Option<(u16, Value)>> + Send {
         std::future::ready(None)
     }
 
@@ -96,6 +105,25 @@ impl<A: AgentService> Router<Dispatcher<A>> {
 impl<S: ToolService> Service for Router<S> {
     fn receive(&self, head: RequestHead, body: Bytes) -> ResponseFuture<'_> {
         Box::pin(async move { self.serve(&head, &body).await })
+    }
+
+    fn register(&self, head: RequestHead, body: Bytes) -> ResponseFuture<'_> {
+        Box::pin(async move {
+            // A whole call at this path is answered as at `/mcp`; so is a wrong content type.
+            let content_type = head.headers.get(CONTENT_TYPE).map(HeaderValue::to_str);
+            let content_type = content_type.and_then(Result::ok);
+            if rpc::check_content_type(content_type).is_err() || is_framed(&body) {
+                return self.serve(&head, &body).await;
+            }
+            let (status, answer) = match self.tools.register(&body, Caller::of(&head)).await {
+                Some(answer) => answer,
+                None => (
+                    404,
+                    json!({"error": "register at the league manager, not here"}),
+                ),
+            };
+            answered(status, answer.to_string().into_bytes())
+        })
     }
 
     fn answer_other(&self, method: Method, head: RequestHead) -> ResponseFuture<'_> {
@@ -339,6 +367,15 @@ impl<S: ToolService> Router<S> {
         };
         whole(self.reject(&head, refusal, era))
     }
+}
+
+/// Whether a body is a JSON-RPC call.
+fn is_framed(body: &[u8]) -> bool {
+    let is_call = |element: &rpc::Element<'_>| {
+        let members = element.as_ref();
+        members.is_ok_and(|members| members.has("jsonrpc") && members.has("method"))
+    };
+    rpc::open(body).is_ok_and(|opened| opened.elements().iter().any(is_call))
 }
 
 /// The answer to a body that names an unsupported revision.

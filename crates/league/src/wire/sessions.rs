@@ -15,7 +15,7 @@ use league_core::timeouts::CALL_STYLE_TIMEOUT;
 use league_protocol::peer::{
     self, HttpReply, PeerProfile, PeerRequest, Probe, ProbeStep, ToolList,
 };
-use league_protocol::sender::CallStyle;
+use league_protocol::sender::{Agent, CallStyle};
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 use tokio::time::Instant;
@@ -104,6 +104,24 @@ impl Sessions {
         }
         self.begin_beating();
         session
+    }
+
+    /// The session with a manager that takes calls in another style than ours do, once it has
+    /// answered in that style.
+    pub(crate) fn foreign_manager(&self, peer: &Peer) -> Option<Arc<PeerSession<Http>>> {
+        if peer.agent != Agent::Manager {
+            return None;
+        }
+        let session = self.known.sessions().get(&peer.endpoint)?.session.clone();
+        session.is_foreign().then_some(session)
+    }
+
+    /// The call style of the peer at an address, if it is settled.
+    pub(crate) fn style(&self, endpoint: &str) -> Option<CallStyle> {
+        let session = self.known.sessions().get(endpoint)?.session.clone();
+        let (found, state) = session.known();
+        let found = found.filter(|found| found.heard && state == "settled")?;
+        Some(found.style)
     }
 
     /// The state of each known peer, and the names of all their tools.
@@ -279,6 +297,17 @@ impl<C: Carrier> PeerSession<C> {
     /// Whether the peer has answered in this layout of a plain call, which is then kept.
     pub(crate) fn is_proved(&self, found: &Arc<PeerProfile>) -> bool {
         found.layout().is_some() && self.held(|held| held.proved && held.is(found))
+    }
+
+    /// Whether nothing is known of the peer's style yet.
+    pub(crate) fn is_unknown(&self) -> bool {
+        self.held(|held| held.found.is_none() && !held.refuses_tools)
+    }
+
+    /// Whether the peer has answered in another style than that of the documents.
+    fn is_foreign(&self) -> bool {
+        let is_other = |found: &Arc<PeerProfile>| found.layout() != Some(CallStyle::Tool);
+        self.held(|held| held.proved && held.found.as_ref().is_some_and(is_other))
     }
 
     /// The other layouts to try on a peer that takes plain calls. If it has answered in the current

@@ -26,6 +26,7 @@ mod named;
 mod offered;
 mod pages;
 mod peers;
+mod plain;
 pub(crate) mod process;
 mod quirks;
 mod quirky;

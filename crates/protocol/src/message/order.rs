@@ -92,6 +92,8 @@ pub struct StartMatchPlayer {
     pub dialect: Dialect,
     /// How it takes calls, if that is known.
     pub speech: Option<CallStyle>,
+    /// Whether a strict league sends it fields of the documents alone.
+    pub is_foreign: bool,
     /// The hash of the token it proves itself with.
     pub token_hash: TokenHash,
     /// What the referee shows to this player to prove itself.
@@ -175,6 +177,8 @@ objects! {
         "dialect" [dialect as Usable] Optional;
         /// How it takes calls: `simple` or `mcp`, if that is known.
         "speech" [speech ? as Quiet] Optional;
+        /// Whether it has not shown that it knows fields that the documents do not have.
+        "is_foreign" [spell_foreign => is_foreign] Optional;
         /// The hash of the token it proves itself with.
         "token_hash" [token_hash as Usable] Needed;
         /// What the referee shows to this player to prove itself.
@@ -208,7 +212,7 @@ drafts! {
         players = |hints| [Draft::draft(hints), Draft::draft(hints)]
     }
     StartMatchPlayer {
-        player_id, endpoint, dialect = |_| Dialect::V2, speech,
+        player_id, endpoint, dialect = |_| Dialect::V2, speech, is_foreign,
         token_hash = |_| TokenHash::of(""), match_token = |_| AuthToken::new(""), record
     }
     StartMatchAck { match_id, accepted, reason }
@@ -227,6 +231,14 @@ pub(crate) fn answer_to_order(
 impl Closed for Mode {
     fn words(_: Dialect) -> &'static [(Self, &'static str)] {
         &[(Self::Auto, "auto"), (Self::Manual, "manual")]
+    }
+}
+
+fn spell_foreign(player: &StartMatchPlayer, _: Dialect) -> Spelling<'_> {
+    if player.is_foreign {
+        Spelling::Flag(true)
+    } else {
+        Spelling::Absent
     }
 }
 

@@ -42,6 +42,13 @@ pub struct AgentMeta {
     pub proofs: bool,
 }
 
+impl AgentMeta {
+    /// Whether the agent has not shown that it knows fields that the documents do not have.
+    pub fn is_foreign(&self) -> bool {
+        self.speech != Some(CallStyle::Simple) && !self.proofs
+    }
+}
+
 /// A wish to be admitted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RegisterRequest {
@@ -55,10 +62,13 @@ pub struct RegisterRequest {
     pub join_code: Option<AuthToken>,
     /// The key by which the manager admits referees, if the agent has it.
     pub referee_key: Option<AuthToken>,
+    /// Whether it came as a plain request, without frame and envelope; its sender gets all tokens
+    /// and need not show them.
+    pub is_plain: bool,
 }
 
 /// The longest display name, in characters.
-const MAX_NAME: usize = 64;
+pub const MAX_NAME: usize = 64;
 /// The longest version of the protocol, in bytes.
 const MAX_VERSION: usize = 64;
 
@@ -267,7 +277,7 @@ drafts! {
         display_name, version, protocol_version, game_types, contact_endpoint,
         max_concurrent_matches, speech, proofs
     }
-    RegisterRequest { meta, wanted_id, token, join_code, referee_key }
+    RegisterRequest { meta, wanted_id, token, join_code, referee_key, is_plain }
     V1Request { league_id, request }
     Admission<PlayerId> {
         is_accepted, id, token, manager_token, return_token, league_id, reason

@@ -9,7 +9,7 @@ use thiserror::Error;
 
 use super::frame::Era;
 use super::frame::Id;
-use super::members::Broken;
+use super::members::{Broken, split};
 use crate::finding::excerpt;
 
 /// The largest id that we use: peers that store numbers as floating point lose digits beyond it.
@@ -45,6 +45,22 @@ pub fn respond<T: Serialize + ?Sized>(id: &Id<'_>, result: &T) -> Vec<u8> {
     }
     body.extend_from_slice(b",\"id\":");
     body.extend_from_slice(id.token().as_bytes());
+    body.push(b'}');
+    body
+}
+
+/// As [`respond`], with the members of the result beside it as well, for callers that look for them
+/// there.
+#[must_use]
+pub fn respond_both(id: &Id<'_>, result: &RawValue) -> Vec<u8> {
+    let mut body = respond(id, result);
+    body.pop();
+    let members = split(result.get()).unwrap_or_default();
+    let own = ["jsonrpc", "id", "result", "error"];
+    for (name, value) in members.iter().filter(|(name, _)| !own.contains(name)) {
+        let name = serde_json::Value::from(name);
+        body.extend_from_slice(format!(",{name}:{value}").as_bytes());
+    }
     body.push(b'}');
     body
 }

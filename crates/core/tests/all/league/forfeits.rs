@@ -123,9 +123,11 @@ fn league_ends_with_all_players_shut_down() {
     });
     for result in ruled {
         let absent: Vec<&str> = result.failed.keys().map(PlayerId::as_str).collect();
-        let verb = if absent.len() == 1 { "takes" } else { "take" };
+        let verb = if absent.len() == 1 { "was" } else { "were" };
         assert!(
-            result.reason.ends_with(&format!(" no longer {verb} part")),
+            result
+                .reason
+                .ends_with(&format!(" {verb} put out of the league")),
             "{}",
             result.reason
         );

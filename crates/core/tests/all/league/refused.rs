@@ -12,6 +12,7 @@ use league_testkit::league::{LeagueWorld, rules};
 fn each_reason_for_turning_an_agent_away_is_told_in_the_documents_words() {
     let small = LeagueRules {
         max_players: 2,
+        strict: true,
         ..rules()
     };
     let mut world = LeagueWorld::new(small);

@@ -111,14 +111,117 @@ fn id_of_a_role_or_of_another_agent_is_not_given() {
 }
 
 #[test]
-fn names_that_look_alike_are_taken() {
-    let mut world = LeagueWorld::new(rules());
+fn names_that_look_alike_are_taken_in_a_strict_league() {
+    let mut world = LeagueWorld::new(strict());
     world.admit_player("Agent Alpha");
     for alike in ["AGENT alpha", "Ａｇｅｎｔ Alpha", "Agent\u{a0}Al\u{ad}pha"] {
         let candidate = changed(world.candidate(alike), |candidate| {
             candidate.request.meta.contact_endpoint = "http://localhost/other".to_owned();
         });
         assert_duplicate(&reason(&mut world, candidate));
+    }
+}
+
+fn strict() -> LeagueRules {
+    LeagueRules {
+        strict: true,
+        ..rules()
+    }
+}
+
+#[test]
+fn namesakes_are_numbered_in_a_lenient_league() {
+    let mut world = LeagueWorld::new(rules());
+    let at = |world: &mut LeagueWorld, name: &str, port: u16| {
+        changed(world.candidate(name), |candidate| {
+            candidate.request.meta.contact_endpoint = format!("http://localhost:{port}/mcp");
+        })
+    };
+    let long = "x".repeat(64);
+    let names = [
+        ("Alpha", "Alpha"),
+        ("ALPHA", "ALPHA (2)"),
+        ("Alpha (2)", "Alpha (2) (2)"),
+        ("Alpha", "Alpha (3)"),
+        (&*long, &*long),
+        (&*long, &format!("{} (2)", "x".repeat(60))),
+    ];
+    for (port, (name, given)) in (8101..).zip(names) {
+        let candidate = at(&mut world, name, port);
+        let id = enrolled(&mut world, candidate).id;
+        let player = world.league.player(&id).unwrap();
+        assert_eq!(&**player.member().display_name(), given);
+    }
+    // Each comes back as itself, and keeps its name.
+    for (number, port, name) in [
+        (1, 8101, "Alpha"),
+        (2, 8102, "Alpha (2)"),
+        (4, 8104, "Alpha (3)"),
+    ] {
+        let candidate = at(&mut world, "Alpha", port);
+        let id = enrolled(&mut world, candidate).id;
+        assert_eq!(id, PlayerId::numbered(number));
+        let player = world.league.player(&id).unwrap();
+        assert_eq!(&**player.member().display_name(), name);
+    }
+}
+
+#[test]
+fn namesake_moves_with_its_return_token() {
+    let mut world = LeagueWorld::new(rules());
+    world.admit_player("Alpha");
+    let at = |world: &mut LeagueWorld, token: AuthToken, place: &str| {
+        changed(world.candidate("Alpha"), |candidate| {
+            candidate.request.token = Some(token);
+            candidate.request.meta.contact_endpoint = place.to_owned();
+        })
+    };
+    let second = at(
+        &mut world,
+        AuthToken::pledge(&[9; 32]),
+        "http://localhost/second",
+    );
+    let second = enrolled(&mut world, second);
+    assert_eq!(second.id.as_str(), "P02");
+    let stranger = at(&mut world, second.token, "http://localhost/third");
+    reason(&mut world, stranger);
+    let moved = at(
+        &mut world,
+        second.return_token.unwrap(),
+        "http://localhost/third",
+    );
+    assert_eq!(enrolled(&mut world, moved).id.as_str(), "P02");
+}
+
+#[test]
+fn plain_registration_gets_a_return_token_and_need_not_show_it() {
+    let mut world = LeagueWorld::new(rules());
+    let plain = changed(world.candidate("Alpha"), |candidate| {
+        candidate.request.is_plain = true;
+    });
+    assert!(enrolled(&mut world, plain.clone()).return_token.is_some());
+    let again = enrolled(&mut world, plain);
+    assert_eq!(again.id.as_str(), "P01");
+    assert_eq!(again.return_token, None, "a stranger may have called");
+}
+
+#[test]
+fn strict_league_answers_strangers_with_fields_of_the_documents_alone() {
+    for (rules, is_told) in [(strict(), false), (rules(), true)] {
+        let mut world = LeagueWorld::new(rules);
+        let foreign = changed(world.candidate("Foreign"), |candidate| {
+            candidate.request.meta.speech = None;
+        });
+        let foreign = enrolled(&mut world, foreign);
+        assert_eq!(foreign.manager_token.is_some(), is_told);
+        let signing = changed(world.candidate("Signing"), |candidate| {
+            candidate.request.meta.speech = None;
+            candidate.request.meta.proofs = true;
+        });
+        let signing = enrolled(&mut world, signing);
+        assert!(signing.manager_token.is_some() && signing.return_token.is_some());
+        let ours = world.candidate("Ours");
+        assert!(enrolled(&mut world, ours).manager_token.is_some());
     }
 }
 
@@ -359,7 +462,7 @@ fn agent_without_its_token_keeps_address_and_dialect() {
 
 #[test]
 fn agent_without_its_token_cannot_move() {
-    let mut world = LeagueWorld::new(rules());
+    let mut world = LeagueWorld::new(strict());
     world.admit_player("Alpha");
     let elsewhere = changed(world.candidate("Alpha"), |candidate| {
         candidate.request.meta.contact_endpoint = "http://localhost/thief".to_owned();

@@ -29,6 +29,24 @@ fn order_names_the_call_style_of_each_player() {
 }
 
 #[test]
+fn order_says_which_players_have_not_shown_that_they_know_our_fields() {
+    let mut world = LeagueWorld::new(rules());
+    let mut stranger = world.candidate("Stranger");
+    stranger.speech = None;
+    world.when(&Command::RegisterPlayer(stranger)).unwrap();
+    let mut signing = world.candidate("Signing");
+    signing.speech = None;
+    signing.request.meta.proofs = true;
+    world.when(&Command::RegisterPlayer(signing)).unwrap();
+    world.admit_referee("Whistle", 1);
+    world.when(&Command::Start { admin: true }).unwrap();
+    world.settle();
+    let orders = world.orders();
+    let told = orders[0].1.players.each_ref();
+    assert_eq!(told.map(|player| player.is_foreign), [true, false]);
+}
+
+#[test]
 fn older_journal_has_no_call_style() {
     let old = json!({"display_name": "Old", "version": "1", "protocol_version": null,
         "game_types": ["even_odd"], "contact_endpoint": "http://localhost/old",

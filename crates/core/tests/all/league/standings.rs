@@ -3,6 +3,7 @@
 use std::cmp::Reverse;
 use std::sync::Arc;
 
+use league_core::league::Tiebreaker;
 use league_core::league::schedule::{Pairing, RoundRobin, Sides};
 use league_core::league::standings::{MatchEnding, NamedPlayer, Standings};
 use league_protocol::id::PlayerId;
@@ -183,6 +184,60 @@ fn head_to_head_winner_ranks_first_among_equals() {
     assert_eq!(order, ["P03", "P04", "P01", "P02"]);
     let shared: Vec<_> = table.rows.iter().map(|row| row.shared_rank).collect();
     assert_eq!(shared, [1, 2, 2, 4]);
+}
+
+#[test]
+fn table_follows_any_order_of_tiebreakers() {
+    use Tiebreaker::{DrawDifference, HeadToHead, PlayerId as Id, Points, Wins};
+    let schedule = RoundRobin::new(4, Sides::AsPrinted);
+    let mut standings = Standings::new(schedule, Score::default());
+    // P01 wins and loses twice, P02 draws thrice, P03 loses one and draws, P04 beats P01.
+    let ends = [
+        (0, 2, Some(0)),
+        (3, 0, Some(3)),
+        (1, 2, None),
+        (1, 3, None),
+        (1, 0, None),
+    ];
+    for (a, b, winner) in ends {
+        let pairing = schedule.meeting(a, b).unwrap();
+        let seat = |player| usize::from(pairing.seats[1] == player);
+        let ending = winner.map_or(MatchEnding::Draw, |winner| MatchEnding::Win(seat(winner)));
+        standings.note(pairing, ending);
+    }
+    let order = |tiebreakers: [Tiebreaker; 5]| {
+        let ids = |number: u32| (PlayerId::numbered(number + 1), Arc::from("name"));
+        let table = standings.clone().ordered_by(tiebreakers);
+        let table = table.table(|| (0..4).map(ids).collect());
+        let ids = table.rows.iter().map(|row| row.player_id.to_string());
+        ids.collect::<Vec<_>>().join(" ")
+    };
+    // Points 4 3 1 4, wins 1 0 0 1, draws minus losses 0 3 0 1.
+    for (tiebreakers, expected) in [
+        (Tiebreaker::USUAL, "P04 P01 P02 P03"),
+        (
+            [DrawDifference, Points, Wins, HeadToHead, Id],
+            "P02 P04 P01 P03",
+        ),
+        (
+            [Wins, Id, Points, DrawDifference, HeadToHead],
+            "P01 P04 P02 P03",
+        ),
+        (
+            [Id, Wins, Points, DrawDifference, HeadToHead],
+            "P01 P02 P03 P04",
+        ),
+        (
+            [Wins, HeadToHead, Points, DrawDifference, Id],
+            "P04 P01 P02 P03",
+        ),
+        (
+            [HeadToHead, Id, Wins, Points, DrawDifference],
+            "P01 P04 P02 P03",
+        ),
+    ] {
+        assert_eq!(order(tiebreakers), expected, "{tiebreakers:?}");
+    }
 }
 
 #[test]

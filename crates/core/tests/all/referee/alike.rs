@@ -70,8 +70,19 @@ impl Twins {
     }
 }
 
-/// An event as read back from a journal; a memory event stays as it is.
+/// An event as read back from a journal; a memory event stays as it is, and so does the account of a
+/// failure, which is quoted in the reason of a loss if no restart comes between.
 fn read_back(fact: &Event) -> Event {
+    let mut back = written_and_read(fact);
+    if let (Event::AttemptFailed { aside, .. }, Event::AttemptFailed { aside: kept, .. }) =
+        (fact, &mut back)
+    {
+        kept.clone_from(aside);
+    }
+    back
+}
+
+fn written_and_read(fact: &Event) -> Event {
     match Referee::keep(fact) {
         Persistence::Journal => {
             let line = serde_json::to_string(fact).unwrap();

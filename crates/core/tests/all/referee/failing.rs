@@ -197,7 +197,42 @@ fn three_illegal_moves_lose_the_match() {
         (result.failed[&player(1)], result.points),
         (Code::InvalidMove, [0, 3])
     );
-    assert_eq!(result.reason, "P01 gave no answer that counts (E004)");
+    let reason = "P01 gave no answer that counts (E004): `7` is not a move of this game, which takes \
+                  `even`, `odd`";
+    assert_eq!(result.reason, reason);
+}
+
+#[test]
+fn late_answer_is_told_and_changes_nothing() {
+    let mut house = RefereeWorld::started(order("R1M1"));
+    house.both_join();
+    let question = house.only(1, "CHOOSE_PARITY_CALL");
+    house.choose(2, odd());
+    house.wait(30);
+    assert_eq!(error(&mut house, 1).code, Code::Timeout);
+    assert!(house.hear(&question, chosen(&question, even())).is_err());
+    let told = error(&mut house, 1);
+    assert_eq!((told.code, told.retry_count), (Code::DeadlinePassed, 1));
+    house.wait(2);
+    house.choose(1, odd());
+    let result = house.result("R1M1").unwrap();
+    assert!(result.failed.is_empty(), "{result:?}");
+}
+
+#[test]
+fn quoted_words_of_a_player_are_harmless_and_short() {
+    let mut house = RefereeWorld::started(order("R1M1"));
+    house.both_join();
+    house.choose(2, odd());
+    for _ in 0..3 {
+        let long = format!("\u{7}\u{202e}{}", "x".repeat(1_000));
+        house.choose(1, json!(long));
+        house.wait_until(house.now + Duration::from_secs(2));
+    }
+    let reason = &house.result("R1M1").unwrap().reason;
+    assert!(reason.contains("xxx"), "{reason}");
+    assert!(!reason.contains(['\u{7}', '\u{202e}']), "{reason}");
+    assert!(reason.chars().count() < 400, "{reason}");
 }
 
 #[test]

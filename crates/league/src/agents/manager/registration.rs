@@ -114,6 +114,7 @@ impl InvitedPlayer {
                 token: None,
                 join_code: None,
                 referee_key: None,
+                is_plain: false,
             }),
             dialect: self.dialect,
             has_key: false,

@@ -21,9 +21,10 @@ use crate::cli::agent::{
 use crate::cli::arguments::{dialect, duration, player_id, port, seed};
 use crate::cli::failure::{CommandError, bad_config, chain};
 use crate::config::{PlayerConfig, timeouts};
+use crate::http::endpoint::Endpoint;
 use crate::storage::root::Root;
-use crate::storage::secrets::BY_PORT;
-use crate::wire::ask::Health;
+use crate::storage::secrets::{BY_PORT, place_of_agent};
+use crate::wire::ask::{Health, State};
 
 /// Run a player, which registers with the manager and plays its matches
 #[derive(Debug, Clone, Args)]
@@ -99,27 +100,29 @@ impl PlayerArgs {
         }
         let known = setup.agents.players.iter().find(|known| self.is(known));
         let known = known.cloned();
-        let known_id = known.as_ref().map(|known| known.player_id.clone());
-        let wanted = self.player_id.clone().or(known_id);
+        let known_id = || known.as_ref().map(|known| known.player_id.clone());
+        let wanted = self.player_id.clone().or_else(known_id);
         let label = |slot: &PlayerId| format!("player `{slot}`");
         let slot = |port| wanted.clone().unwrap_or_else(|| by_port(port));
+        let defaults = setup.loader.load_player_defaults().map_err(bad_config)?;
+        let known = known.as_ref();
+        let preferred = known.map_or(&defaults.preferred_leagues, |it| &it.preferred_leagues);
+        setup = self.bound(setup, preferred, &slot(self.port)).await?;
         let listener = setup.listen(&label(&slot(self.port)), self.port).await?;
         // With `--port 0` the port is known only now.
         let slot = slot(listener.port());
-        let defaults = setup.loader.load_player_defaults().map_err(bad_config)?;
-        let known = known.as_ref();
-        let name = self.join.name.clone();
-        let name = name.or(known.map(|known| known.display_name.clone()));
+        let named = || known.map(|known| known.display_name.clone());
+        let name = self.join.name.clone().or_else(named);
+        let version = known.map_or(&defaults.version, |known| &known.version);
         let games = known.map_or(&defaults.game_types, |known| &known.game_types);
         let configured = known.map_or(defaults.dialect, |known| known.dialect);
-        let dialect = self.dialect.unwrap_or(configured);
         let rules = PlayerRules {
             display_name: name.unwrap_or_else(|| format!("Player {slot}")),
-            version: env!("CARGO_PKG_VERSION").to_owned(),
+            version: version.clone(),
             endpoint: setup.endpoint(&listener),
             games: self.games(games),
             timeouts: timeouts(&setup.system),
-            manager: self.join.peer(&setup, dialect),
+            manager: self.join.peer(&setup, self.dialect.unwrap_or(configured)),
             wanted_id: wanted.map(|id| id.to_string()),
             join_code: setup.system.security.join_code(),
             strict: self.strict,
@@ -138,10 +141,10 @@ impl PlayerArgs {
             Chooser::Bot(bot) => Some(Arc::clone(bot)),
             Chooser::Strategy(_) => None,
         };
-        let pace = self.pace;
         let shared = self.join.shared(&setup, self.seed)?;
         let league = self.league(&setup, &shared.root, &slot, health);
         let journal = NewJournal::at(shared.root.player_journal(&slot));
+        let pace = self.pace;
         let started = player::start(&shared, &league, &slot, rules, PlayStyle { chooser, pace })
             .map_err(|error| not_started(&label(&slot), &error, "`--player-id` or `--port`"))?;
         let agent = self.join.serve(setup, shared, started, listener, &mut out);
@@ -157,6 +160,59 @@ impl PlayerArgs {
         let only = self.strategy.and_then(|strategy| strategy.game);
         let only = only.and_then(|game| GameType::new(game).ok());
         only.map_or_else(|| usual.to_vec(), |game| vec![game])
+    }
+
+    /// The setup with the manager of the league that the player prefers.
+    async fn bound(
+        &self,
+        mut setup: AgentSetup,
+        preferred: &[LeagueId],
+        slot: &PlayerId,
+    ) -> Result<AgentSetup, CommandError> {
+        let Some(manager) = self.preferred(&setup, preferred, slot).await? else {
+            return Ok(setup);
+        };
+        Arc::make_mut(&mut setup.agents).league_manager.endpoint = manager;
+        self.join.settled(setup, "player")
+    }
+
+    /// The manager of the first preferred league that takes the player: registration is open, or
+    /// the player is in it already. A manager that does not answer yet is waited for if no other
+    /// takes it; `None` if nothing is preferred, or a flag names the manager.
+    async fn preferred(
+        &self,
+        setup: &AgentSetup,
+        preferred: &[LeagueId],
+        slot: &PlayerId,
+    ) -> Result<Option<String>, CommandError> {
+        if preferred.is_empty() || self.join.manager.is_some() {
+            return Ok(None);
+        }
+        let root = self.join.common.root();
+        let (mut silent, mut found) = (None, Vec::new());
+        for league in preferred {
+            let config = setup.loader.load_league(league).map_err(bad_config)?;
+            let usual = || setup.agents.league_manager.endpoint.clone();
+            let manager = config.manager_endpoint.clone().unwrap_or_else(usual);
+            let Some(health) = JoinArgs::health_of(setup, Endpoint::parse(&manager).ok()).await
+            else {
+                silent = silent.or(Some(manager));
+                continue;
+            };
+            let journal = root.player_journal(slot);
+            let tokens = place_of_agent(&root, league, "player", slot.as_str(), &journal);
+            let is_open = health.state == State::Registering || tokens.exists();
+            if health.league_id == *league && is_open {
+                return Ok(Some(manager));
+            }
+            found.push(format!("{manager} holds `{}`", health.league_id));
+        }
+        silent.map(Some).ok_or_else(|| {
+            let cause = format!("no preferred league takes it: {}", found.join(", "));
+            let hint = "correct `preferred_leagues` in the configuration, or name the manager with \
+                        `--manager`";
+            CommandError::world("could not start the player", cause, hint)
+        })
     }
 
     /// The league whose files it keeps.

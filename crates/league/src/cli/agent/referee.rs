@@ -137,7 +137,9 @@ impl RefereeArgs {
         let at_once = self.max_matches.or(at_once);
         Ok(RefereeRules {
             display_name: name.unwrap_or_else(|| format!("Referee {slot}")),
-            version: env!("CARGO_PKG_VERSION").to_owned(),
+            version: known
+                .map_or(&defaults.version, |known| &known.version)
+                .clone(),
             wanted_id: None,
             key: None,
             endpoint: setup.endpoint(listener),

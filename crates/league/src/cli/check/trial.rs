@@ -340,6 +340,7 @@ fn rules(shared: &Shared, port: u16, manager: SocketAddr) -> Result<RefereeRules
             endpoint: format!("http://{manager}/mcp").into(),
             dialect: Dialect::V2,
             speech: Some(CallStyle::Simple),
+            is_foreign: false,
         }),
     })
 }
@@ -351,6 +352,7 @@ fn peer(endpoint: &str, registration: Option<&Registration>) -> Peer {
         endpoint: endpoint.into(),
         dialect: registration.map_or(Dialect::V2, |known| known.dialect),
         speech: registration.and_then(|known| known.request.meta.speech),
+        is_foreign: registration.is_none_or(|known| known.request.meta.is_foreign()),
     }
 }
 

@@ -10,7 +10,7 @@ use league_protocol::sender::Dialect;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use crate::agents::arena::{Plan, PlayerPlan, Ports, RefereePlan};
+use crate::agents::arena::{Plan, PlayerPlan, Ports, RefereePlan, own_version};
 use crate::agents::assemble::Shared;
 use crate::agents::manager::InvitedPlayer;
 use crate::agents::strategy::{self, Strategy};
@@ -321,6 +321,7 @@ impl RunArgs {
             seated.push(PlayerPlan {
                 dialect: self.dialect(place, known),
                 name: name.unwrap_or_else(|| format!("Player {number}")),
+                version: known.map_or_else(own_version, |known| known.version.clone()),
                 strategy: self.strategy(known, dealt, rules)?,
                 id,
                 port: 0,
@@ -374,6 +375,7 @@ fn referee_seats(agents: &AgentsConfig, referees: u32, at_once: u32) -> Vec<Refe
         let name = known.map(|known| known.display_name.clone());
         RefereePlan {
             name: name.unwrap_or_else(|| format!("Referee {number}")),
+            version: known.map_or_else(own_version, |known| known.version.clone()),
             max_concurrent: at_once.max(known.map_or(0, |known| known.max_concurrent_matches)),
             id,
             port: 0,

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use league_core::draw::{LeagueSecret, LeagueSecrets};
-use league_core::league::{Event, League};
+use league_core::league::{Event, League, Tiebreaker};
 use league_core::machine::Machine;
 use league_protocol::id::{LeagueId, MatchId, PlayerId};
 use league_protocol::message::{MatchResult, MatchStatus, Score, StandingRow};
@@ -234,7 +234,10 @@ fn reason(event: &Event) -> &'static str {
 }
 
 fn compare(tally: &Tally, league: &League) -> Result<(), String> {
-    tally.difference(&league.standings()).map_or(Ok(()), Err)
+    let order = &league.rules().tiebreakers;
+    tally
+        .difference(&league.standings(), order)
+        .map_or(Ok(()), Err)
 }
 
 /// The first entry, and no other, must be the opening.
@@ -384,9 +387,14 @@ struct Totals {
 }
 
 impl Totals {
-    fn standing(&self) -> (u32, u32, i64) {
-        let difference = i64::from(self.draws) - i64::from(self.losses);
-        (self.points, self.wins, difference)
+    /// The number by which a table has more of this player, for tiebreakers of one player alone.
+    fn figure(&self, by: Tiebreaker) -> i64 {
+        match by {
+            Tiebreaker::Points => i64::from(self.points),
+            Tiebreaker::Wins => i64::from(self.wins),
+            Tiebreaker::DrawDifference => i64::from(self.draws) - i64::from(self.losses),
+            Tiebreaker::HeadToHead | Tiebreaker::PlayerId => 0,
+        }
     }
 }
 
@@ -428,8 +436,8 @@ impl Tally {
     }
 
     /// Describes where a table differs from this one.
-    pub(crate) fn difference(&self, rows: &[StandingRow]) -> Option<String> {
-        let order = self.order();
+    pub(crate) fn difference(&self, rows: &[StandingRow], by: &[Tiebreaker; 5]) -> Option<String> {
+        let order = self.order(by);
         if order.len() != rows.len() {
             let (found, expected) = (rows.len(), order.len());
             return Some(format!("the table has {found} rows, expected {expected}"));
@@ -451,20 +459,34 @@ impl Tally {
         })
     }
 
-    fn order(&self) -> Vec<(&PlayerId, &Totals)> {
-        let mut between = vec![0_u64; self.records.len()];
-        for [(a, to_a), (b, to_b)] in &self.met {
-            let (a, b) = (*a as usize, *b as usize);
-            if self.records[a].standing() == self.records[b].standing() {
-                between[a] += u64::from(*to_a);
-                between[b] += u64::from(*to_b);
+    fn order(&self, by: &[Tiebreaker; 5]) -> Vec<(&PlayerId, &Totals)> {
+        // After the id nothing is left to decide.
+        let mut deciding = by.split(|by| *by == Tiebreaker::PlayerId);
+        let deciding = deciding.next().unwrap_or_default();
+        let mut before = deciding.split(|by| *by == Tiebreaker::HeadToHead);
+        let before = before.next().unwrap_or_default();
+        let figures = |by: &[Tiebreaker], number: usize| -> Vec<i64> {
+            let record = &self.records[number];
+            by.iter().map(|by| record.figure(*by)).collect()
+        };
+        let mut between = vec![0_i64; self.records.len()];
+        if deciding.len() > before.len() {
+            for [(a, to_a), (b, to_b)] in &self.met {
+                let (a, b) = (*a as usize, *b as usize);
+                if figures(before, a) == figures(before, b) {
+                    between[a] += i64::from(*to_a);
+                    between[b] += i64::from(*to_b);
+                }
             }
         }
         let mut order: Vec<_> = self.numbers.iter().collect();
-        order.sort_by_key(|&(player, &number)| {
-            let standing = self.records[number].standing();
+        order.sort_by_cached_key(|&(player, &number)| {
+            let mut key = figures(deciding, number);
+            if let Some(place) = key.get_mut(before.len()) {
+                *place = between[number];
+            }
             let id = player.as_str();
-            (Reverse((standing, between[number])), id.len(), id)
+            (Reverse(key), id.len(), id)
         });
         order
             .into_iter()

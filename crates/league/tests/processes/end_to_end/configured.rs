@@ -5,6 +5,7 @@ use std::fs;
 use serde_json::{Value, json};
 
 use crate::end_to_end::ground::{Ground, LEAGUE};
+use crate::end_to_end::http::health;
 use crate::end_to_end::process::{ProcessExit, league};
 
 /// Plays with an agents' file.
@@ -173,4 +174,107 @@ fn list_of_games_is_written_with_the_configuration() {
     let (ground, ended) = played(&json!({}), &["--players", "2"]);
     assert_eq!(ended.code, Some(0), "{ended:?}");
     assert!(listed(&ground));
+}
+
+#[test]
+fn agents_register_with_their_configured_version() {
+    let referee = json!({
+        "referee_id": "REF01", "display_name": "Whistle", "version": "7.6.5",
+        "endpoint": "http://localhost:8001/mcp",
+    });
+    let agents = json!({
+        "players": [player(1, &json!({"version": "9.8.7"}))], "referees": [referee],
+    });
+    let (ground, ended) = played(&agents, &["--players", "2"]);
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    let version = |kind: &str| ground.facts(kind)[0]["meta"]["version"].clone();
+    assert_eq!(version("player_registered"), "9.8.7");
+    assert_eq!(version("referee_registered"), "7.6.5");
+
+    let alone = Ground::new();
+    alone.write("config/defaults/player.json", &json!({"version": "3.2.1"}));
+    let manager = alone.manager(&[]);
+    let own = [
+        "--port",
+        "0",
+        "--player-id",
+        "P09",
+        "--manager",
+        &manager.endpoint,
+    ];
+    alone.start("player", &own).event("state", "enrolled");
+    let facts = alone.facts("player_registered");
+    assert_eq!(facts[0]["meta"]["version"], "3.2.1");
+}
+
+#[test]
+fn table_is_ordered_by_the_configured_tiebreakers() {
+    let ground = Ground::new();
+    let order = [
+        "player_id",
+        "head_to_head",
+        "wins",
+        "points",
+        "draw_difference",
+    ];
+    let scoring = json!({"tiebreakers": order});
+    ground.write(
+        &format!("config/leagues/{LEAGUE}.json"),
+        &json!({"league_id": LEAGUE, "scoring": scoring}),
+    );
+    let ended = ground
+        .start("run", &["--ports", "auto", "--seed", "1"])
+        .end();
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    let text = fs::read_to_string(ground.league("standings.json")).unwrap();
+    let table: Value = serde_json::from_str(&text).unwrap();
+    let rows = table["standings"].as_array().unwrap();
+    let ids: Vec<&str> = rows
+        .iter()
+        .filter_map(|row| row["player_id"].as_str())
+        .collect();
+    assert_eq!(ids, ["P01", "P02", "P03", "P04"], "{table}");
+    let points: Vec<_> = rows
+        .iter()
+        .filter_map(|row| row["points"].as_u64())
+        .collect();
+    assert!(
+        !points.is_sorted_by(|a, b| a >= b),
+        "another seed is needed: {table}"
+    );
+    ground.verified();
+}
+
+#[test]
+fn player_joins_the_first_preferred_league_that_takes_it() {
+    let (one, two) = (Ground::new(), Ground::new());
+    let other = one.manager(&[]);
+    let second = two.manager(&["--league-id", "second"]);
+    let home = Ground::new();
+    let leagues = [("elsewhere", &other.endpoint), ("second", &second.endpoint)];
+    for (league, manager) in leagues {
+        home.write(
+            &format!("config/leagues/{league}.json"),
+            &json!({"league_id": league, "manager_endpoint": manager}),
+        );
+    }
+    let prefers = |leagues: &[&str]| {
+        let player = player(1, &json!({"preferred_leagues": leagues}));
+        home.write(
+            "config/agents/agents_config.json",
+            &json!({"players": [player]}),
+        );
+        home.start("player", &["--port", "0", "--player-id", "P01"])
+    };
+    let ended = prefers(&["elsewhere"]).end();
+    assert_eq!(ended.code, Some(3), "{ended:?}");
+    let told = format!(
+        "no preferred league takes it: {} holds `{LEAGUE}`",
+        other.endpoint
+    );
+    assert!(ended.errors.contains(&told), "{ended:?}");
+    let mut player = prefers(&["elsewhere", "second"]);
+    player.event("state", "enrolled");
+    assert_eq!(health(&second.endpoint)["players"], 1);
+    assert_eq!(health(&other.endpoint)["players"], 0);
 }

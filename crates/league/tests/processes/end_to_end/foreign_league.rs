@@ -223,3 +223,109 @@ fn ends_of_matches_in_other_shapes_reach_the_history() {
         assert_eq!(record["opponent_id"], "P02", "{record}");
     }
 }
+
+/// A manager that speaks MCP alone and gives ids of its own.
+fn mcp_manager() -> Scripted {
+    let unknown = json!({"code": -32601, "message": "Method not found"});
+    let unknown = json!({"jsonrpc": "2.0", "id": null, "error": unknown}).to_string();
+    Scripted::start(move |said| {
+        let admits = |kind: &str, id: Value| {
+            let mut admission = json!({"message_type": kind, "status": "ACCEPTED"});
+            admission["auth_token"] = "theirs".into();
+            admission["league_id"] = "their_league".into();
+            admission[id["name"].as_str().unwrap()] = id["value"].clone();
+            Does::Answers(json!({"content": [], "structuredContent": admission}))
+        };
+        let schema = json!({"type": "object"});
+        match said["name"].as_str() {
+            Some("register_player") => admits(
+                "LEAGUE_REGISTER_RESPONSE",
+                json!({"name": "player_id", "value": "player-alpha"}),
+            ),
+            Some("register_referee") => admits(
+                "REFEREE_REGISTER_RESPONSE",
+                json!({"name": "referee_id", "value": "whistle-7"}),
+            ),
+            _ if said["protocolVersion"].is_string() => Does::Answers(json!({
+                "protocolVersion": "2025-11-25", "capabilities": {"tools": {}},
+                "serverInfo": {"name": "theirs", "version": "1"},
+            })),
+            _ if said.as_object().is_some_and(serde_json::Map::is_empty) => {
+                let tools = ["register_player", "register_referee", "league_query"];
+                let tools = tools.map(|name| json!({"name": name, "inputSchema": schema}));
+                Does::Answers(json!({"tools": tools}))
+            }
+            _ => Does::Sends(unknown.clone().into_bytes()),
+        }
+    })
+}
+
+#[test]
+fn manager_that_speaks_mcp_alone_admits_our_agents_under_its_ids() {
+    let ground = Ground::hasty();
+    let manager = mcp_manager();
+    let mut player = ground.player(3, &manager.endpoint, &["--name", "Two Words"]);
+    player.process.event("state", "enrolled");
+    let state = say(&player.endpoint, "get_player_state", &json!({}));
+    assert_eq!(state["player_id"], "player-alpha", "{state}");
+    let mut referee = ground.referee(1, &manager.endpoint, &["--name", "Two Words"]);
+    referee.process.event("state", "enrolled");
+    assert_eq!(health(&referee.endpoint)["agent"], "referee:whistle-7");
+
+    let calls = manager.calls();
+    for (tool, sender) in [
+        ("register_player", "player:P03"),
+        ("register_referee", "referee:REF01"),
+    ] {
+        let mut called = calls.iter().filter(|said| said["name"] == tool);
+        let call = called.next().unwrap_or_else(|| panic!("{tool}: {calls:?}"));
+        assert_eq!(call["arguments"]["sender"], sender, "{call}");
+    }
+}
+
+#[test]
+fn host_that_sends_no_frames_finds_answers_beside_the_result() {
+    let ground = Ground::hasty();
+    let admission = json!({
+        "message_type": "LEAGUE_REGISTER_RESPONSE", "status": "ACCEPTED", "player_id": "P01",
+    });
+    let bare = Scripted::start(move |_| Does::Sends(admission.to_string().into_bytes()));
+    let framed =
+        Scripted::start(|_| Does::Answers(json!({"status": "ACCEPTED", "player_id": "P02"})));
+    for (number, manager, is_beside) in [(1, &bare, true), (2, &framed, false)] {
+        let mut player = ground.player(number, &manager.endpoint, &[]);
+        player.process.event("state", "enrolled");
+        let params = json!({"message_type": "GAME_INVITATION", "match_id": "M1"});
+        let body =
+            json!({"jsonrpc": "2.0", "id": 7, "method": "GAME_INVITATION", "params": params});
+        let answer = request(
+            &player.endpoint,
+            "POST",
+            "/mcp",
+            body.to_string().as_bytes(),
+        )
+        .json();
+        assert_eq!(answer["result"]["accept"], true, "{answer}");
+        assert_eq!(answer["id"], 7, "{answer}");
+        let beside = answer.get("accept").is_some() && answer["message_type"] == "GAME_JOIN_ACK";
+        assert_eq!(beside, is_beside, "{answer}");
+    }
+}
+
+#[test]
+fn player_without_a_wish_registers_under_its_name_without_blanks() {
+    let ground = Ground::hasty();
+    let manager = Scripted::start(|_| Does::Answers(json!({"status": "ok", "player_id": "7"})));
+    let own = [
+        "--port",
+        "0",
+        "--name",
+        "Two  Words",
+        "--manager",
+        &manager.endpoint,
+    ];
+    let _player = ground.start("player", &own);
+    let said = manager.heard("LEAGUE_REGISTER_REQUEST");
+    assert_eq!(said["sender"], "player:Two_Words", "{said}");
+    assert_eq!(said["player_meta"]["display_name"], "Two  Words", "{said}");
+}

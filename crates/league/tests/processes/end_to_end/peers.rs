@@ -8,7 +8,7 @@ use crate::end_to_end::foreign::{Foreign, Kind};
 use crate::end_to_end::ground::{Agent, Ground};
 use crate::end_to_end::http::{call, health};
 use crate::end_to_end::process::eventually;
-use crate::end_to_end::scripted::registration;
+use crate::end_to_end::scripted::{Does, Scripted, fair, registration};
 
 /// Registers a player, saying how it takes calls or leaving that open.
 fn register(player: &Foreign, manager: &str, name: &str, speech: Option<&str>) -> String {
@@ -94,7 +94,8 @@ fn every_manner_plays_in_one_league() {
     );
     assert_eq!(stateless.count("initialize"), 2);
     assert!(sessions.was_called("notify_match_result"));
-    assert_eq!(bare.count("server/discover"), 2);
+    // It refuses the manager's first news, so that the manager asks; the referee is told.
+    assert_eq!(bare.count("server/discover"), 1);
     assert_eq!(declared.count("server/discover"), 0);
     no_token_in_questions(&foreigners);
 
@@ -209,4 +210,20 @@ fn unreachable_player_loses_by_connection() {
         let log = fs::read_to_string(log.unwrap().path()).unwrap();
         assert!(!log.contains("DEVIATION"), "{log}");
     }
+}
+
+#[test]
+fn player_that_answers_plain_calls_is_never_probed() {
+    let ground = Ground::new();
+    let plain = Scripted::start(|said| Does::Answers(fair(said)));
+    let mut manager = ground.manager(&["--players", "2", "--referees", "1"]);
+    plain.register(&manager.endpoint, "Plain");
+    let _others = (
+        ground.referee(1, &manager.endpoint, &[]),
+        ground.player(99, &manager.endpoint, &[]),
+    );
+    manager.process.event("state", "completed");
+    all_played(&ground, 1);
+    let asks = |said: &&Value| said.get("protocolVersion").or(said.get("_meta")).is_some();
+    assert_eq!(plain.calls().iter().find(asks), None, "its answers tell");
 }

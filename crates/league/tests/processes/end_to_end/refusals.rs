@@ -87,6 +87,8 @@ fn agent_with_a_journal_in_use_gets_a_hint() {
 #[test]
 fn rejected_agent_ends_and_leaves_no_journal() {
     let ground = Ground::new();
+    let league = "config/leagues/league_2025_even_odd.json";
+    ground.write(league, &json!({"strictness": "strict"}));
     let manager = ground.manager(&[]);
     let mut first = ground.referee(1, &manager.endpoint, &["--name", "Heron"]);
     first.process.event("state", "enrolled");

@@ -70,6 +70,11 @@ impl Scripted {
         messages.cloned().collect()
     }
 
+    /// The parameters of all calls so far.
+    pub(crate) fn calls(&self) -> Vec<Value> {
+        self.heard.lock().unwrap().clone()
+    }
+
     /// All messages of this kind so far.
     pub(crate) fn all(&self, kind: &str) -> Vec<Value> {
         let heard = self.heard.lock().unwrap();

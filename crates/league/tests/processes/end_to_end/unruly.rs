@@ -222,3 +222,42 @@ impl Misdeed {
         }
     }
 }
+
+#[test]
+fn late_answer_is_told_to_its_sender() {
+    let ground = Ground::new();
+    ground.write(
+        "config/system.json",
+        &json!({
+            "timeouts": {"move_timeout_sec": 2}, "retry_policy": {"retry_delay_sec": 8},
+        }),
+    );
+    let asked = Mutex::new(0);
+    let late = Scripted::start(move |said| {
+        if said["message_type"] != "CHOOSE_PARITY_CALL" {
+            return Does::Answers(fair(said));
+        }
+        let mut asked = asked.lock().unwrap();
+        *asked += 1;
+        match *asked {
+            1 => Does::AnswersLate(Duration::from_secs(3), choice(said, "even")),
+            _ => Does::Answers(choice(said, "even")),
+        }
+    });
+    let mut manager = ground.manager(&["--players", "2", "--referees", "1"]);
+    late.register(&manager.endpoint, "Late");
+    let _others = (
+        ground.referee(1, &manager.endpoint, &[]),
+        ground.player(2, &manager.endpoint, &[]),
+    );
+    manager.process.event("state", "completed");
+    let told = late.all("GAME_ERROR");
+    let codes: Vec<&str> = told
+        .iter()
+        .filter_map(|error| error["error_code"].as_str())
+        .collect();
+    assert_eq!(codes, ["E001", "E008"], "{told:?}");
+    for (id, result) in &ground.results() {
+        assert_ne!(result["status"], "TECHNICAL_LOSS", "{id}: {result}");
+    }
+}

@@ -3,6 +3,8 @@
 
 use std::sync::Arc;
 
+use league_protocol::dialect::Hints;
+use league_protocol::encode::documented;
 use league_protocol::finding::Reading;
 use league_protocol::message::*;
 use league_protocol::secret::{Commitment, DrawMode, Proof, ProofKey, Receipt, Seed};
@@ -13,6 +15,68 @@ use serde_json::{Value, json};
 
 use super::kit::{read, said, whole};
 use super::samples::*;
+
+#[test]
+fn documented_messages_have_members_of_the_documents_alone() {
+    let in_invitation = [
+        "league_id",
+        "round_id",
+        "match_id",
+        "game_type",
+        "role_in_match",
+        "role",
+        "opponent_id",
+        "game_info",
+    ];
+    let in_end = [
+        "league_id",
+        "round_id",
+        "match_id",
+        "game_type",
+        "game_result",
+        "drawn_number",
+        "your_choice",
+        "opponent_choice",
+        "result",
+        "points_earned",
+    ];
+    let in_announcement = ["league_id", "round_id", "matches"];
+    let cases = [
+        (announcement(), &in_announcement[..]),
+        (game_over(1, result()), &in_end[..]),
+        (invitation(), &in_invitation[..]),
+    ];
+    for (message, shown) in cases {
+        for dialect in BOTH {
+            let whole = whole(dialect, &message, &Hints::default()).unwrap();
+            let members = serde_json::from_str(&whole).unwrap();
+            let documented = documented(members);
+            let envelope = [
+                "protocol",
+                "message_type",
+                "sender",
+                "timestamp",
+                "conversation_id",
+            ];
+            let is_known = |name: &&String| {
+                envelope.contains(&name.as_str()) || shown.contains(&name.as_str())
+            };
+            let unknown = documented.keys().find(|name| !is_known(name));
+            assert_eq!(unknown, None, "{dialect:?} {documented:?}");
+            let text = Value::Object(documented).to_string();
+            for added in [
+                "commitment",
+                "match_token",
+                "evidence",
+                "\"draw\"",
+                "\"seed\"",
+            ] {
+                assert!(!text.contains(added), "{added}: {text}");
+            }
+            assert!(whole.contains("commitment"), "{whole}");
+        }
+    }
+}
 
 /// Both spellings of `league.v2`.
 const BOTH: [Dialect; 2] = [Dialect::V2, Dialect::V2Api];
@@ -41,6 +105,7 @@ fn start_match() -> Message {
         endpoint: "http://127.0.0.1:8101/mcp".into(),
         dialect: Dialect::V2Api,
         speech: Some(CallStyle::Simple),
+        is_foreign: false,
         token_hash: TokenHash::of("tok"),
         match_token: AuthToken::new("tok-r1m1"),
         record: WinLossDraw::default(),

@@ -73,6 +73,7 @@ pub(crate) fn register_request() -> Message {
         token: None,
         join_code: None,
         referee_key: None,
+        is_plain: false,
     }))
 }
 

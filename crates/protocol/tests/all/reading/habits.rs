@@ -6,10 +6,11 @@ use league_protocol::finding::Reading;
 use league_protocol::id::{MatchId, PlayerId};
 use league_protocol::message::{MatchStatus, Message};
 use league_protocol::peer::HttpReply;
+use league_protocol::rpc::{Call, Id, Params};
 use league_protocol::sender::{CallStyle, Dialect};
 use league_protocol::time::Timestamp;
-use league_protocol::tools::PLAYER_TOOLS;
-use league_protocol::wire::{Context, Inbound, SentCall, read_reply, receive_tool_call};
+use league_protocol::tools::{PLAYER_TOOLS, REFEREE_TOOLS};
+use league_protocol::wire::{Context, Inbound, SentCall, read_reply, receive, receive_tool_call};
 use serde_json::{Value, json};
 
 use super::raw;
@@ -44,6 +45,44 @@ fn acceptance_of_an_invitation_is_read_from_any_word_for_it() {
     let made = repaired(&busy, &["GAME_JOIN_ACK"], None);
     let declines = |(message, _): &(Message, Vec<String>)| matches!(message, Message::GameJoinAck(ack) if !ack.accept);
     assert!(made.as_ref().is_none_or(declines), "{made:?}");
+}
+
+#[test]
+fn answer_that_comes_as_a_call_is_read_like_one_in_a_result() {
+    let said = [
+        (
+            "GAME_JOIN_ACK",
+            json!({"match_id": "R1M1", "status": "accepted"}),
+        ),
+        (
+            "GAME_JOIN_ACK",
+            json!({"message_type": "GAME_JOIN_ACK", "match_id": "R1M1", "status": "ACCEPTED"}),
+        ),
+        (
+            "mcp_message",
+            json!({"message_type": "GAME_JOIN_ACK", "match_id": "R1M1", "accepted": "yes"}),
+        ),
+    ];
+    for (method, says) in said {
+        let params = raw(&says);
+        let call = Call {
+            id: Id::number(1),
+            method: method.into(),
+            params: Params::Named(&params),
+        };
+        let context = Context {
+            tools: &REFEREE_TOOLS,
+            ..Context::default()
+        };
+        let Inbound::Message(received) = receive(&call, &context) else {
+            panic!("{method} {says} is not read");
+        };
+        assert!(
+            matches!(&received.message, Message::GameJoinAck(ack) if ack.accept),
+            "{says}: {received:?}"
+        );
+        assert!(!received.findings.is_empty(), "{says}");
+    }
 }
 
 /// What our player makes of the end of a match against P02 that it was told in these words.

@@ -67,6 +67,7 @@ fn registration_is_understood() {
             token: None,
             join_code: None,
             referee_key: None,
+            is_plain: false,
         })),
     );
     means(
