@@ -52,7 +52,7 @@ pub use command::{
     Applicant, AskedCall, Command, CorrelationId, MemberKind, QueryCause, Refusal, Reply,
 };
 pub use event::{Admission, Doubt, Event, Reassignment};
-pub use roster::{AgentState, Member, PlayerEntry, RefereeEntry, is_same_place};
+pub use roster::{AgentState, Expulsion, Member, PlayerEntry, RefereeEntry, is_same_place};
 pub use round::{FixtureStage, LeagueFixture, LeagueRound};
 pub use rules::{Assignment, LeagueRules, MIN_PROBE_INTERVAL, RulesError, Tiebreaker};
 pub use verify::{ReportPart, ReportProblem};
@@ -124,6 +124,8 @@ struct Volatile {
     /// When silent agents are next looked for.
     next_probes: Timestamp,
     suspended: BTreeSet<AgentIndex>,
+    /// Players that are out because they were absent.
+    expelled: BTreeSet<u32>,
     /// Whether someone came who may take a waiting match.
     referee_came: bool,
     /// Referees that are to be asked for results from before an accepted loss.
@@ -244,7 +246,7 @@ impl League {
 
     /// The state of a player in its life.
     pub fn player_state(&self, player: &PlayerEntry) -> AgentState {
-        self.state(&player.member, player.shut_down)
+        self.state(&player.member, player.is_out())
     }
 
     /// The state of a referee in its life.
@@ -279,6 +281,7 @@ impl League {
         for player in &mut league.players.members {
             player.member.health = roster::AgentHealth::default();
             player.ignores_news = false;
+            player.absent = false;
         }
         for referee in &mut league.referees.members {
             referee.member.health = roster::AgentHealth::default();
@@ -316,8 +319,8 @@ impl League {
             .collect()
     }
 
-    fn state(&self, member: &Member, shut_down: bool) -> AgentState {
-        if shut_down || self.phase == Phase::Completed {
+    fn state(&self, member: &Member, is_out: bool) -> AgentState {
+        if is_out || self.phase == Phase::Completed {
             AgentState::Shutdown
         } else if member.health.suspended_since.is_some() {
             AgentState::Suspended

@@ -19,7 +19,7 @@ use std::sync::Arc;
 use league_protocol::fault::Code;
 use league_protocol::id::{GameType, LeagueId, MatchId, RefereeId};
 use league_protocol::time::Timestamp;
-use league_protocol::token::AuthToken;
+use league_protocol::token::{AuthToken, TokenHash};
 
 use crate::breaker::{Breaker, BreakerRule};
 use crate::letter::{CallOutcome, Letter, Peer, RetryRule};
@@ -302,24 +302,23 @@ impl Referee {
         match event {
             Event::AttemptFailed {
                 seat,
-                code: Code::Timeout | Code::Connection,
+                code: Code::Timeout,
                 asked: true,
                 at,
                 ..
-            } => {
-                let endpoint = &game.seated(*seat).endpoint;
-                self.breakers.fail(endpoint, &self.rules.breaker, *at);
-            }
+            } => self
+                .breakers
+                .fail(game.seated(*seat), &self.rules.breaker, *at),
             Event::Joined { seat, .. }
             | Event::ChoiceSealed { seat, .. }
-            | Event::MovePlayed { seat, .. } => self.breakers.succeed(&game.seated(*seat).endpoint),
+            | Event::MovePlayed { seat, .. } => self.breakers.succeed(game.seated(*seat)),
             // Hidden answers are not in the journal; these two facts vouch for them.
             Event::Started { .. } | Event::Decided { .. } => {
                 for seat in SEATS
                     .into_iter()
                     .filter(|&seat| game.slot(seat).loss.is_none())
                 {
-                    self.breakers.succeed(&game.seated(seat).endpoint);
+                    self.breakers.succeed(game.seated(seat));
                 }
             }
             _ => {}
@@ -413,12 +412,14 @@ impl Machine for Referee {
     }
 }
 
-/// How many failing addresses are remembered; beyond it a new one is simply tried.
+/// How many failing players are remembered; beyond it a new one is simply tried.
 const MAX_BREAKERS: usize = 20_000;
 
-/// The breakers of all addresses that have failed since they last answered.
+/// The breakers of players that were silent when they were asked and have not answered a question
+/// since. A player that returns to its league gets a new token, and with it a new breaker; one that
+/// cannot be reached has none, as the manager knows whether it is there.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Breakers(BTreeMap<Arc<str>, Breaker>);
+pub(crate) struct Breakers(BTreeMap<TokenHash, Breaker>);
 
 impl Breakers {
     /// Whether no player has failed lately, so that a good answer changes nothing.
@@ -426,24 +427,24 @@ impl Breakers {
         self.0.is_empty()
     }
 
-    pub(crate) fn allow(&self, endpoint: &str, rule: &BreakerRule, at: Timestamp) -> bool {
-        let breaker = self.0.get(endpoint);
+    pub(crate) fn allow(&self, player: &SeatedPlayer, rule: &BreakerRule, at: Timestamp) -> bool {
+        let breaker = self.0.get(&player.token_hash);
         breaker.is_none_or(|breaker| breaker.allows(rule, at))
     }
 
-    pub(crate) fn fail(&mut self, endpoint: &Arc<str>, rule: &BreakerRule, at: Timestamp) {
-        if let Some(breaker) = self.0.get_mut(endpoint) {
+    pub(crate) fn fail(&mut self, player: &SeatedPlayer, rule: &BreakerRule, at: Timestamp) {
+        if let Some(breaker) = self.0.get_mut(&player.token_hash) {
             breaker.fail(rule, at);
         } else if self.0.len() < MAX_BREAKERS {
             let mut breaker = Breaker::default();
             breaker.fail(rule, at);
-            self.0.insert(endpoint.clone(), breaker);
+            self.0.insert(player.token_hash, breaker);
         }
     }
 
     /// Notes a good answer.
-    pub(crate) fn succeed(&mut self, endpoint: &str) {
-        self.0.remove(endpoint);
+    pub(crate) fn succeed(&mut self, player: &SeatedPlayer) {
+        self.0.remove(&player.token_hash);
     }
 }
 

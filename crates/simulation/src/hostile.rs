@@ -343,6 +343,7 @@ fn false_order(scenario: &Scenario, match_id: MatchId, chance: &mut Rng) -> Star
         token_hash: TokenHash::of("tok-p01-guessed"),
         match_token: AuthToken::new("tok-r2m1-guessed"),
         record: WinLossDraw::default(),
+        absent: false,
     };
     StartMatch {
         league_id: scenario.rules.league_id.clone(),

@@ -413,6 +413,7 @@ pub fn order_between(match_id: &str, players: [u32; 2]) -> StartMatch {
                 losses: 0,
                 draws: 1,
             },
+            absent: false,
         }),
         match_id,
     }

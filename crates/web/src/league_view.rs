@@ -7,12 +7,13 @@
 mod board;
 mod pages;
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use league_core::draw::{LeagueSecret, LeagueSecrets};
 use league_core::league::{
-    AgentState, Event, FixtureStage, League, LeagueFixture, LeagueRules, Phase, RulesError,
+    AgentState, Event, Expulsion, FixtureStage, League, LeagueFixture, LeagueRules, Phase,
+    PlayerEntry, RulesError,
 };
 use league_core::machine::Machine;
 use league_protocol::id::{MatchId, PlayerId, RefereeId};
@@ -62,7 +63,6 @@ pub struct LeagueView {
     /// Ranks of the players when the last round ended.
     ranks: BTreeMap<PlayerId, u32>,
     /// Players that were shut down before the end.
-    out: BTreeSet<PlayerId>,
     /// How many matches were taken away from each referee.
     taken: BTreeMap<RefereeId, u32>,
     technical_losses: u64,
@@ -125,7 +125,6 @@ impl LeagueView {
             promises: BTreeMap::new(),
             points: Vec::new(),
             ranks: BTreeMap::new(),
-            out: BTreeSet::new(),
             taken: BTreeMap::new(),
             technical_losses: 0,
             started: None,
@@ -179,9 +178,6 @@ impl LeagueView {
                 self.record(match_id, recorded);
             }
             Event::RoundClosed { at, .. } => self.close_round(*at),
-            Event::PlayerShutDown { player_id, .. } => {
-                self.out.insert(player_id.clone());
-            }
             Event::LeagueCompleted { at } => self.ended = Some(*at),
             _ => {}
         }
@@ -300,8 +296,9 @@ impl LeagueView {
                 .league
                 .player(id)
                 .map_or(AgentState::Registered, |player| {
-                    shown_state(self.league.player_state(player), self.out.contains(id))
+                    shown_state(self.league.player_state(player), player.expulsion())
                 }),
+            expulsion: self.league.player(id).and_then(PlayerEntry::expulsion),
         }
     }
 
@@ -380,9 +377,9 @@ fn deviation_totals(observed: &LeagueObservations) -> BTreeMap<&str, u64> {
 
 /// The state of an agent. A finished league shuts everyone down; agents that took part to the end
 /// are shown as active.
-fn shown_state(state: AgentState, left_early: bool) -> AgentState {
+fn shown_state(state: AgentState, expulsion: Option<Expulsion>) -> AgentState {
     match state {
-        AgentState::Shutdown if !left_early => AgentState::Active,
+        AgentState::Shutdown if expulsion.is_none() => AgentState::Active,
         state => state,
     }
 }

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use league_core::league::{AgentState, Phase};
+use league_core::league::{AgentState, Expulsion, Phase};
 use league_protocol::fault::Code;
 use league_protocol::id::{MatchId, PlayerId, RefereeId};
 use league_protocol::message::{MatchResult, StandingRow};
@@ -113,6 +113,8 @@ pub struct TableRow {
     /// How often the player deviated from the protocol.
     pub deviations: u64,
     pub state: AgentState,
+    /// Why it is out of the league, if it is.
+    pub expulsion: Option<Expulsion>,
 }
 
 /// How a match ended for one of its players.

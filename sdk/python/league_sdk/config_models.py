@@ -132,6 +132,7 @@ class TimeoutsConfig(Model):
     game_over_timeout_sec: float = 5
     match_result_report_timeout_sec: float = 10
     league_query_timeout_sec: float = 10
+    absent_player_timeout_sec: float = 20
 
 
 @dataclass

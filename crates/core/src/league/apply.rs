@@ -14,7 +14,9 @@ use league_protocol::token::{AuthToken, TokenHash};
 
 use super::command::CorrelationId;
 use super::event::{Doubt, Event, Reassignment};
-use super::roster::{AgentIndex, Member, PlayerEntry, RefereeEntry, capacity, folded, place};
+use super::roster::{
+    AgentIndex, Expulsion, Member, PlayerEntry, RefereeEntry, capacity, folded, place,
+};
 use super::round::{FixtureStage, HandOver, LeagueFixture, LeagueRound, LossClaim, read_match_id};
 use super::schedule::{Pairing, RoundRobin, Sides};
 use super::standings::{MatchEnding, Standings};
@@ -109,7 +111,10 @@ impl League {
                 problem,
                 ..
             } => self.note_report(match_id, digest, Some((problem, referee))),
-            Event::PlayerShutDown { player_id, .. } => self.shut_down(player_id),
+            Event::PlayerShutDown {
+                player_id, absence, ..
+            } => self.expel(player_id, *absence),
+            Event::PlayerReinstated { player_id, at } => self.reinstate(player_id, *at),
             Event::RoundClosed { at, .. } => {
                 self.close();
                 self.hold_news(*at);
@@ -202,6 +207,11 @@ impl League {
     ) {
         if let Some(fixture) = self.fixture_mut(match_id) {
             fixture.doubts.push(doubt);
+        }
+        let number = self.players.find(player);
+        match number.and_then(|number| self.players.get_mut(number)) {
+            Some(unreached) if doubt == Doubt::Unreached => unreached.absent = true,
+            _ => {}
         }
         if doubt == Doubt::Denied {
             self.note_against(referee, player);
@@ -444,11 +454,15 @@ impl League {
         result: &MatchResult,
         at: Timestamp,
     ) {
-        let Some(player) = self.players.get_mut(number).filter(|p| !p.shut_down) else {
+        let Some(player) = self
+            .players
+            .get_mut(number)
+            .filter(|player| !player.is_out())
+        else {
             return;
         };
         if !ending.forfeited(seat) {
-            player.forfeits = 0;
+            (player.forfeits, player.absences) = (0, 0);
             if !matches!(ending, MatchEnding::Forfeit(_)) {
                 self.succeed(Some(AgentIndex::Player(number)), at);
             }
@@ -456,18 +470,41 @@ impl League {
         }
         player.forfeits = player.forfeits.saturating_add(1);
         let cause = result.failed.get(&result.players[seat]);
-        if matches!(cause, Some(Code::Timeout | Code::Connection)) {
+        player.absent |= cause == Some(&Code::Connection);
+        if is_absence(cause) {
+            player.absences = player.absences.saturating_add(1);
             self.fail(Some(AgentIndex::Player(number)), at);
         }
     }
 
-    fn shut_down(&mut self, id: &PlayerId) {
-        if let Some(number) = self.players.find(id) {
-            self.volatile.suspended.remove(&AgentIndex::Player(number));
-            if let Some(player) = self.players.get_mut(number) {
-                player.shut_down = true;
-            }
+    fn expel(&mut self, id: &PlayerId, is_absence: bool) {
+        let Some(number) = self.players.find(id) else {
+            return;
+        };
+        let round = self.round.as_ref().map_or(0, |round| round.number);
+        self.volatile.suspended.remove(&AgentIndex::Player(number));
+        if let Some(player) = self.players.get_mut(number) {
+            player.expulsion = Some(Expulsion {
+                round,
+                losses: player.forfeits,
+                is_absence,
+            });
         }
+        if is_absence {
+            self.volatile.expelled.insert(number);
+        }
+    }
+
+    fn reinstate(&mut self, id: &PlayerId, at: Timestamp) {
+        let Some(number) = self.players.find(id) else {
+            return;
+        };
+        self.volatile.expelled.remove(&number);
+        if let Some(player) = self.players.get_mut(number) {
+            player.expulsion = None;
+            (player.forfeits, player.absences) = (0, 0);
+        }
+        self.succeed(Some(AgentIndex::Player(number)), at);
     }
 
     fn close(&mut self) {
@@ -499,6 +536,11 @@ impl League {
 
     fn succeed(&mut self, who: Option<AgentIndex>, at: Timestamp) {
         let Some(who) = who else { return };
+        if let AgentIndex::Player(number) = who
+            && let Some(player) = self.players.get_mut(number)
+        {
+            player.absent = false;
+        }
         let Some(member) = self.member_mut(who) else {
             return;
         };
@@ -550,7 +592,9 @@ impl League {
             signs: meta.proofs,
             ignores_news: false,
             forfeits: 0,
-            shut_down: false,
+            absences: 0,
+            absent: false,
+            expulsion: None,
         };
         self.index(&player.member, AgentIndex::Player(self.players.len()));
         self.players.add(player_id, player);
@@ -672,6 +716,7 @@ impl League {
         {
             player.signs = meta.proofs;
             player.ignores_news = false;
+            player.absent = false;
         }
         if let AgentIndex::Referee(number) = who {
             self.volatile.referee_came = true;
@@ -817,4 +862,9 @@ fn start(round: &mut LeagueRound, referee: &mut RefereeEntry, index: u32, at: Ti
         }
         referee.running += 1;
     }
+}
+
+/// Whether a player lost a match because it was not there.
+pub(crate) fn is_absence(cause: Option<&Code>) -> bool {
+    matches!(cause, Some(Code::Timeout | Code::Connection))
 }

@@ -10,7 +10,7 @@ use league_protocol::sender::Agent;
 use thiserror::Error;
 
 use super::event::{Admission, Doubt, Event, Reassignment};
-use super::roster::place;
+use super::roster::{PlayerEntry, place};
 use super::round::{FixtureStage, LeagueFixture, LeagueRound, read_match_id};
 use super::verify::ReportProblem;
 use super::{League, Phase};
@@ -57,6 +57,8 @@ pub enum Inconsistency {
     NoSuchMatch(MatchId),
     #[error("match `{0}` has its result already")]
     Twice(MatchId),
+    #[error("player `{0}` is reinstated, though it was not put out for absence")]
+    NotReinstated(PlayerId),
     /// Another referee has the match.
     #[error("match `{match_id}` is in the hands of {}, not of {}", hands(expected.as_ref()), hands(found.as_ref()))]
     Hands {
@@ -163,7 +165,10 @@ impl Auditor<'_> {
                 self.check_opening(*round, referees)?;
                 self.must_be_one_each(commitments.len())
             }
-            Event::PlayerShutDown { player_id, .. } => self.check_shut_down(player_id),
+            Event::PlayerShutDown {
+                player_id, absence, ..
+            } => self.check_shut_down(player_id, *absence),
+            Event::PlayerReinstated { player_id, .. } => self.check_reinstated(player_id),
             Event::RoundClosed { round, .. } => self.check_closing(*round),
             Event::LeagueCompleted { .. } => {
                 let last = self.must_be_closed()?;
@@ -492,10 +497,13 @@ impl Auditor<'_> {
         }
     }
 
-    fn check_shut_down(&self, player_id: &PlayerId) -> Result<(), Inconsistency> {
+    /// Journals of version 0.1 do not tell absence from other reasons.
+    fn check_shut_down(&self, player_id: &PlayerId, absence: bool) -> Result<(), Inconsistency> {
         let unknown = || Inconsistency::Unknown(Agent::Player(player_id.clone()));
         let player = self.league.player(player_id).ok_or_else(unknown)?;
-        if player.forfeits >= self.league.rules.max_fail && !player.shut_down {
+        let was_absent = player.absences == player.forfeits;
+        let is_due = player.forfeits >= self.league.rules.max_fail && !player.is_out();
+        if is_due && (was_absent || !absence) {
             return Ok(());
         }
         Err(Inconsistency::NotOut {
@@ -503,6 +511,14 @@ impl Auditor<'_> {
             expected: self.league.rules.max_fail,
             found: player.forfeits,
         })
+    }
+
+    fn check_reinstated(&self, player_id: &PlayerId) -> Result<(), Inconsistency> {
+        let player = self.league.player(player_id);
+        if player.is_some_and(PlayerEntry::may_come_back) {
+            return Ok(());
+        }
+        Err(Inconsistency::NotReinstated(player_id.clone()))
     }
 
     fn check_closing(&self, number: u32) -> Result<(), Inconsistency> {

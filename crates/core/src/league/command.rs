@@ -13,6 +13,7 @@ use league_protocol::token::TokenHash;
 use league_protocol::{CURRENT_VERSION, MINIMUM_VERSION};
 use thiserror::Error;
 
+use super::roster::Expulsion;
 use super::verify::ReportProblem;
 use crate::letter::CallOutcome;
 
@@ -410,6 +411,12 @@ pub(crate) enum Rejection {
          that registration gave you if it is yours"
     )]
     Name { name: String, holder: String },
+    /// A player that was put out for the way it played.
+    #[error("you are {player}, {expulsion}; ask the organiser")]
+    Out {
+        player: PlayerId,
+        expulsion: Expulsion,
+    },
     #[error("Registration closed")]
     Closed,
     #[error(

@@ -159,6 +159,14 @@ pub enum Event {
     /// A player is out of the league after too many technical losses in a row.
     PlayerShutDown {
         player_id: PlayerId,
+        /// Whether it was not there each time, so that it is in again when it returns.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        absence: bool,
+        at: Timestamp,
+    },
+    /// A player that was put out because it was absent is back.
+    PlayerReinstated {
+        player_id: PlayerId,
         at: Timestamp,
     },
     /// Every match of the round has its result.
@@ -343,6 +351,7 @@ impl Event {
             | Self::ReportConflicted { .. }
             | Self::ReportRefused { .. }
             | Self::PlayerShutDown { .. }
+            | Self::PlayerReinstated { .. }
             | Self::RoundClosed { .. }
             | Self::LeagueCompleted { .. }
             | Self::LossAccepted { .. } => Persistence::Journal,

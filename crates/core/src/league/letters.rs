@@ -83,6 +83,9 @@ impl<'a> LetterWriter<'a> {
                 recovered: true,
                 ..
             } => self.welcome_back(agent),
+            Event::PlayerReinstated { player_id, .. } => {
+                self.welcome_back(&Agent::Player(player_id.clone()));
+            }
             Event::ProbesSent { agents, unsent, .. } => {
                 self.probe_all(agents);
                 for unsent in unsent {
@@ -242,9 +245,11 @@ impl<'a> LetterWriter<'a> {
             return;
         };
         let all = self.all_matches(round);
-        for (number, player) in self.listeners() {
-            self.out
-                .push(self.announcement(number, player, round, &all));
+        for (number, player) in (0..).zip(&self.league.players.members) {
+            if self.league.is_announced_to(number, player) {
+                self.out
+                    .push(self.announcement(number, player, round, &all));
+            }
         }
         self.ask(|_| true);
     }
@@ -318,8 +323,13 @@ impl<'a> LetterWriter<'a> {
             own,
         });
         let notice = self.notice(&player.member, message);
+        let timeout = self.league.rules.timeouts.other;
         Letter {
             correlation: correlation.or(notice.correlation),
+            retry: match self.league.is_reached(player) {
+                true => notice.retry,
+                false => self.league.rules.timeouts.once(timeout),
+            },
             ..notice
         }
     }
@@ -342,7 +352,7 @@ impl<'a> LetterWriter<'a> {
     /// Tells a player that is reached of its match in the round.
     fn announce_to(&mut self, number: u32) {
         let player = self.league.players.get(number);
-        let player = player.filter(|player| self.league.is_listening(number, player));
+        let player = player.filter(|player| self.league.is_announced_to(number, player));
         if let (Some(round), Some(player)) = (&self.league.round, player) {
             let all = self.all_matches(round);
             self.out
@@ -447,6 +457,7 @@ impl<'a> LetterWriter<'a> {
                 token_hash: player.member.token,
                 match_token: fixture.tokens[seat].clone(),
                 record: self.league.standings.record(number).win_loss_draw(),
+                absent: player.absent,
             })
         };
         Some([seat(0)?, seat(1)?])
@@ -720,9 +731,15 @@ impl<'a> LetterWriter<'a> {
 impl League {
     /// Whether a player is sent news: not if it was shut down, and not while it is suspended.
     pub(crate) fn is_reached(&self, player: &PlayerEntry) -> bool {
-        !player.shut_down
+        !player.is_out()
             && (self.phase == Phase::Completed
                 || self.player_state(player) != AgentState::Suspended)
+    }
+
+    /// Whether a player is told of its matches: one that is suspended may be back, and referees call
+    /// it with what the announcement tells.
+    fn is_announced_to(&self, number: u32, player: &PlayerEntry) -> bool {
+        !player.is_out() && self.first_hold(number).is_none()
     }
 
     /// Whether a player gets news now: not before it knows how its last match ended.

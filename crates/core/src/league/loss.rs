@@ -313,17 +313,18 @@ impl League {
             problem,
         })?;
         let reply = self.acknowledged(&before, referee, report, &result);
+        let result = Arc::new(result);
         let holder = self.referee_of(fixture).filter(|_| fixture.is_started());
         let mut events = vec![Event::ResultRecorded {
             match_id: fixture.match_id.clone(),
             referee: Some(referee.clone()),
             attempt: report.attempt,
-            result: Arc::new(result),
+            result: Arc::clone(&result),
             next: holder.and_then(|holder| self.next_for(holder)),
             restored: true,
             at,
         }];
-        events.extend(self.put_out(at, fixture, ending));
+        events.extend(self.put_out(at, fixture, &result, ending));
         Ok(Decision::accept(events, reply))
     }
 

@@ -175,6 +175,11 @@ impl League {
             rested.then(|| member.peer.agent.clone())
         });
         agents.extend(rested);
+        let expelled = self.volatile.expelled.iter();
+        let absent = expelled.filter_map(|&number| self.players.get(number));
+        let absent = absent.map(|player| &player.member);
+        let asked = absent.filter(|member| member.health.may_be_asked(&self.rules.breaker, at));
+        agents.extend(asked.map(|member| member.peer.agent.clone()));
         agents.truncate(MAX_PROBES);
         let unsent = self.volatile.unsent.clone();
         events.push(Event::ProbesSent { agents, unsent, at });
@@ -404,9 +409,19 @@ impl League {
         let Some(member) = self.member(who) else {
             return Vec::new();
         };
+        let player = match who {
+            AgentIndex::Player(number) => self.players.get(number),
+            AgentIndex::Referee(_) => None,
+        };
+        if let Some(player) = player.filter(|player| player.may_come_back()) {
+            let player_id = player.id.clone();
+            return vec![Event::PlayerReinstated { player_id, at }];
+        }
         let health = &member.health;
         let recovered = health.suspended_since.is_some();
-        if !recovered && health.unanswered == 0 && health.breaker.failures() == 0 {
+        let was_absent = player.is_some_and(|player| player.absent);
+        let has_failed = health.unanswered > 0 || health.breaker.failures() > 0;
+        if !recovered && !has_failed && !was_absent {
             return Vec::new();
         }
         vec![Event::AgentAnswered {

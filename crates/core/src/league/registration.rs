@@ -12,7 +12,7 @@ use league_protocol::token::{AuthToken, TokenHash};
 
 use super::command::{Applicant, MemberKind, Refusal, Rejection, Reply};
 use super::event::{Admission, Event};
-use super::roster::{AgentIndex, Member, capacity, folded, is_reserved, place};
+use super::roster::{AgentIndex, Member, PlayerEntry, capacity, folded, is_reserved, place};
 use super::{Decision, League, Phase};
 
 /// The longest version that an agent may give, in bytes.
@@ -293,12 +293,19 @@ impl Registration<'_> {
         taken.is_none()
     }
 
-    /// The id of an agent that is in the league already; a player that was shut down stays out.
+    /// The id of an agent that is in the league already; a player that was put out comes back only
+    /// if it was absent.
     fn known_id(&self, index: AgentIndex) -> Result<AdmittedId, Rejection> {
         let id = match index {
             AgentIndex::Player(number) => {
                 let player = self.league.players.get(number);
-                let player = player.filter(|player| !player.shut_down);
+                if let Some(player) = player
+                    && let Some(expulsion) = player.expulsion
+                    && !expulsion.is_absence
+                {
+                    let player = player.id.clone();
+                    return Err(Rejection::Out { player, expulsion });
+                }
                 player.map(|player| AdmittedId::Player(player.id.clone()))
             }
             AgentIndex::Referee(number) => {
@@ -390,7 +397,23 @@ impl Registration<'_> {
             return Decision::accept(vec![seen], self.enrolled(id, &agent, token, lasting));
         }
         let event = self.admitted(&id, &agent, entry, token.hash());
-        Decision::accept(vec![event], self.enrolled(id, &agent, token, lasting))
+        let back = self
+            .known_player(&agent)
+            .filter(|player| player.may_come_back());
+        let back = back.filter(|_| self.league.phase == Phase::Running);
+        let back = back.map(|player| Event::PlayerReinstated {
+            player_id: player.id.clone(),
+            at: self.at,
+        });
+        let events = std::iter::once(event).chain(back).collect();
+        Decision::accept(events, self.enrolled(id, &agent, token, lasting))
+    }
+
+    fn known_player(&self, agent: &Agent) -> Option<&PlayerEntry> {
+        match self.league.find_agent(agent)? {
+            AgentIndex::Player(number) => self.league.players.get(number),
+            AgentIndex::Referee(_) => None,
+        }
     }
 
     /// Whether the applicant is a player that signs its moves.
@@ -406,13 +429,7 @@ impl Registration<'_> {
         if self.is_return_token(agent, proof) {
             return self.signs();
         }
-        match self.league.find_agent(agent) {
-            Some(AgentIndex::Player(number)) => {
-                let player = self.league.players.get(number);
-                player.is_some_and(|player| player.signs)
-            }
-            _ => false,
-        }
+        self.known_player(agent).is_some_and(|player| player.signs)
     }
 
     /// The token with which a returning agent goes on if its return changes nothing, so that a
@@ -421,7 +438,11 @@ impl Registration<'_> {
     fn unchanged_token(&self, agent: &Agent) -> Option<AuthToken> {
         let index = self.league.find_agent(agent)?;
         let member = self.league.member(index)?;
-        let is_same = self.describes(member, index) && member.health.suspended_since.is_none();
+        // A new token closes the breakers that referees have opened for the old one.
+        let has_failed = |player: &PlayerEntry| player.absent || player.forfeits > 0;
+        let is_same = self.describes(member, index)
+            && member.health.suspended_since.is_none()
+            && !self.known_player(agent).is_some_and(has_failed);
         if self.applicant.dialect == Dialect::V1 {
             return is_same.then(|| AuthToken::mint("v1", &self.applicant.chance));
         }

@@ -15,9 +15,10 @@ use serde::Serialize;
 use sha2::{Digest, Sha256};
 
 use super::Decision;
+use super::apply::is_absence;
 use super::command::{Refusal, Reply};
 use super::event::Event;
-use super::roster::RefereeEntry;
+use super::roster::{PlayerEntry, RefereeEntry};
 use super::round::{self, FixtureStage, LeagueFixture};
 use super::standings::MatchEnding;
 use super::verify::ReportProblem;
@@ -199,7 +200,7 @@ impl League {
             match_id: fixture.match_id.clone(),
         }));
         events.extend(relief);
-        events.extend(self.put_out(at, fixture, ending));
+        events.extend(self.put_out(at, fixture, result, ending));
         events
     }
 
@@ -208,6 +209,7 @@ impl League {
         &self,
         at: Timestamp,
         fixture: &LeagueFixture,
+        result: &MatchResult,
         ending: MatchEnding,
     ) -> Vec<Event> {
         let mut events = Vec::new();
@@ -216,9 +218,13 @@ impl League {
                 continue;
             };
             let forfeits = player.forfeits.saturating_add(1);
-            if ending.forfeited(seat) && !player.shut_down && forfeits >= self.rules.max_fail {
-                let player_id = player.id.clone();
-                events.push(Event::PlayerShutDown { player_id, at });
+            if ending.forfeited(seat) && !player.is_out() && forfeits >= self.rules.max_fail {
+                let cause = result.failed.get(&player.id);
+                events.push(Event::PlayerShutDown {
+                    player_id: player.id.clone(),
+                    absence: is_absence(cause) && player.absences == player.forfeits,
+                    at,
+                });
             }
         }
         events
@@ -309,7 +315,7 @@ impl League {
     /// Whether a player is out of the league.
     pub(crate) fn is_gone(&self, player: u32) -> bool {
         let player = self.players.get(player);
-        player.is_some_and(|player| player.shut_down)
+        player.is_some_and(PlayerEntry::is_out)
     }
 
     pub(crate) fn refusal_event(

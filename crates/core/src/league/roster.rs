@@ -3,6 +3,7 @@
 use core::net::{IpAddr, Ipv4Addr};
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::fmt;
 use std::sync::Arc;
 
 use icu_normalizer::ComposingNormalizerBorrowed;
@@ -187,7 +188,22 @@ pub struct PlayerEntry {
     pub(crate) ignores_news: bool,
     /// Technical losses in a row.
     pub(crate) forfeits: u32,
-    pub(crate) shut_down: bool,
+    /// How many of them because it was not there: it did not answer, or could not be reached.
+    pub(crate) absences: u32,
+    /// Whether a match has waited for it in vain and it was not reached since.
+    pub(crate) absent: bool,
+    pub(crate) expulsion: Option<Expulsion>,
+}
+
+/// Why a player is out of the league.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Expulsion {
+    /// The round in which it was put out.
+    pub round: u32,
+    /// Its technical losses in a row.
+    pub losses: u32,
+    /// Whether it was only absent, so that it is in again when it returns.
+    pub is_absence: bool,
 }
 
 impl PlayerEntry {
@@ -200,9 +216,30 @@ impl PlayerEntry {
         &self.member
     }
 
+    /// Why it is out of the league, if it is.
+    pub fn expulsion(&self) -> Option<Expulsion> {
+        self.expulsion
+    }
+
+    pub(crate) fn is_out(&self) -> bool {
+        self.expulsion.is_some()
+    }
+
+    /// Whether it is out because it was absent, so that it may come back.
+    pub(crate) fn may_come_back(&self) -> bool {
+        self.expulsion.is_some_and(|expulsion| expulsion.is_absence)
+    }
+
     /// Whether no order waits for it, as it did not acknowledge the last announcement in time.
     pub fn ignores_news(&self) -> bool {
         self.ignores_news
+    }
+}
+
+impl fmt::Display for Expulsion {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { round, losses, .. } = self;
+        write!(f, "out since round {round} after {losses} technical losses")
     }
 }
 

@@ -451,6 +451,7 @@ impl MatchOrder {
                     is_foreign: player.is_foreign,
                     token_hash: player.token_hash,
                     record: player.record,
+                    absent: player.absent,
                 }
             }),
         }
@@ -508,6 +509,9 @@ pub struct SeatedPlayer {
     /// The hash of the token it proves itself with.
     pub token_hash: TokenHash,
     pub record: WinLossDraw,
+    /// Whether a match has waited for it in vain and it was not reached since.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub absent: bool,
 }
 
 /// The secrets of a match.

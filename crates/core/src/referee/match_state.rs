@@ -429,6 +429,8 @@ pub(crate) struct PlayerSlot {
     pub(crate) moves: u32,
     /// How often the present question has failed.
     pub(crate) failed: u32,
+    /// Since when the player cannot be reached.
+    pub(crate) unreached_since: Option<Timestamp>,
     /// How often in a row it could not leave this machine.
     pub(crate) postponed: u32,
     pub(crate) question: Option<OpenQuestion>,
@@ -460,6 +462,7 @@ impl PlayerSlot {
             join: None,
             moves: 0,
             failed: 0,
+            unreached_since: None,
             postponed: 0,
             question: None,
             retry_at: None,
@@ -494,9 +497,14 @@ impl PlayerSlot {
                 code,
                 aside,
                 retry_at,
+                at,
                 ..
             } => {
                 self.question = None;
+                self.unreached_since = match code {
+                    Code::Connection => self.unreached_since.or(Some(*at)),
+                    _ => None,
+                };
                 self.postponed = 0;
                 self.failed = *failed;
                 self.retry_at = *retry_at;
@@ -506,9 +514,7 @@ impl PlayerSlot {
                 }
             }
             Event::Joined { proof, .. } => {
-                self.question = None;
-                self.retry_at = None;
-                self.postponed = 0;
+                self.turn_page();
                 self.joined = true;
                 self.join = *proof;
             }
@@ -525,6 +531,7 @@ impl PlayerSlot {
         self.question = None;
         self.retry_at = None;
         self.failed = 0;
+        self.unreached_since = None;
         self.postponed = 0;
     }
 }

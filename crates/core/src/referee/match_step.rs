@@ -125,8 +125,20 @@ impl Match {
         fault: AnswerFault,
     ) -> Event {
         let slot = self.slot(seat);
+        let asked = slot.question.is_some();
+        let timeouts = &context.rules.timeouts;
         let failed = slot.failed.saturating_add(1);
+        let retry_at = at + timeouts.backoff.wait(failed, self.chance(seat));
         let again = failed < context.attempts();
+        let absent_since = slot.unreached_since.unwrap_or(at);
+        let (failed, again) = match fault.code {
+            // A breaker is open, or a match has waited for this player before.
+            Code::Connection if !asked || self.seated(seat).absent => (failed, false),
+            Code::Connection if again || retry_at <= absent_since + timeouts.absence => {
+                (failed.min(context.attempts().saturating_sub(1)), true)
+            }
+            _ => (failed, again),
+        };
         Event::AttemptFailed {
             match_id: self.fixture.match_id.clone(),
             seat,
@@ -135,14 +147,8 @@ impl Match {
             code: fault.code,
             detail: fault.detail,
             aside: fault.aside,
-            asked: slot.question.is_some(),
-            retry_at: again.then(|| {
-                at + context
-                    .rules
-                    .timeouts
-                    .backoff
-                    .wait(failed, self.chance(seat))
-            }),
+            asked,
+            retry_at: again.then_some(retry_at),
             at,
         }
     }
@@ -246,9 +252,9 @@ impl Match {
     }
 
     fn ask(&self, seat: Seat, at: Timestamp, context: &StepContext<'_>) -> Event {
-        let (endpoint, breaker) = (&self.seated(seat).endpoint, &context.rules.breaker);
-        if !context.breakers.allow(endpoint, breaker, at) {
-            let detail = "the player failed too often: calls to it are suspended for a while";
+        let (seated, breaker) = (self.seated(seat), &context.rules.breaker);
+        if !context.breakers.allow(seated, breaker, at) {
+            let detail = "the player did not answer too often: it is not called for a while";
             return self.failure(
                 seat,
                 at,

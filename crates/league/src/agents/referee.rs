@@ -600,6 +600,7 @@ mod tests {
             token_hash: token.hash(),
             match_token: token,
             record: WinLossDraw::default(),
+            absent: false,
         }
     }
 

@@ -234,6 +234,7 @@ pub fn timeouts(system: &SystemConfig) -> Timeouts {
         report: timeouts.match_result_report_timeout_sec.duration(),
         query: timeouts.league_query_timeout_sec.duration(),
         other: timeouts.generic_response_timeout_sec.duration(),
+        absence: timeouts.absent_player_timeout_sec.duration(),
         attempts: retry.max_retries,
         backoff: match retry.backoff_strategy {
             BackoffStrategy::Fixed => Backoff::Fixed(delay),

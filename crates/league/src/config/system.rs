@@ -172,6 +172,9 @@ with_defaults! {
         /// For all other calls.
         #[serde(deserialize_with = "timeout")]
         generic_response_timeout_sec: Seconds = Seconds::of(10);
+        /// How long a match waits for a player that cannot be reached, once for each absence.
+        #[serde(deserialize_with = "seconds::<0, 3_600_000, _>")]
+        absent_player_timeout_sec: Seconds = Seconds::of(20);
     }
 }
 

@@ -100,6 +100,8 @@ pub struct StartMatchPlayer {
     pub match_token: AuthToken,
     /// Its record so far.
     pub record: WinLossDraw,
+    /// Whether a match has waited for it in vain and it was not reached since: it is called once.
+    pub absent: bool,
 }
 
 /// The referee takes the match, or not and why.
@@ -185,6 +187,8 @@ objects! {
         "match_token" [match_token] Needed;
         /// Its record so far.
         "record" [record as Record] Optional;
+        /// Whether a match has waited for it in vain and it was not reached since: it is called once.
+        "absent" [spell_absent => absent] Optional;
     }
     /// The referee takes the match, or not.
     pub(crate) START_MATCH_ACK: StartMatchAck = "ruling 4" {
@@ -213,7 +217,8 @@ drafts! {
     }
     StartMatchPlayer {
         player_id, endpoint, dialect = |_| Dialect::V2, speech, is_foreign,
-        token_hash = |_| TokenHash::of(""), match_token = |_| AuthToken::new(""), record
+        token_hash = |_| TokenHash::of(""), match_token = |_| AuthToken::new(""), record,
+        absent
     }
     StartMatchAck { match_id, accepted, reason }
 }
@@ -235,7 +240,16 @@ impl Closed for Mode {
 }
 
 fn spell_foreign(player: &StartMatchPlayer, _: Dialect) -> Spelling<'_> {
-    if player.is_foreign {
+    mark(player.is_foreign)
+}
+
+fn spell_absent(player: &StartMatchPlayer, _: Dialect) -> Spelling<'_> {
+    mark(player.absent)
+}
+
+/// A member that is there only if it holds.
+fn mark(holds: bool) -> Spelling<'static> {
+    if holds {
         Spelling::Flag(true)
     } else {
         Spelling::Absent

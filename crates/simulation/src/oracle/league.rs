@@ -139,6 +139,11 @@ impl LeagueWatch {
             Event::PlayerShutDown { player_id, .. } => {
                 self.out.insert(player_id.clone());
             }
+            Event::PlayerReinstated { player_id, .. } => {
+                self.out.remove(player_id);
+                let agent = Agent::Player(player_id.clone());
+                self.states.insert(agent, AgentState::Active);
+            }
             Event::RoundClosed { round, .. } => return self.close(*round),
             Event::LeagueCompleted { .. } => return self.complete(facts),
             _ => {}

@@ -41,6 +41,10 @@ struct SeatWatch {
     failed: u32,
     deadline: Option<Timestamp>,
     retry_at: Option<Timestamp>,
+    /// Since when the player cannot be reached.
+    unreached_since: Option<Timestamp>,
+    /// Whether a match has waited for it in vain before.
+    absent: bool,
     lost: bool,
 }
 
@@ -48,6 +52,7 @@ impl SeatWatch {
     fn next(&mut self, turn: u32) {
         *self = Self {
             turn,
+            absent: self.absent,
             lost: self.lost,
             ..Self::default()
         };
@@ -63,7 +68,10 @@ impl RefereeWatch {
                 players: [0, 1].map(|seat| fixture.players[seat].player_id.clone()),
                 state: MatchState::WaitingForPlayers,
                 drawing: false,
-                chairs: Default::default(),
+                chairs: [0, 1].map(|seat| SeatWatch {
+                    absent: fixture.players[seat].absent,
+                    ..SeatWatch::default()
+                }),
             };
             let before = self.bouts.insert(fixture.match_id.clone(), Box::new(bout));
             if before.is_some_and(|before| before.attempt >= fixture.attempt) {
@@ -122,11 +130,17 @@ impl MatchWatch {
                 code,
                 retry_at,
                 asked,
+                at: failed_at,
                 ..
             } => {
-                let silent = *code == Code::Timeout;
                 let attempt = (*turn, *failed, *retry_at);
-                self.fail(facts, at, match_id, *seat, attempt, (*asked, silent))
+                self.fail(facts, *failed_at, match_id, *seat, attempt, (*asked, *code))
+            }
+            Event::Readdressed { players, .. } => {
+                for (chair, player) in self.chairs.iter_mut().zip(players.iter()) {
+                    chair.absent = player.absent;
+                }
+                Ok(())
             }
             Event::Joined { seat, .. } => {
                 self.answer(at, match_id, *seat)?;
@@ -203,17 +217,30 @@ impl MatchWatch {
         match_id: &MatchId,
         seat: Seat,
         (turn, failed, retry_at): (u32, u32, Option<Timestamp>),
-        (asked, silent): (bool, bool),
+        (asked, code): (bool, Code),
     ) -> CheckResult {
         let chair = self.chair(seat);
         let invariant = Invariant::AttemptsAreCounted;
+        let silent = code == Code::Timeout;
         let before_deadline = chair.deadline.is_none_or(|deadline| at < deadline);
         if silent && asked && before_deadline {
             let what = format!("seat {seat} of `{match_id}` is silent before its deadline");
             return breach(invariant, what);
         }
-        let last = failed == facts.attempts;
-        if failed != chair.failed + 1 || failed > facts.attempts || retry_at.is_none() != last {
+        let timeouts = &facts.rules.timeouts;
+        let unreached_since = chair.unreached_since.filter(|_| chair.turn == turn);
+        let unreached_since = (code == Code::Connection).then(|| unreached_since.unwrap_or(at));
+        let waits_until = unreached_since.map(|since| since + timeouts.absence);
+        // A match waits for a player that cannot be reached, but not for one that it may not call
+        // and not twice for the same absence.
+        let waits = retry_at.is_some_and(|retry| waits_until.is_some_and(|until| retry <= until));
+        let is_counted = failed == chair.failed + 1
+            || waits && failed == chair.failed && failed + 1 == facts.attempts;
+        let lost_at_once = code == Code::Connection && (!asked || chair.absent);
+        let longest = timeouts.backoff.longest_wait(failed);
+        let is_over = waits_until.is_none_or(|until| at + longest >= until);
+        let last = failed == facts.attempts && is_over || lost_at_once;
+        if !is_counted || failed > facts.attempts || retry_at.is_none() != last {
             let what = format!(
                 "attempt {failed} of {} of seat {seat} in `{match_id}` fails after {}, next at {retry_at:?}",
                 facts.attempts, chair.failed
@@ -222,6 +249,7 @@ impl MatchWatch {
         }
         chair.next(turn);
         (chair.failed, chair.retry_at) = (failed, retry_at);
+        chair.unreached_since = unreached_since;
         chair.lost = last;
         Ok(())
     }

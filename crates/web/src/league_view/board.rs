@@ -185,7 +185,7 @@ impl LeagueView {
                 id: referee.id().to_string(),
                 name: member.display_name().to_string(),
                 is_referee: true,
-                state: shown_state(self.league.referee_state(referee), false),
+                state: shown_state(self.league.referee_state(referee), None),
                 dialect: member.peer().dialect.as_str(),
                 version: member.version().to_owned(),
                 latency: observed.latencies.get(&key).copied(),

@@ -106,7 +106,7 @@ pub(crate) const fn agent_state(state: AgentState, over: bool) -> &'static str {
         AgentState::Registered => "registered",
         AgentState::Active => "active",
         AgentState::Suspended => "silent",
-        AgentState::Shutdown => "left",
+        AgentState::Shutdown => "out",
     }
 }
 

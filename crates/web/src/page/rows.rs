@@ -1,7 +1,7 @@
 //! The keyed lists of the first page: standings, running matches, latest results, cross table and
 //! agents.
 
-use league_core::league::{AgentState, Phase};
+use league_core::league::{AgentState, Expulsion, Phase};
 use league_protocol::id::PlayerId;
 use maud::{Markup, html};
 
@@ -80,9 +80,19 @@ fn badges(row: &TableRow) -> Markup {
         @if row.deviations > 0 {
             " " span.badge.deviates title="protocol deviations" { "⚠ " (grouped(row.deviations)) }
         }
-        @if matches!(row.state, AgentState::Suspended | AgentState::Shutdown) {
+        @if let Some(expulsion) = row.expulsion {
+            " " span.badge.gone title=(expulsion_note(expulsion)) { (expulsion) }
+        } @else if row.state == AgentState::Suspended {
             " " span.badge.gone { (agent_state(row.state, false)) }
         }
+    }
+}
+
+fn expulsion_note(expulsion: Expulsion) -> &'static str {
+    if expulsion.is_absence {
+        "It was absent, and is in again when it returns."
+    } else {
+        "It did not play by the rules."
     }
 }
 

@@ -135,6 +135,7 @@ fn agents_that_played_to_the_end_are_active() {
     let mut world = whole(4);
     let shut_down = Event::PlayerShutDown {
         player_id: PlayerId::numbered(4),
+        absence: false,
         at: at(500),
     };
     world.events.insert(world.events.len() - 1, shut_down);

@@ -54,7 +54,7 @@ fn five_failures_suspend_a_player_until_it_answers() {
 }
 
 #[test]
-fn suspended_player_gets_only_a_probe_a_minute() {
+fn suspended_player_gets_only_its_matches_and_a_probe_a_minute() {
     let mut world = LeagueWorld::begun(4, 1, 2);
     fail(&mut world, 5);
     let orders = world.orders();
@@ -67,9 +67,14 @@ fn suspended_player_gets_only_a_probe_a_minute() {
         };
         world.report(referee, report).unwrap();
     }
+    world.players_answer = false;
     world.settle();
     assert_eq!(world.league.round().unwrap().number(), 2);
-    assert!(world.letters_to(&first()).is_empty());
+    let told = world.letters_to(&first());
+    assert!(
+        matches!(told[..], [Message::RoundAnnouncement(_)]),
+        "it may be back: {told:?}"
+    );
     for (referee, order) in world.orders() {
         world.answer_order(&referee, &order, true);
     }

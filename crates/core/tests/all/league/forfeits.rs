@@ -1,9 +1,12 @@
 //! Repeated technical losses, and players that were shut down.
 
-use league_core::league::{AgentState, Command, Event, LeagueRules, Phase, Reply};
+use league_core::league::{
+    AgentState, Command, CorrelationId, Event, Expulsion, LeagueRules, Phase, Refusal, Reply,
+};
 use league_protocol::fault::Code;
 use league_protocol::id::PlayerId;
-use league_protocol::message::{RegisterResponse, StartMatch};
+use league_protocol::message::{Message, RegisterResponse, StartMatch};
+use league_protocol::sender::Agent;
 
 use league_testkit::league::{LeagueWorld, rules};
 use league_testkit::report::{forfeited, honest};
@@ -132,4 +135,123 @@ fn league_ends_with_all_players_shut_down() {
             result.reason
         );
     }
+}
+
+/// A league in which the first player was absent in two rounds of which it is put out.
+fn put_out(code: Code) -> LeagueWorld {
+    let mut world = begun(2, 6, 3);
+    for _ in 0..2 {
+        for (referee, order) in world.orders() {
+            let report = match seat_of_first(&order) {
+                Some(seat) => forfeited(&order, &[(seat, code)]),
+                None => honest(&order),
+            };
+            world.report(&referee, report).unwrap();
+        }
+        world.settle();
+    }
+    world
+}
+
+fn expulsion(world: &LeagueWorld) -> Option<Expulsion> {
+    world.league.players()[0].expulsion()
+}
+
+/// The first player registers once more, by its return token.
+fn return_first(world: &mut LeagueWorld) -> Result<(Vec<Event>, Reply), Refusal> {
+    let entry = world.league.players()[0].clone();
+    let agent = Agent::Player(entry.id().clone());
+    let mut candidate = world.candidate(entry.member().display_name());
+    candidate.request.meta.contact_endpoint = entry.member().peer().endpoint.to_string();
+    candidate.request.token = world.tokens.get(&agent).cloned();
+    world.when(&Command::RegisterPlayer(candidate))
+}
+
+#[test]
+fn absent_player_that_was_put_out_is_in_again_when_it_returns() {
+    let mut world = put_out(Code::Timeout);
+    assert_eq!(
+        expulsion(&world),
+        Some(Expulsion {
+            round: 2,
+            losses: 2,
+            is_absence: true
+        })
+    );
+    world.letters.clear();
+    let (events, _) = return_first(&mut world).unwrap();
+    assert!(
+        matches!(
+            events[..],
+            [Event::AgentReturned { .. }, Event::PlayerReinstated { .. }]
+        ),
+        "{events:?}"
+    );
+    assert_eq!(expulsion(&world), None);
+    let first = Agent::Player(world.league.players()[0].id().clone());
+    let told = world.letters_to(&first);
+    assert!(
+        matches!(told[..], [Message::RoundAnnouncement(_)]),
+        "{told:?}"
+    );
+    assert_eq!(
+        world.replayed().after_restart(),
+        world.league.after_restart()
+    );
+}
+
+#[test]
+fn absent_player_that_was_put_out_is_in_again_when_it_answers() {
+    let mut world = put_out(Code::Connection);
+    world.letters.clear();
+    let first = Agent::Player(world.league.players()[0].id().clone());
+    for _ in 0..13 {
+        world.pass(5);
+    }
+    let told = world.letters_to(&first);
+    assert!(told.contains(&Message::Ping), "{told:?}");
+    let events = world.hear(CorrelationId::Probe(first), Ok(Message::Acknowledged));
+    assert!(
+        matches!(events[..], [Event::PlayerReinstated { .. }]),
+        "{events:?}"
+    );
+}
+
+#[test]
+fn player_that_was_put_out_for_its_moves_stays_out_and_is_told_why() {
+    let mut world = put_out(Code::InvalidMove);
+    let (events, reply) = return_first(&mut world).unwrap();
+    let Reply::Player(RegisterResponse::Rejected { reason, .. }) = reply else {
+        panic!("{reply:?}");
+    };
+    let id = world.league.players()[0].id();
+    let said = format!("you are {id}, out since round 2 after 2 technical losses");
+    assert!(reason.starts_with(&said), "{reason}");
+    assert!(events.is_empty(), "{events:?}");
+}
+
+#[test]
+fn absent_player_is_called_once_until_it_answers() {
+    let mut world = begun(9, 4, 2);
+    for (referee, order) in world.orders() {
+        let report = match seat_of_first(&order) {
+            Some(seat) => forfeited(&order, &[(seat, Code::Connection)]),
+            None => honest(&order),
+        };
+        world.report(&referee, report).unwrap();
+    }
+    world.players_answer = false;
+    world.settle();
+    let first = world.league.players()[0].id().clone();
+    let seated = |world: &mut LeagueWorld| {
+        let orders = world.orders().into_iter();
+        let mut seats = orders.flat_map(|(_, order)| order.players);
+        seats.find(|seated| seated.player_id == first)
+    };
+    assert!(
+        seated(&mut world).is_none(),
+        "its opponent is to be told first"
+    );
+    world.answer_players(0);
+    assert_eq!(seated(&mut world).map(|seated| seated.absent), Some(false));
 }

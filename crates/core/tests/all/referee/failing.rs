@@ -2,13 +2,14 @@
 
 use std::time::Duration;
 
-use league_core::letter::Letter;
+use league_core::letter::{CallOutcome, Letter};
 use league_core::machine::Machine;
 use league_core::referee::{CorrelationId, Event, MAX_POSTPONED, RefereeRules, Refusal, Reply};
 use league_core::timeouts::Backoff;
 use league_games::Seat;
 use league_protocol::fault::Code;
 use league_protocol::message::{GameError, MatchState, MatchStatus, Message, StartMatch};
+use league_protocol::token::TokenHash;
 use serde_json::json;
 
 use league_testkit::referee::*;
@@ -335,51 +336,90 @@ fn notice_is_delivered_before_the_next_question() {
     assert_eq!(notice.correlation, None);
 }
 
-#[test]
-fn failing_player_opens_its_breaker() {
-    let mut house = RefereeWorld::new();
-    let absent = |letter: &Letter<CorrelationId>| match &letter.message {
+/// A second player that leaves invitations without an outcome, or with this one.
+fn second_player(
+    outcome: Option<Code>,
+) -> impl Fn(&Letter<CorrelationId>) -> Option<CallOutcome> + Copy {
+    move |letter| match &letter.message {
         Message::GameInvitation(invitation) if invitation.opponent_id == player(1) => {
-            Some(failed(Code::Connection))
+            outcome.map(failed)
         }
         _ => plain(letter),
-    };
-    house.order(order("R1M1"));
-    house.play(&mut { absent });
-    house.order(order("R2M1"));
-    let start = house.now;
-    house.play(&mut { absent });
-    assert_eq!(failures(&house).len(), 6);
+    }
+}
+
+fn invitations(house: &RefereeWorld) -> usize {
+    let asked = house.events.iter();
+    asked
+        .filter(|event| matches!(event, Event::Asked { seat, .. } if seat.index() == 1))
+        .count()
+}
+
+#[test]
+fn silent_player_opens_its_breaker_and_a_new_token_closes_it() {
+    let mut house = RefereeWorld::new();
+    let silent = second_player(None);
+    for match_id in ["R1M1", "R2M1"] {
+        house.order(order(match_id));
+        house.play(&mut { silent });
+    }
+    assert_eq!(invitations(&house), 5, "it opened at the fifth silence");
     house.order(order("R3M1"));
-    let invited = house.said();
+    house.play(&mut { silent });
+    assert_eq!(invitations(&house), 5, "lost at once");
+    assert_eq!(failures(&house).last(), Some(&(2, Code::Connection)));
+    let mut returned = order("R4M1");
+    returned.players[1].token_hash = TokenHash::of("a new one");
+    house.order(returned);
+    house.play(&mut { silent });
+    assert_eq!(invitations(&house), 8, "it came back, so it is asked");
+    house.now = house.now + Duration::from_secs(60);
+    house.order(order("R5M1"));
+    house.play(&mut { silent });
     assert_eq!(
-        invited,
-        ["P01 GAME_INVITATION"],
-        "the breaker opened at the fifth failure"
-    );
-    assert_eq!(failures(&house).len(), 7);
-    house.wait(4);
-    assert_eq!(
-        house.result("R3M1"),
-        None,
-        "the other guest is still waited for"
-    );
-    assert_eq!(
-        house
-            .out
-            .iter()
-            .filter(|letter| told(letter).starts_with("P02"))
-            .count(),
-        0
-    );
-    assert_eq!(failures(&house).len(), 9);
-    // The fifth failure was two seconds after the start; the ones without a call do not count.
-    house.now = start + Duration::from_secs(62);
-    house.order(order("R4M1"));
-    assert!(
-        house.said().contains(&"P02 GAME_INVITATION".to_owned()),
+        invitations(&house),
+        9,
         "after a minute one call is let through"
     );
+}
+
+#[test]
+fn match_waits_for_a_player_that_cannot_be_reached() {
+    let mut house = RefereeWorld::new();
+    house.order(order("R1M1"));
+    let start = house.now;
+    let gone = second_player(Some(Code::Connection));
+    house.play(&mut { gone });
+    assert_eq!(house.now.since(start), Duration::from_secs(20));
+    assert_eq!(invitations(&house), 11, "every two seconds");
+    let result = house.result("R1M1").unwrap();
+    assert_eq!(result.failed.get(&player(2)), Some(&Code::Connection));
+    let mut absent = order("R2M1");
+    absent.players[1].absent = true;
+    house.order(absent);
+    let again = house.now;
+    house.play(&mut { gone });
+    assert_eq!(house.now, again, "it waits once for an absence");
+    assert_eq!(invitations(&house), 12);
+}
+
+#[test]
+fn player_that_comes_back_in_time_plays() {
+    let mut house = RefereeWorld::new();
+    house.order(order("R1M1"));
+    let mut refused = 0;
+    house.play(&mut |letter| match &letter.message {
+        Message::GameInvitation(invitation) if invitation.opponent_id == player(1) => {
+            refused += 1;
+            match refused <= 9 {
+                true => Some(failed(Code::Connection)),
+                false => plain(letter),
+            }
+        }
+        _ => plain(letter),
+    });
+    let result = house.result("R1M1").unwrap();
+    assert_ne!(result.status, MatchStatus::TechnicalLoss);
 }
 
 #[test]

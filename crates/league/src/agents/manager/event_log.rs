@@ -65,7 +65,9 @@ impl<'e> Details<'e> {
                 details.matches_count = Some(moves.len() as u64);
             }
             Event::ResultRecorded { match_id, .. } => details.match_id = Some(match_id.as_str()),
-            Event::PlayerRegistered { player_id, .. } | Event::PlayerShutDown { player_id, .. } => {
+            Event::PlayerRegistered { player_id, .. }
+            | Event::PlayerShutDown { player_id, .. }
+            | Event::PlayerReinstated { player_id, .. } => {
                 details.player_id = Some(player_id.as_str());
             }
             Event::RefereeRegistered { referee_id, .. } => {
@@ -177,9 +179,18 @@ fn warning(event: &Event) -> Option<Line> {
             "DECLINED_AFTER_CALL",
             format!("{referee} turned {match_id} down after it had called {player_id}"),
         ),
-        Event::PlayerShutDown { player_id, .. } => (
+        Event::PlayerShutDown {
+            player_id, absence, ..
+        } => (
             "PLAYER_SHUT_DOWN",
-            format!("{player_id} is out of the league after too many technical losses in a row"),
+            format!(
+                "{player_id} is out of the league after too many technical losses in a row{}",
+                if *absence { ", until it returns" } else { "" }
+            ),
+        ),
+        Event::PlayerReinstated { player_id, .. } => (
+            "PLAYER_REINSTATED",
+            format!("{player_id} was absent, has returned and plays again"),
         ),
         Event::LossAccepted { known_version, .. } => (
             "LOSS_ACCEPTED",

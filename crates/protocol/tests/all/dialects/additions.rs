@@ -109,6 +109,7 @@ fn start_match() -> Message {
         token_hash: TokenHash::of("tok"),
         match_token: AuthToken::new("tok-r1m1"),
         record: WinLossDraw::default(),
+        absent: false,
     };
     Message::StartMatch(Arc::new(StartMatch {
         league_id: league(),

@@ -73,6 +73,7 @@ pub(crate) fn table_row(rank: u32, player: &PlayerRef, points: u32) -> TableRow 
         climbed: i64::from(rank) - 1,
         form: vec![SeatOutcome::Won, SeatOutcome::Forfeited],
         deviations: u64::from(rank - 1) * 1_200,
+        expulsion: None,
         state: if rank == 1 {
             AgentState::Active
         } else {
