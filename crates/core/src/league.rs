@@ -351,6 +351,7 @@ impl League {
         }
     }
 
+    #[expect(clippy::too_many_lines, reason = "one arm for each command")]
     fn decide_command(&self, at: Timestamp, command: &Command) -> Result<Decision, Refusal> {
         match command {
             Command::RegisterReferee(applicant) => {
@@ -388,9 +389,9 @@ impl League {
                 let caller = self.authenticate(at, *token, sender.as_ref())?;
                 self.weigh_report(at, &caller, report)
             }
-            Command::AcceptLoss { known_version } => {
-                Ok(noted(vec![self.accept_loss(at, *known_version)]))
-            }
+            Command::AcceptLoss {
+                known_version: known,
+            } => Ok(noted(vec![self.accept_loss(at, *known)])),
             Command::Restore {
                 referee,
                 report,
@@ -402,16 +403,17 @@ impl League {
                 query,
             } => {
                 self.authenticate(at, *token, sender.as_ref())?;
-                let answer = self.inform(query);
-                Ok(Decision::reply(Reply::Query(Box::new(answer))))
+                Ok(Decision::reply(Reply::Query(Box::new(self.inform(query)))))
             }
             Command::Outcome {
                 correlation,
                 outcome,
             } => Ok(noted(self.take_outcome(at, correlation, outcome))),
             Command::Tick => Ok(noted(self.tick_events(at))),
-            Command::Stop if self.volatile.stopped => Ok(noted(Vec::new())),
-            Command::Stop => Ok(noted(vec![Event::Stopped])),
+            Command::Stop => {
+                let stops = (!self.volatile.stopped).then_some(Event::Stopped);
+                Ok(noted(stops.into_iter().collect()))
+            }
         }
     }
 

@@ -133,6 +133,7 @@ pub(crate) struct Auditor<'a> {
 }
 
 impl Auditor<'_> {
+    #[expect(clippy::too_many_lines, reason = "one arm for each event")]
     pub(crate) fn check(&self, event: &Event) -> Result<(), Inconsistency> {
         match event {
             Event::PlayerRegistered { player_id, .. } => {

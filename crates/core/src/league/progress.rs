@@ -134,7 +134,7 @@ impl League {
 
     /// Closes the round, and opens the next one or ends the league.
     fn close_round(&self, at: Timestamp, round: &LeagueRound) -> Vec<Event> {
-        let closed = (!round.closed).then(|| Event::RoundClosed {
+        let closed = (!round.closed).then_some(Event::RoundClosed {
             round: round.number,
             at,
         });

@@ -39,9 +39,7 @@ impl<M: SimulatedMachine> SimulatedActor<M> {
             back,
             ..
         } = parcel;
-        if M::KIND == MachineKind::Player {
-            environment.oracle.delivered(self.who, &message)?;
-        }
+        environment.oracle.delivered(self.who, &message)?;
         if let Some(sabotage) = environment.sabotage {
             sabotage.tamper_call(M::KIND, &mut message);
             let order_token = message

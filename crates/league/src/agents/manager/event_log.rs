@@ -139,6 +139,7 @@ fn ordinary(event: &Event) -> Option<Line> {
     })
 }
 
+#[expect(clippy::too_many_lines, reason = "one arm for each event")]
 fn warning(event: &Event) -> Option<Line> {
     Some(match event {
         Event::ReportConflicted {
