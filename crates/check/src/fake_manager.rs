@@ -186,7 +186,7 @@ fn token(owner: &str, random: &RandomBytes) -> String {
 impl State {
     fn answer(&mut self, heard: &IncomingCall) -> ScriptedAnswer {
         if is_registration(heard) {
-            return match heard.path == form::PATH {
+            return match [form::PATH, form::PLAIN_PATH].contains(&heard.path.as_str()) {
                 true => self.register(heard),
                 // As in a league: nothing else is served.
                 false => ScriptedAnswer::Raw(404, "{}".to_owned()),

@@ -127,6 +127,9 @@ impl Entry {
             "token_hash": TokenHash::of(&token.unwrap_or_default()).to_string(),
             "match_token": match_token, "record": {"wins": 0, "losses": 0, "draws": 0},
         });
+        if known.is_some_and(|known| known.request.meta.is_foreign()) {
+            row["is_foreign"] = true.into();
+        }
         if let Some(speech) = known.and_then(|known| known.request.meta.speech) {
             row["speech"] = speech.as_str().into();
         }

@@ -55,6 +55,7 @@ pub use event::{Admission, Doubt, Event, Reassignment};
 pub use roster::{AgentState, Expulsion, Member, PlayerEntry, RefereeEntry, is_same_place};
 pub use round::{FixtureStage, LeagueFixture, LeagueRound};
 pub use rules::{Assignment, LeagueRules, MIN_PROBE_INTERVAL, RulesError, Tiebreaker};
+pub(crate) use verify::MAX_REASON;
 pub use verify::{ReportPart, ReportProblem};
 
 type Decision = machine::Decision<Event, Reply, Refusal>;
@@ -124,8 +125,6 @@ struct Volatile {
     /// When silent agents are next looked for.
     next_probes: Timestamp,
     suspended: BTreeSet<AgentIndex>,
-    /// Players that are out because they were absent.
-    expelled: BTreeSet<u32>,
     /// Whether someone came who may take a waiting match.
     referee_came: bool,
     /// Referees that are to be asked for results from before an accepted loss.

@@ -5,7 +5,9 @@ use league_protocol::message::{Message, RegisterRequest};
 use league_protocol::rpc::{self, Era, Frame, Incoming};
 use league_protocol::sender::Dialect;
 use league_protocol::tools::MANAGER_TOOLS;
-use league_protocol::wire::{Context, Inbound, receive, receive_bare, receive_tool_call};
+use league_protocol::wire::{
+    Context, Inbound, receive, receive_bare, receive_registration, receive_tool_call,
+};
 use serde_json::Value;
 use serde_json::value::to_raw_value;
 
@@ -13,8 +15,10 @@ use crate::AgentKind;
 use crate::listener::IncomingCall;
 use crate::script::now;
 
-/// The only path at which a league takes calls.
+/// The path at which a league takes calls.
 pub(crate) const PATH: &str = "/mcp";
+/// The path at which it takes plain registrations.
+pub(crate) const PLAIN_PATH: &str = "/register";
 
 /// A registration as a league reads it.
 #[derive(Debug, Clone)]
@@ -31,7 +35,7 @@ pub struct Registration {
 ///
 /// Returns why a league does not take it.
 pub fn read(heard: &IncomingCall, reading: Reading) -> Result<Registration, String> {
-    if heard.method != "POST" || heard.path != PATH {
+    if heard.method != "POST" || ![PATH, PLAIN_PATH].contains(&heard.path.as_str()) {
         let (method, path) = (&heard.method, &heard.path);
         return Err(format!("it answers 404 to `{method} {path}`"));
     }
@@ -44,6 +48,7 @@ pub fn read(heard: &IncomingCall, reading: Reading) -> Result<Registration, Stri
         ..Context::default()
     };
     let inbound = match rpc::read(&heard.body, Era::Simple) {
+        _ if heard.path == PLAIN_PATH => Some(receive_registration(&heard.body, &context)),
         Incoming::Single(Frame::Call(call)) if call.method == "tools/call" => {
             let given = to_raw_value(heard.message()).ok();
             let tool = heard.tool().unwrap_or_default();

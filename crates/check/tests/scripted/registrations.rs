@@ -55,11 +55,11 @@ async fn registration_of_the_documents_has_nothing_to_report() {
 }
 
 #[tokio::test]
-async fn registration_at_another_path_is_told_and_taken_by_no_league() {
+async fn registration_at_a_path_of_its_own_is_told_and_refused_by_strict_leagues() {
     let body = json!({"name": "Heron", "endpoint": "http://localhost:8101/mcp"});
     let (stage, reply) = registered("/register", &body).await;
-    assert_eq!(reply.status(), 404);
-    assert!(stage.admission().is_none());
+    assert_eq!(reply.json.unwrap()["status"], "ACCEPTED");
+    assert!(stage.admission().is_some());
     let told = stage.registration_departure().unwrap();
     assert_eq!(
         told,
@@ -67,9 +67,12 @@ async fn registration_at_another_path_is_told_and_taken_by_no_league() {
          `message_type`; the documents ask for `POST /mcp` with the method `register_player` and a \
          LEAGUE_REGISTER_REQUEST of `league.v2`"
     );
-    let why = Entry::of(&stage, Reading::Lenient).unwrap_err();
-    let expected = "a league does not take its registration: it answers 404 to `POST /register`";
-    assert_eq!(why, expected);
+    assert!(Entry::of(&stage, Reading::Lenient).is_ok());
+    let why = Entry::of(&stage, Reading::Strict).unwrap_err();
+    assert!(
+        why.contains("a strict league takes registrations as calls to `/mcp` only"),
+        "{why}"
+    );
     let finding = play(&Arc::new(stage), "P-REG-01").await;
     assert_eq!(finding.verdict, Verdict::Fail);
     assert_eq!(finding.found, told);

@@ -29,7 +29,7 @@ use crate::draw::{self, KeyedSecret};
 pub const MAX_PAST_MATCHES: usize = 2_000;
 
 /// How many ends of rounds are kept for players whose news wait: a player that rests in a round may
-/// still wait to be told of the one before.
+/// still wait to be told of the one before. A player that ignores news may miss an older one.
 const MAX_CLOSED: usize = 2;
 
 impl League {
@@ -134,24 +134,20 @@ impl League {
                 answered,
             } => self.inform_player(match_id, *attempt, player_id, *answered),
             Event::OrdersReleased { matches } => self.release_orders(matches),
-            Event::GameOverAwaited { match_id } => {
-                if let Some(fixture) = self.fixture_mut(match_id) {
-                    fixture.untold = [true; 2];
-                }
-            }
+            Event::GameOverAwaited { match_id } => self.await_telling(match_id),
             Event::GameOverTold { match_id, players } => self.apply_told(match_id, players),
             Event::NewsReleased { players, at } => self.release_news(players, *at),
             Event::LossQuestioned {
                 match_id,
                 result,
                 players,
-                is_told,
+                tells_later,
             } => {
                 if let Some(fixture) = self.fixture_mut(match_id) {
                     fixture.claim = Some(LossClaim {
                         result: Arc::clone(result),
                         open: players.clone(),
-                        is_told: *is_told,
+                        tells_later: *tells_later,
                     });
                 }
             }
@@ -481,17 +477,21 @@ impl League {
         let Some(number) = self.players.find(id) else {
             return;
         };
+        let who = AgentIndex::Player(number);
         let round = self.round.as_ref().map_or(0, |round| round.number);
-        self.volatile.suspended.remove(&AgentIndex::Player(number));
-        if let Some(player) = self.players.get_mut(number) {
-            player.expulsion = Some(Expulsion {
-                round,
-                losses: player.forfeits,
-                is_absence,
-            });
-        }
-        if is_absence {
-            self.volatile.expelled.insert(number);
+        let Some(player) = self.players.get_mut(number) else {
+            return;
+        };
+        player.expulsion = Some(Expulsion {
+            round,
+            losses: player.forfeits,
+            is_absence,
+        });
+        // A player that cannot be reached is asked now and then whether it is back.
+        if is_absence && player.absent {
+            self.volatile.suspended.insert(who);
+        } else {
+            self.volatile.suspended.remove(&who);
         }
     }
 
@@ -499,12 +499,31 @@ impl League {
         let Some(number) = self.players.find(id) else {
             return;
         };
-        self.volatile.expelled.remove(&number);
+        let who = AgentIndex::Player(number);
+        self.volatile.suspended.remove(&who);
         if let Some(player) = self.players.get_mut(number) {
             player.expulsion = None;
             (player.forfeits, player.absences) = (0, 0);
         }
-        self.succeed(Some(AgentIndex::Player(number)), at);
+        self.succeed(Some(who), at);
+        let round = self.round.as_ref();
+        let own = round.and_then(|round| self.schedule.pairing_of(number, round.number));
+        let unruled =
+            own.filter(|own| round.is_some_and(|round| round.unplayable.contains(&own.index)));
+        if let Some(own) = unruled {
+            self.play_after_all(own.index, at);
+        }
+    }
+
+    /// Gives a match back to the referees that the manager was about to rule on.
+    fn play_after_all(&mut self, index: u32, at: Timestamp) {
+        let fixture = self.round.as_ref().and_then(|round| round.fixture(index));
+        let Some(attempt) = fixture.map(|fixture| fixture.attempt) else {
+            return;
+        };
+        self.detach(index);
+        self.place(index, None, attempt, at);
+        self.volatile.referee_came = true;
     }
 
     fn close(&mut self) {

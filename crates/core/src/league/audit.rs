@@ -483,11 +483,9 @@ impl Auditor<'_> {
             ruling.evidence.players.clone_from(&result.evidence.players);
             if !ruling.failed.is_empty() {
                 let old = self.league.in_old_words(fixture, &ruling);
-                ruling.reason = if old == result.reason {
-                    old
-                } else {
-                    ruling.reason
-                };
+                if old == result.reason {
+                    ruling.reason = old;
+                }
             }
             ruling == *result && fixture.stage == FixtureStage::Unplayable
         });

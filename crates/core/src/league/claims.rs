@@ -24,7 +24,7 @@ impl League {
         at: Timestamp,
         fixture: &LeagueFixture,
         number: u32,
-        (result, is_told): (&MatchResult, bool),
+        (result, tells_later): (&MatchResult, bool),
     ) -> Option<Decision> {
         if result.status != MatchStatus::TechnicalLoss {
             return None;
@@ -61,7 +61,7 @@ impl League {
             match_id: fixture.match_id.clone(),
             result: Arc::new(result.clone()),
             players: asked,
-            is_told,
+            tells_later,
         };
         Some(Decision {
             events: match &fixture.claim {
@@ -211,9 +211,9 @@ impl League {
     }
 
     fn let_stand(&self, at: Timestamp, fixture: &LeagueFixture, claim: &LossClaim) -> Vec<Event> {
-        let (result, is_told) = (&claim.result, claim.is_told);
+        let (result, tells_later) = (&claim.result, claim.tells_later);
         let ending = MatchEnding::of(result);
-        let recorded = ending.map(|ending| self.recorded(at, fixture, result, ending, is_told));
+        let recorded = ending.map(|ending| self.recorded(at, fixture, result, ending, tells_later));
         recorded.unwrap_or_default()
     }
 }

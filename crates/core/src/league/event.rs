@@ -245,8 +245,8 @@ pub enum Event {
         /// The result that stands unless one of them denies it.
         result: Arc<MatchResult>,
         players: Vec<PlayerId>,
-        /// Whether its referee does not say when the players know the result.
-        is_told: bool,
+        /// Whether its referee tells later that the players know the result.
+        tells_later: bool,
     },
     /// A player was called, or does not say otherwise.
     #[serde(skip)]

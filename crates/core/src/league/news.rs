@@ -120,6 +120,21 @@ impl League {
         }
     }
 
+    /// A referee tells both players; the manager tells its own ruling to those that it reaches.
+    pub(crate) fn await_telling(&mut self, match_id: &MatchId) {
+        let Some(fixture) = self.fixture(match_id) else {
+            return;
+        };
+        let has_referee = fixture.referee.is_some();
+        let untold = fixture.pairing.seats.map(|number| {
+            let player = self.players.get(number);
+            has_referee || player.is_some_and(|player| self.is_reached(player))
+        });
+        if let Some(fixture) = self.fixture_mut(match_id) {
+            fixture.untold = untold;
+        }
+    }
+
     pub(crate) fn apply_told(&mut self, match_id: &MatchId, players: &[PlayerId]) {
         let numbers: Vec<_> = players.iter().map(|id| self.players.find(id)).collect();
         let Some(fixture) = self.fixture_mut(match_id) else {

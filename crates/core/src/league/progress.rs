@@ -175,11 +175,6 @@ impl League {
             rested.then(|| member.peer.agent.clone())
         });
         agents.extend(rested);
-        let expelled = self.volatile.expelled.iter();
-        let absent = expelled.filter_map(|&number| self.players.get(number));
-        let absent = absent.map(|player| &player.member);
-        let asked = absent.filter(|member| member.health.may_be_asked(&self.rules.breaker, at));
-        agents.extend(asked.map(|member| member.peer.agent.clone()));
         agents.truncate(MAX_PROBES);
         let unsent = self.volatile.unsent.clone();
         events.push(Event::ProbesSent { agents, unsent, at });

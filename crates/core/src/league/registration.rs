@@ -6,7 +6,7 @@ use league_protocol::id::{PlayerId, RefereeId};
 use league_protocol::message::{
     AgentMeta, Enrolment, MAX_NAME, RegisterResponse, is_harmless, is_name, is_supported,
 };
-use league_protocol::sender::{Agent, CallStyle, Dialect};
+use league_protocol::sender::{Agent, Dialect};
 use league_protocol::time::Timestamp;
 use league_protocol::token::{AuthToken, TokenHash};
 
@@ -15,6 +15,8 @@ use super::event::{Admission, Event};
 use super::roster::{AgentIndex, Member, PlayerEntry, capacity, folded, is_reserved, place};
 use super::{Decision, League, Phase};
 
+/// How many agents may go by one name, told apart by a number.
+const MAX_NAMESAKES: u32 = 100;
 /// The longest version that an agent may give, in bytes.
 const MAX_VERSION: usize = 64;
 /// The longest address, in bytes.
@@ -191,7 +193,8 @@ impl Registration<'_> {
         let (league, meta) = (self.league, &self.applicant.request.meta);
         let named = |name: &str| league.names.get(&folded(name)).copied();
         let first = named(&meta.display_name)?;
-        let numbered = (2..).map_while(|number| named(&numbered(&meta.display_name, number)));
+        let numbers = 2..=MAX_NAMESAKES;
+        let numbered = numbers.map_while(|number| named(&numbered(&meta.display_name, number)));
         let mut all = std::iter::once(first).chain(numbered);
         let holder = league.endpoints.get(&place(&meta.contact_endpoint));
         all.clone()
@@ -205,7 +208,9 @@ impl Registration<'_> {
     fn is_namesake(&self) -> bool {
         let token = self.applicant.request.token.as_ref();
         let is_open = self.league.phase == Phase::Registering;
-        is_open && !self.league.rules.strict && token.is_none_or(AuthToken::is_pledge)
+        let last = numbered(&self.applicant.request.meta.display_name, MAX_NAMESAKES);
+        let is_last = self.league.names.contains_key(&folded(&last));
+        is_open && !self.league.rules.strict && !is_last && token.is_none_or(AuthToken::is_pledge)
     }
 
     /// The name of an agent: its own, or with the first number that is free if another has it.
@@ -215,7 +220,7 @@ impl Registration<'_> {
             let holder = league.names.get(&folded(name));
             holder.is_some_and(|holder| league.find_agent(agent).as_ref() != Some(holder))
         };
-        let numbered = (2..).map(|number| numbered(own, number));
+        let numbered = (2..=MAX_NAMESAKES).map(|number| numbered(own, number));
         let mut names = std::iter::once(own.to_owned()).chain(numbered);
         names.find(|name| !is_taken(name)).unwrap_or_default()
     }
@@ -546,10 +551,7 @@ impl Registration<'_> {
     /// it has shown that it knows such fields.
     fn takes_additions(&self) -> bool {
         let request = &self.applicant.request;
-        let shown = request.meta.speech == Some(CallStyle::Simple)
-            || request.meta.proofs
-            || request.token.is_some();
-        !self.league.rules.strict || shown
+        !self.league.rules.strict || !request.meta.is_foreign() || request.token.is_some()
     }
 
     /// The token that a new agent made for itself; any other token may have been seen by others.

@@ -85,12 +85,12 @@ impl League {
         ending: MatchEnding,
     ) -> Decision {
         // The report of a referee that does not say when the players know it counts as that.
-        let is_told = report.game_over_told.unwrap_or(true);
-        if let Some(decision) = self.doubt(at, fixture, number, (&result, is_told)) {
+        let tells_later = report.game_over_told == Some(false);
+        if let Some(decision) = self.doubt(at, fixture, number, (&result, tells_later)) {
             return decision;
         }
         let result = Arc::new(result);
-        let events = self.recorded(at, fixture, &result, ending, is_told);
+        let events = self.recorded(at, fixture, &result, ending, tells_later);
         match self.referees.get(number) {
             Some(referee) => Decision::accept(
                 events,
@@ -179,7 +179,7 @@ impl League {
         fixture: &LeagueFixture,
         result: &Arc<MatchResult>,
         ending: MatchEnding,
-        is_told: bool,
+        tells_later: bool,
     ) -> Vec<Event> {
         let referee = self.referee_of(fixture);
         let next = referee.and_then(|referee| self.next_for(referee));
@@ -196,7 +196,7 @@ impl League {
             restored: false,
             at,
         }];
-        events.extend((!is_told).then(|| Event::GameOverAwaited {
+        events.extend(tells_later.then(|| Event::GameOverAwaited {
             match_id: fixture.match_id.clone(),
         }));
         events.extend(relief);
@@ -249,8 +249,8 @@ impl League {
             return Vec::new();
         };
         // The manager tells its ruling on a match that a referee had begun.
-        let is_told = !fixture.was_given();
-        self.recorded(at, fixture, &Arc::new(result), ending, is_told)
+        let tells_later = fixture.was_given();
+        self.recorded(at, fixture, &Arc::new(result), ending, tells_later)
     }
 
     /// How the manager rules on a match: by the moves that decide it, or against the players that
@@ -404,7 +404,6 @@ fn is_same(standing: &MatchResult, reported: &MatchResult) -> bool {
     closed(standing) == closed(reported)
 }
 
-/// Why players lose by a ruling, in a sentence.
 /// What is said of one player that is out of the league, and of two.
 type OutWords = [&'static str; 2];
 
@@ -412,6 +411,7 @@ const PUT_OUT: OutWords = ["was put out of the league", "were put out of the lea
 /// The words of earlier versions.
 const NO_LONGER: OutWords = ["no longer takes part", "no longer take part"];
 
+/// Why players lose by a ruling, in a sentence.
 fn reason_of_ruling(
     players: &[PlayerId; 2],
     gone: [bool; 2],

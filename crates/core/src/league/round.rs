@@ -84,8 +84,8 @@ pub(crate) struct LossClaim {
     pub(crate) result: Arc<MatchResult>,
     /// The players whose word is missing.
     pub(crate) open: Vec<PlayerId>,
-    /// Whether its referee does not say when the players know the result.
-    pub(crate) is_told: bool,
+    /// Whether its referee tells later that the players know the result.
+    pub(crate) tells_later: bool,
 }
 
 /// So many wrong proofs cost a player the match if they come by two referees: those of one may be

@@ -149,7 +149,9 @@ impl LeagueRules {
         let waits: Duration = (1..attempts)
             .map(|failed| timeouts.backoff.longest_wait(failed))
             .sum();
-        let asked = |timeout: Duration| (timeout + CALL_STYLE_TIMEOUT) * attempts + waits;
+        let asked = |timeout: Duration| {
+            (timeout + CALL_STYLE_TIMEOUT) * attempts + waits + timeouts.absence
+        };
         let moves = league_games::find(self.game_type.as_str())
             .map_or(0, |listing| listing.rules.max_moves);
         asked(timeouts.join) + asked(timeouts.make_move) * moves + MATCH_GRACE

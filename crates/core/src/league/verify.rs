@@ -16,7 +16,7 @@ use super::standings::MatchEnding;
 use crate::draw::{self, MAX_NONCE_LENGTH};
 
 /// The longest sentence on how a match ended, in bytes.
-const MAX_REASON: usize = 1_000;
+pub(crate) const MAX_REASON: usize = 1_000;
 /// The most moves that one seat may make in a match.
 pub(crate) const MAX_MOVES: usize = 1_000;
 /// The longest move of a technical loss, in bytes of JSON.

@@ -11,6 +11,7 @@ use league_protocol::message::{
 use serde_json::Map;
 
 use super::match_state::{Loss, Match, SEATS};
+use crate::league::MAX_REASON;
 use crate::played::{self, choices_of};
 
 /// The cause of a loss by a refused invitation: no code of the documents says it better.
@@ -40,7 +41,7 @@ impl Match {
             winner: winner.map(|seat| self.seated(seat).player_id.clone()),
             points,
             failed: self.failed(),
-            reason: causes.collect::<Vec<_>>().join("; "),
+            reason: within(causes.collect::<Vec<_>>().join("; "), MAX_REASON),
             ..self.bare_result()
         })
     }
@@ -98,8 +99,8 @@ impl Match {
         lost.collect()
     }
 
-    /// Why a player lost without playing. Its answer is no secret once the match is over, so it is
-    /// quoted.
+    /// Why a player lost without playing. Its answer is not a secret once the match is over, so it
+    /// is quoted.
     fn cause(&self, seat: Seat) -> Option<String> {
         let player = &self.seated(seat).player_id;
         let account = self.slot(seat).account.as_ref();
@@ -114,4 +115,10 @@ impl Match {
             ),
         })
     }
+}
+
+/// The beginning of a text, in so many bytes.
+fn within(mut text: String, bytes: usize) -> String {
+    text.truncate(text.floor_char_boundary(bytes));
+    text
 }

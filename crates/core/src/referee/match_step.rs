@@ -31,6 +31,8 @@ const LOCAL_BACKOFF: Backoff = Backoff::Exponential(Duration::from_millis(500));
 pub const MANUAL_LIMIT: Duration = Duration::from_secs(15 * 60);
 /// How long after `GAME_OVER` the manager is told of both players at once.
 const NOTICE_DELAY: Duration = Duration::from_millis(250);
+/// The least wait between two calls to a player that cannot be reached, after the usual attempts.
+const MIN_WAIT: Duration = Duration::from_secs(1);
 /// The most facts that follow from one command in one match: every attempt of both players fails at
 /// once, and a few more.
 const MAX_EVENTS_PER_STEP: usize = 64;
@@ -128,8 +130,9 @@ impl Match {
         let asked = slot.question.is_some();
         let timeouts = &context.rules.timeouts;
         let failed = slot.failed.saturating_add(1);
-        let retry_at = at + timeouts.backoff.wait(failed, self.chance(seat));
         let again = failed < context.attempts();
+        let wait = timeouts.backoff.wait(failed, self.chance(seat));
+        let retry_at = at + if again { wait } else { wait.max(MIN_WAIT) };
         let absent_since = slot.unreached_since.unwrap_or(at);
         let (failed, again) = match fault.code {
             // A breaker is open, or a match has waited for this player before.

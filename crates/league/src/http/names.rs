@@ -63,8 +63,8 @@ type Lookup = dyn Fn(&str) -> io::Result<Vec<IpAddr>> + Send + Sync;
 struct ResolverState {
     lookup: Arc<Lookup>,
     turns: Arc<Semaphore>,
-    /// The names that our resolver fails at, and since when.
-    failing: Mutex<BTreeMap<String, Instant>>,
+    /// The names that our resolver fails at: since when, and when it failed last.
+    failing: Mutex<BTreeMap<String, (Instant, Instant)>>,
 }
 
 impl Default for Resolver {
@@ -147,17 +147,19 @@ impl Resolver {
     /// long.
     fn is_excused(&self, name: &str) -> bool {
         let mut failing = self.failing();
-        match failing.get(name) {
-            Some(since) => since.elapsed() < RESOLVER_GRACE,
-            None if failing.len() < MAX_FAILING => {
-                failing.insert(name.to_owned(), Instant::now());
-                true
-            }
-            None => false,
+        failing.retain(|_, (_, last)| last.elapsed() < RESOLVER_GRACE);
+        if let Some((since, last)) = failing.get_mut(name) {
+            *last = Instant::now();
+            return since.elapsed() < RESOLVER_GRACE;
         }
+        let is_new = failing.len() < MAX_FAILING;
+        if is_new {
+            failing.insert(name.to_owned(), (Instant::now(), Instant::now()));
+        }
+        is_new
     }
 
-    fn failing(&self) -> MutexGuard<'_, BTreeMap<String, Instant>> {
+    fn failing(&self) -> MutexGuard<'_, BTreeMap<String, (Instant, Instant)>> {
         let failing = self.0.failing.lock();
         failing.unwrap_or_else(PoisonError::into_inner)
     }
