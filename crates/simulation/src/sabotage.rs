@@ -299,7 +299,7 @@ impl Sabotage {
                         | league::Refusal::TokenMissing
                         | league::Refusal::TokenInvalid)
                 );
-                if foreign {
+                if foreign && !is_holders(league, command) {
                     believe(league, at, command, events, reply);
                 }
             }
@@ -382,6 +382,16 @@ fn believe(
         *events = vec![event, league::Event::GameOverAwaited { match_id }];
         *reply = Ok(league::Reply::Acknowledged);
     }
+}
+
+/// Whether a report comes in the name of the referee that holds the match, perhaps with an old token.
+fn is_holders(league: &League, command: &league::Command) -> bool {
+    let league::Command::Report { report, sender, .. } = command else {
+        return false;
+    };
+    let fixture = league.fixture(&report.match_id);
+    let holder = fixture.and_then(|fixture| league.referee_of(fixture));
+    holder.is_some_and(|holder| *sender == Some(Agent::Referee(holder.id().clone())))
 }
 
 /// The event of a report that is not checked.

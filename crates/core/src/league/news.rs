@@ -15,12 +15,11 @@ use league_protocol::time::Timestamp;
 use super::command::{Refusal, Reply};
 use super::event::Event;
 use super::report::check_right;
-use super::round::{LeagueFixture, LeagueRound};
+use super::round::LeagueFixture;
 use super::{AuthenticatedAgent, Decision, League};
 
-/// The news between two matches of a player: the standings, the end of a round and the announcement
-/// of the next.
-const NEWS_BETWEEN_MATCHES: u32 = 3;
+/// The news between two rounds: the standings, the end of a round and the announcement of the next.
+const NEWS_BETWEEN_ROUNDS: u32 = 3;
 
 impl League {
     /// A referee tells that players know the result of a match, or cannot be told.
@@ -170,19 +169,38 @@ impl League {
         let seats = self.round.as_ref().and_then(|round| round.fixture(index));
         let mut seats = seats.into_iter().flat_map(|fixture| fixture.pairing.seats);
         let waits_for_news = seats.any(|seat| self.first_hold(seat).is_some());
-        let Some(round) = &mut self.round else { return };
-        let wait = news_timeout(round, index, self.rules.timeouts.other);
-        let Some(fixture) = round.fixture_mut(index) else {
+        let until = at + self.news_timeout(index);
+        let fixture = self.round.as_mut();
+        let Some(fixture) = fixture.and_then(|round| round.fixture_mut(index)) else {
             return;
         };
         if fixture.informed == [true; 2] || !fixture.was_given() || waits_for_news {
             return;
         }
         let held = &mut self.volatile.orders_held;
-        if let Some(before) = fixture.held_until.replace(at + wait) {
+        if let Some(before) = fixture.held_until.replace(until) {
             held.remove(&(before, fixture.match_id.clone()));
         }
-        held.insert((at + wait, fixture.match_id.clone()));
+        held.insert((until, fixture.match_id.clone()));
+    }
+
+    /// How long the players of a match may take to acknowledge its announcement, and all news since
+    /// their last match.
+    fn news_timeout(&self, index: u32) -> Duration {
+        let timeout = self.rules.timeouts.other;
+        let round = self.round.as_ref().filter(|round| round.number > 1);
+        let fixture = round.and_then(|round| round.fixture(index));
+        let Some(fixture) = fixture.filter(|fixture| fixture.former.is_empty()) else {
+            return timeout;
+        };
+        let before = fixture.pairing.round - 1;
+        let rested = |seat: &u32| self.schedule.pairing_of(*seat, before).is_none();
+        let rounds = if fixture.pairing.seats.iter().any(rested) {
+            2
+        } else {
+            1
+        };
+        timeout.saturating_mul(NEWS_BETWEEN_ROUNDS * rounds)
     }
 
     /// Forgets that an order waits: it does not, or not before a letter is sent again that could not
@@ -248,16 +266,5 @@ impl League {
                 self.drop_hold(match_id);
             }
         }
-    }
-}
-
-/// How long the players of a match may take to acknowledge its announcement.
-fn news_timeout(round: &LeagueRound, index: u32, timeout: Duration) -> Duration {
-    let is_first = |fixture: &LeagueFixture| fixture.former.is_empty();
-    let follows_news = round.number > 1 && round.fixture(index).is_some_and(is_first);
-    if follows_news {
-        timeout.saturating_mul(NEWS_BETWEEN_MATCHES)
-    } else {
-        timeout
     }
 }

@@ -187,7 +187,8 @@ impl CheckArgs {
             asked: self,
             url: &target(url, &trust)?,
             endpoint: url,
-            client: Client::trusting(trust),
+            client: Client::trusting(trust.clone()),
+            trust,
             bar: self.bar(),
         };
         let runtime = runtime()?;
@@ -251,6 +252,7 @@ struct CheckRun<'c> {
     url: &'c Target,
     endpoint: &'c Endpoint,
     client: Client,
+    trust: Trust,
     bar: ProgressBar,
 }
 
@@ -319,7 +321,7 @@ impl CheckRun<'_> {
             return Ok(None);
         }
         self.bar.set_message("trial matches");
-        let league = LeagueSide::new(self.url.address, Self::random()?)?;
+        let league = LeagueSide::new(self.url.address, self.trust.clone(), Self::random()?)?;
         if stage.kind == AgentKind::Referee {
             league.settle(stage).await;
             return Ok(None);

@@ -23,6 +23,7 @@ mod letter;
 mod lost;
 mod machines;
 mod named;
+mod news;
 mod offered;
 mod pages;
 mod peers;

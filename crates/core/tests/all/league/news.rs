@@ -111,12 +111,29 @@ fn order_waits_for_the_announcement_that_waits_for_the_result() {
 }
 
 #[test]
-fn player_that_ignores_news_is_waited_for_once() {
-    let rules = LeagueRules {
+fn order_waits_for_all_news_of_a_player_that_rested() {
+    let mut world = LeagueWorld::begun_by(rarely_probing(), 3, 1, 1);
+    let orders = play_round(&mut world);
+    let (referee, order) = &orders[0];
+    let told = world.told_command(referee, &order.match_id, order.attempt, None);
+    world.when(&told).unwrap();
+    // The news of two rounds, with 10 s each.
+    world.pass(59);
+    assert!(world.orders().is_empty());
+    world.pass(1);
+    assert_eq!(world.orders().len(), 1);
+}
+
+fn rarely_probing() -> LeagueRules {
+    LeagueRules {
         probe_every: Duration::from_secs(600),
         ..rules()
-    };
-    let mut world = LeagueWorld::begun_by(rules, 4, 1, 2);
+    }
+}
+
+#[test]
+fn player_that_ignores_news_is_waited_for_once() {
+    let mut world = LeagueWorld::begun_by(rarely_probing(), 4, 1, 2);
     world.players_answer = false;
     let mut waits = Vec::new();
     for _ in 0..3 {

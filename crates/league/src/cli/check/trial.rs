@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -39,7 +39,7 @@ use crate::config::{ConfigLoader, breaker_rule, referee_timeouts};
 use crate::http::descriptors::Descriptors;
 use crate::http::local;
 use crate::http::server::{Routes, serve};
-use crate::http::tls::Tls;
+use crate::http::tls::{Tls, Trust};
 use crate::http::transport::Listener;
 use crate::storage::root::Root;
 use crate::wire::observed::Count;
@@ -83,10 +83,14 @@ impl Drop for LeagueSide {
 
 impl LeagueSide {
     /// Prepares calls to the agent at an address.
-    pub(super) fn new(agent: SocketAddr, random: RandomBytes) -> Result<Self, CommandError> {
+    pub(super) fn new(
+        agent: SocketAddr,
+        trust: Trust,
+        random: RandomBytes,
+    ) -> Result<Self, CommandError> {
         let name = &hex(&random())[..16];
         let folder = std::env::temp_dir().join(format!("league-check-{name}"));
-        let shared = shared(&folder, agent)?;
+        let shared = shared(&folder, agent, trust)?;
         Ok(Self {
             shared,
             folder,
@@ -310,12 +314,15 @@ impl TrialReferee {
     }
 }
 
-fn shared(folder: &PathBuf, agent: SocketAddr) -> Result<Shared, CommandError> {
+fn shared(folder: &Path, agent: SocketAddr, trust: Trust) -> Result<Shared, CommandError> {
     let root = Root::new(folder);
     let system = ConfigLoader::new(root.clone()).load_system();
     let mut system = (*system.map_err(|error| failed(&error))?).clone();
     local::allow_calls(&mut system, Some(agent), &[]);
-    let (tls, _) = Tls::load(folder, &system).map_err(|error| failed(&error))?;
+    let tls = Tls {
+        server: None,
+        trust,
+    };
     let chance = Chance::new(None).map_err(|error| failed(&error))?;
     let descriptors = Descriptors::of(1, 1).map_err(|error| failed(&error))?;
     Ok(Shared::new(root, &system, &tls, chance, descriptors))

@@ -62,7 +62,8 @@ fn league_of_all_dialects_speaks_to_each_player_in_its_own() {
         .collect();
     let scripted = [("v2", new()), ("v1", old()), ("v2-api", page())];
     for (dialect, player) in &scripted {
-        admit(dialect, player, &manager.endpoint);
+        let name = format!("Scripted {dialect}");
+        admit(dialect, &name, player, &manager.endpoint);
     }
 
     for (dialect, player) in &scripted {
@@ -130,17 +131,16 @@ fn see_results(ground: &Ground) {
     ground.verified();
 }
 
-/// Registers a scripted player in its dialect, and sees that it is answered in it.
-fn admit(dialect: &str, player: &Scripted, manager: &str) {
-    let name = format!("Scripted {dialect}");
+/// Registers a scripted player in its dialect, sees that it is answered in it, and gives the answer.
+pub(crate) fn admit(dialect: &str, name: &str, player: &Scripted, manager: &str) -> Value {
     let request = match dialect {
-        "v1" => old_registration(&name, &player.endpoint),
+        "v1" => old_registration(name, &player.endpoint),
         "v2-api" => {
-            let mut request = registration(&name, &player.endpoint);
+            let mut request = registration(name, &player.endpoint);
             request["sender"] = "player:UNREGISTERED".into();
             request
         }
-        _ => registration(&name, &player.endpoint),
+        _ => registration(name, &player.endpoint),
     };
     let answer = call(manager, "register_player", &request);
     let (status, prefix) = match dialect {
@@ -158,6 +158,7 @@ fn admit(dialect: &str, player: &Scripted, manager: &str) {
         dialect != "v1",
         "{answer}"
     );
+    answer
 }
 
 /// Sees that a player heard all that its dialect has, and nothing in another.
@@ -315,28 +316,31 @@ fn page() -> Scripted {
 
 /// A player as 003 shows it.
 fn old() -> Scripted {
-    Scripted::start(|said| {
-        let kind = said["message_type"].as_str().unwrap_or_default();
-        let mut answer = old_message(kind, OLD_NAME);
-        for field in ["league_id", "round_id", "match_id", "conversation_id"] {
-            answer[field] = said[field].clone();
+    Scripted::start(|said| Does::Answers(old_answer(said, OLD_NAME)))
+}
+
+/// What a fair player of the first protocol answers.
+pub(crate) fn old_answer(said: &Value, name: &str) -> Value {
+    let kind = said["message_type"].as_str().unwrap_or_default();
+    let mut answer = old_message(kind, name);
+    for field in ["league_id", "round_id", "match_id", "conversation_id"] {
+        answer[field] = said[field].clone();
+    }
+    match kind {
+        "GAME_INVITATION" => {
+            answer["message_type"] = "GAME_INVITATION_RESPONSE".into();
+            answer["status"] = "READY".into();
+            answer
         }
-        Does::Answers(match kind {
-            "GAME_INVITATION" => {
-                answer["message_type"] = "GAME_INVITATION_RESPONSE".into();
-                answer["status"] = "READY".into();
-                answer
-            }
-            "PLAY_REQUEST" => {
-                answer["message_type"] = "PLAY_RESPONSE".into();
-                answer["play"] = json!({
-                    "action": "choose", "value": "even", "reasoning": "it was even last time",
-                });
-                answer
-            }
-            _ => json!({"status": "ok"}),
-        })
-    })
+        "PLAY_REQUEST" => {
+            answer["message_type"] = "PLAY_RESPONSE".into();
+            answer["play"] = json!({
+                "action": "choose", "value": "even", "reasoning": "it was even last time",
+            });
+            answer
+        }
+        _ => json!({"status": "ok"}),
+    }
 }
 
 pub(crate) fn old_registration(name: &str, endpoint: &str) -> Value {
