@@ -257,7 +257,15 @@ impl RefereeWorld {
                 self.hear(letter, plain(letter).unwrap()).unwrap();
             }
         }
-        assert_eq!(self.said(), ["league_manager GAME_OVER_TOLD"]);
+        self.settle_notice();
+    }
+
+    /// The manager takes the only notice.
+    pub fn settle_notice(&mut self) {
+        let letters = self.take();
+        let said: Vec<_> = letters.iter().map(told).collect();
+        assert_eq!(said, ["league_manager GAME_OVER_TOLD"]);
+        self.hear(&letters[0], acknowledged()).unwrap();
     }
 
     pub fn kinds(&self) -> Vec<&'static str> {
@@ -469,6 +477,7 @@ pub fn kind(event: &Event) -> &'static str {
         Event::NumberDrawn { .. } => "drawn",
         Event::PlayerTold { .. } => "told",
         Event::ManagerNoticed { .. } => "noticed",
+        Event::NoticeSettled { .. } => "notice settled",
         Event::AnswerLate { .. } => "late",
         Event::ReportTried { .. } => "reporting",
         Event::ReportFailed { .. } => "not reported",

@@ -126,6 +126,8 @@ pub enum CorrelationId {
     },
     /// An invitation or a request for a move.
     Question(PlayerQuestion),
+    /// Word to the manager that players know the result.
+    Notice { match_id: MatchId, attempt: u32 },
     /// A `GAME_OVER` to a player.
     GameOver {
         match_id: MatchId,

@@ -150,6 +150,15 @@ impl Referee {
                 };
                 Ok(noted(game.step_ending(at, &self.context(), told)))
             }
+            CorrelationId::Notice { match_id, attempt } => {
+                let game = self.decided(match_id, *attempt);
+                let Some(game) = game.filter(|game| !game.is_closed()) else {
+                    return Ok(noted(Vec::new()));
+                };
+                let match_id = match_id.clone();
+                let settled = Event::NoticeSettled { match_id };
+                Ok(noted(game.step_ending(at, &self.context(), settled)))
+            }
             CorrelationId::Draw {
                 match_id,
                 attempt,

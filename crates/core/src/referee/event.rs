@@ -225,6 +225,11 @@ pub enum Event {
         /// Whose player; both if none is named.
         seat: Option<Seat>,
     },
+    /// The manager knows it, or cannot be told.
+    #[serde(skip)]
+    NoticeSettled {
+        match_id: MatchId,
+    },
     /// The result is reported again.
     #[serde(skip)]
     ReportTried {
@@ -286,6 +291,7 @@ impl Event {
             | Self::NumberDrawn { .. }
             | Self::PlayerTold { .. }
             | Self::ManagerNoticed { .. }
+            | Self::NoticeSettled { .. }
             | Self::ReportTried { .. }
             | Self::ReportFailed { .. }
             | Self::RoundAsked { .. }
@@ -334,6 +340,7 @@ impl Event {
             | Self::NumberDrawn { match_id, .. }
             | Self::PlayerTold { match_id, .. }
             | Self::ManagerNoticed { match_id, .. }
+            | Self::NoticeSettled { match_id }
             | Self::ReportTried { match_id, .. }
             | Self::ReportFailed { match_id, .. }
             | Self::ReportSettled { match_id, .. } => Some(match_id),

@@ -345,10 +345,13 @@ impl Match {
         }
     }
 
-    /// Tells the manager that a player knows the result, or both. Its loss costs the player some
-    /// time, as the manager does not wait for ever.
+    /// Tells the manager that a player knows the result, or both.
     fn notice_letter(&self, rules: &RefereeRules, seat: Option<Seat>) -> Letter<CorrelationId> {
         let fixture = &self.fixture;
+        let correlation = CorrelationId::Notice {
+            match_id: fixture.match_id.clone(),
+            attempt: fixture.attempt,
+        };
         Letter {
             to: rules.manager.clone(),
             message: Message::from(GameOverTold {
@@ -360,7 +363,7 @@ impl Match {
             credential: Credential::Own,
             retry: rules.report_retry(),
             proof: None,
-            correlation: None,
+            correlation: Some(correlation),
         }
     }
 

@@ -70,6 +70,9 @@ pub(crate) struct Settlement {
     pub(crate) told: [bool; 2],
     /// Which of them the manager was told of.
     pub(crate) noticed: [bool; 2],
+    /// How many notices to it are under way: the match is closed after them, so that a referee that
+    /// restarts tells it again.
+    pub(crate) notices: u32,
     pub(crate) closed: bool,
 }
 
@@ -347,6 +350,7 @@ impl Match {
             shown: None,
             told: [false; 2],
             noticed: [false; 2],
+            notices: 0,
             closed: false,
         });
     }
@@ -358,7 +362,11 @@ impl Settlement {
         let tried = self.report.tried();
         match event {
             Event::PlayerTold { seat, .. } => self.told[seat.index() & 1] = true,
-            Event::ManagerNoticed { .. } => self.noticed = self.told,
+            Event::ManagerNoticed { .. } => {
+                self.noticed = self.told;
+                self.notices = self.notices.saturating_add(1);
+            }
+            Event::NoticeSettled { .. } => self.notices = self.notices.saturating_sub(1),
             Event::ReportTried { until, .. } => {
                 self.report = ReportState::Sent {
                     tried: tried.saturating_add(1),

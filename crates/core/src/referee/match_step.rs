@@ -366,7 +366,9 @@ impl Settlement {
                     until,
                 })
             }
-            ReportState::Settled(report) if untold.is_none() && !self.closed => {
+            ReportState::Settled(report)
+                if untold.is_none() && self.notices == 0 && !self.closed =>
+            {
                 let shown = self.shown.as_ref();
                 Some(Event::Closed {
                     match_id,

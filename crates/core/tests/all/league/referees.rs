@@ -358,12 +358,12 @@ fn match_may_take_the_deadlines_of_its_game_and_two_minutes() {
         change(&mut rules);
         rules.longest_match().as_secs()
     };
-    let joined = 3 * (5 + 10) + 2 * 2;
-    let moved = 3 * (30 + 10) + 2 * 2;
+    let joined = 3 * (5 + 10) + 2 * 2 + 20;
+    let moved = 3 * (30 + 10) + 2 * 2 + 20;
     assert_eq!(limit("even_odd", &|_| ()), joined + 2 * moved + 120);
     assert_eq!(limit("tic_tac_toe", &|_| ()), joined + 9 * moved + 120);
     let once = limit("even_odd", &|rules| rules.timeouts.attempts = 1);
-    assert_eq!(once, 15 + 2 * 40 + 120);
+    assert_eq!(once, 35 + 2 * 60 + 120);
     let doubling = limit("even_odd", &|rules| {
         rules.timeouts.backoff = Backoff::Exponential(Duration::from_secs(2));
     });

@@ -491,3 +491,16 @@ fn match_goes_back_if_its_questions_cannot_be_sent() {
     assert_eq!(house.referee.playing(), 1, "a later attempt is a new one");
     assert_eq!(failures(&house), []);
 }
+
+#[test]
+fn quoted_answers_fit_into_a_report() {
+    let mut house = RefereeWorld::started(order("R1M1"));
+    let long = "\u{7a7a}".repeat(400);
+    house.play(&mut |letter| match &letter.message {
+        Message::MoveCall(_) => Some(chosen(letter, json!(long.clone()))),
+        _ => plain(letter),
+    });
+    let result = house.result("R1M1").unwrap();
+    assert_eq!(result.failed.len(), 2, "{result:?}");
+    assert!(result.reason.len() <= 1_000, "{}", result.reason.len());
+}

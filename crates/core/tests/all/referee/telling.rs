@@ -294,6 +294,7 @@ fn manager_learns_of_one_player_that_knows_the_result_when_the_other_is_slow() {
         panic!("{:?}", notice.message)
     };
     assert_eq!(told.player_id, Some(player(1)));
+    let first = notice.clone();
     house.hear(&slow, acknowledged()).unwrap();
     let [notice] = &house.take()[..] else {
         panic!("one more notice")
@@ -302,6 +303,10 @@ fn manager_learns_of_one_player_that_knows_the_result_when_the_other_is_slow() {
         panic!("{:?}", notice.message)
     };
     assert_eq!(told.player_id, Some(player(2)));
+    let second = notice.clone();
+    assert_eq!(house.referee.held(), 1, "a restart tells the manager again");
+    house.hear(&second, acknowledged()).unwrap();
+    house.hear(&first, failed(Code::Connection)).unwrap();
     assert_eq!(house.referee.held(), 0);
 }
 

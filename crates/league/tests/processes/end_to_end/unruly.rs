@@ -79,8 +79,8 @@ fn unruly_player_harms_only_itself() {
     }
     manager.process.stop();
     ground.verified();
-    // A match whose player cannot be reached is tried by a second referee.
-    let cost = BTreeMap::from([("E001", 4), ("E002", 6), ("E004", 3), ("E009", 6)]);
+    // A match whose player cannot be reached is tried by a second referee, which calls once.
+    let cost = BTreeMap::from([("E001", 4), ("E002", 6), ("E004", 3), ("E009", 4)]);
     let cost: BTreeMap<String, u64> = cost
         .into_iter()
         .map(|(code, times)| (code.to_owned(), times))
@@ -97,7 +97,10 @@ fn unruly_player_harms_only_itself() {
 fn ground() -> Ground {
     let ground = Ground::new();
     let system = json!({
-        "timeouts": {"move_timeout_sec": MOVE.as_secs_f64(), "game_join_ack_timeout_sec": 5},
+        "timeouts": {
+            "move_timeout_sec": MOVE.as_secs_f64(), "game_join_ack_timeout_sec": 5,
+            "absent_player_timeout_sec": 0,
+        },
         "retry_policy": {"retry_delay_sec": 0.1},
         "circuit_breaker": {"failure_threshold": 1_000},
     });
