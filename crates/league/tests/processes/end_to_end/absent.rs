@@ -156,6 +156,8 @@ const ABSENCES: u64 = 2;
 const LONGEST: u64 = 6;
 /// How long a player thinks, in milliseconds; `LEAGUE_ABSENCE_PACE` names another time.
 const PACE: u64 = 1_000;
+/// The referees; they are not listed, so that the defaults say how many matches they run at once.
+const REFEREES: [u32; 2] = [3, 4];
 /// The seed of a usual run; `LEAGUE_ABSENCE_SEED` names another.
 const SEED: u64 = 1;
 
@@ -168,7 +170,7 @@ fn no_player_loses_a_match_at_which_it_was_there() {
     let ground = ground_for_visitors(players, grace);
     let expected = players.to_string();
     let mut manager = ground.manager(&["--players", &expected, "--referees", "2"]);
-    let _referees = [1, 2].map(|number| ground.referee(number, &manager.endpoint, &[]));
+    let _referees = REFEREES.map(|number| ground.referee(number, &manager.endpoint, &[]));
     let all: Vec<Visitor> = (1..=players)
         .map(|number| Visitor::start(number, &manager.endpoint, pace))
         .collect();
@@ -320,8 +322,8 @@ fn losses(ground: &Ground, absences: &BTreeMap<String, Absence>) -> (usize, Vec<
             opened.insert(format!("R{}M{place}", round["round"]), time(&round["at"]));
         }
     }
-    for referee in ["REF01", "REF02"] {
-        for event in ground.referee_events(referee, "match_opened") {
+    for number in REFEREES {
+        for event in ground.referee_events(&format!("REF{number:02}"), "match_opened") {
             let match_id = event["fixture"]["match_id"].as_str().unwrap();
             let latest = opened.get_mut(match_id).unwrap();
             *latest = time(&event["at"]).max(*latest);
