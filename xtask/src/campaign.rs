@@ -19,6 +19,9 @@ const DAMAGE_TEST: &str = "end_to_end::lost::no_damage_of_a_journal_changes_an_a
 /// The test in which disk calls fail.
 const DISK_TEST: &str = "end_to_end::disk::no_failed_disk_call_changes_an_acknowledged_result";
 
+/// The test in which players go away and come back.
+const ABSENCE_TEST: &str = "end_to_end::absent::no_player_loses_a_match_at_which_it_was_there";
+
 /// The test with a referee that was not admitted.
 const ROGUE_TEST: &str = "end_to_end::rogue::referee_that_was_not_admitted_changes_no_result";
 
@@ -35,6 +38,8 @@ pub(crate) enum Campaign {
     Damage(Damage),
     /// Fail disk calls of managers, and check that no acknowledged result changes.
     Disk(Disk),
+    /// Let players of a real league go away and come back, and check that none loses while it is there.
+    Absence(Absence),
     /// Let a referee that was not admitted attack real leagues, and liars simulated ones.
     Rogue(Rogue),
     /// Read damaged and hostile frames, and check that no reader panics.
@@ -46,7 +51,9 @@ pub(crate) enum Campaign {
 }
 
 /// The campaigns of `all`, each with its usual options.
-const ALL: [&str; 7] = ["sim", "rogue", "kill9", "damage", "disk", "fuzz", "flood"];
+const ALL: [&str; 8] = [
+    "sim", "rogue", "kill9", "damage", "disk", "absence", "fuzz", "flood",
+];
 
 impl Campaign {
     pub(crate) fn run(&self) -> anyhow::Result<ExitCode> {
@@ -55,6 +62,7 @@ impl Campaign {
             Self::Kill9(options) => options.run(),
             Self::Damage(options) => options.run(),
             Self::Disk(options) => options.run(),
+            Self::Absence(options) => options.run(),
             Self::Rogue(options) => options.run(),
             Self::Fuzz(options) => options.run(),
             Self::Flood(options) => options.run(),
@@ -105,6 +113,25 @@ pub(crate) struct Disk {
     #[arg(long, default_value_t = 2_000)]
     faults: u64,
     /// Seed of which call fails, and how.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+}
+
+#[derive(Args)]
+pub(crate) struct Absence {
+    /// Number of players.
+    #[arg(long, default_value_t = 30)]
+    players: u64,
+    /// Number of absences, each of another player.
+    #[arg(long, default_value_t = 12)]
+    absences: u64,
+    /// Seconds of the longest absence; the shortest is an eighteenth of it.
+    #[arg(long, default_value_t = 90)]
+    longest: u64,
+    /// Milliseconds that a player thinks before each move.
+    #[arg(long, default_value_t = 5_000)]
+    pace: u64,
+    /// Seed of when the absences begin.
     #[arg(long, default_value_t = 1)]
     seed: u64,
 }
@@ -183,6 +210,19 @@ impl Disk {
     fn run(&self) -> anyhow::Result<ExitCode> {
         let faults = ("LEAGUE_DISK_FAULTS", self.faults);
         process_test(DISK_TEST, &[faults, ("LEAGUE_DISK_SEED", self.seed)])
+    }
+}
+
+impl Absence {
+    fn run(&self) -> anyhow::Result<ExitCode> {
+        let settings = [
+            ("LEAGUE_ABSENCE_PLAYERS", self.players),
+            ("LEAGUE_ABSENCES", self.absences),
+            ("LEAGUE_ABSENCE_SECONDS", self.longest),
+            ("LEAGUE_ABSENCE_PACE", self.pace),
+            ("LEAGUE_ABSENCE_SEED", self.seed),
+        ];
+        process_test(ABSENCE_TEST, &settings)
     }
 }
 

@@ -25,6 +25,7 @@
 //! | I16 an agent with a manager token obeys only the manager | with every match taken or announced, and every end of the league |
 //! | I17 a lie costs no honest agent anything: only admitted referees serve, no honest player loses without playing, no honest referee is set aside | with every event of a league with a liar |
 //! | I18 a player gets its messages in the order of the documents: the announcement, its match, the end of the round, the end of the league | with every end of a round that is written to a player; every delivery when nothing fails |
+//! | I19 a player loses without being asked only if it left so many questions unanswered since it last answered or returned that its breaker is open | with every failed attempt |
 //! | capacity: no referee gets, or plays, more matches than it declared | with every event |
 //!
 //! I11, one writer per league, needs processes and is left to others.

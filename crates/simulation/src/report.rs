@@ -39,6 +39,8 @@ pub enum Invariant {
     LiesChangeNothing,
     /// I18.
     MessagesComeInOrder,
+    /// I19.
+    PresentPlayersAreAsked,
     /// No referee has more than it can run.
     CapacityHolds,
 }
@@ -63,6 +65,7 @@ impl Invariant {
             Self::OnlyTheManagerCommands => "I16",
             Self::LiesChangeNothing => "I17",
             Self::MessagesComeInOrder => "I18",
+            Self::PresentPlayersAreAsked => "I19",
             Self::CapacityHolds => "capacity",
         }
     }

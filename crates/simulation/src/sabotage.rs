@@ -9,6 +9,7 @@ use league_core::draw;
 use league_core::league::{self, League};
 use league_core::letter::{Credential, Letter};
 use league_core::referee::{self, Referee};
+use league_games::Seat;
 use league_protocol::fault::Code;
 use league_protocol::id::{MatchId, PlayerId};
 use league_protocol::message::{HandedOver, MatchResult, Message, RegisterResponse, SignedMove};
@@ -111,6 +112,8 @@ sabotages! {
     DenialNotNoted,
     /// The end of a round is told to players that do not know their result.
     NewsTooEarly,
+    /// A player that is there loses without being asked.
+    PlayerNotAsked,
 }
 
 type LeagueReply = Result<league::Reply, league::Refusal>;
@@ -245,6 +248,9 @@ impl Sabotage {
         }
         if self == Self::SilenceBeforeDeadline {
             add_silence(at, events);
+        }
+        if self == Self::PlayerNotAsked {
+            events.iter_mut().for_each(|event| skip_question(at, event));
         }
         for event in events {
             let referee::Event::AttemptFailed {
@@ -492,23 +498,38 @@ fn tell_end(at: Timestamp, events: &mut Vec<referee::Event>) {
     }));
 }
 
+fn skip_question(at: Timestamp, event: &mut referee::Event) {
+    if let referee::Event::Asked { match_id, seat, .. } = event {
+        *event = failed_attempt(match_id.clone(), *seat, at, (Code::Connection, false));
+    }
+}
+
 fn add_silence(at: Timestamp, events: &mut Vec<referee::Event>) {
     let asked = events.iter().find_map(|event| match event {
         referee::Event::Asked { match_id, seat, .. } => Some((match_id.clone(), *seat)),
         _ => None,
     });
     if let Some((match_id, seat)) = asked {
-        events.push(referee::Event::AttemptFailed {
-            match_id,
-            seat,
-            turn: 0,
-            failed: 1,
-            code: Code::Timeout,
-            detail: String::new(),
-            aside: None,
-            asked: true,
-            retry_at: Some(at),
-            at,
-        });
+        events.push(failed_attempt(match_id, seat, at, (Code::Timeout, true)));
+    }
+}
+
+fn failed_attempt(
+    match_id: MatchId,
+    seat: Seat,
+    at: Timestamp,
+    (code, asked): (Code, bool),
+) -> referee::Event {
+    referee::Event::AttemptFailed {
+        match_id,
+        seat,
+        turn: 0,
+        failed: 1,
+        code,
+        detail: String::new(),
+        aside: None,
+        asked,
+        retry_at: asked.then_some(at),
+        at,
     }
 }

@@ -62,7 +62,6 @@ pub struct LeagueView {
     points: Vec<Vec<u32>>,
     /// Ranks of the players when the last round ended.
     ranks: BTreeMap<PlayerId, u32>,
-    /// Players that were shut down before the end.
     /// How many matches were taken away from each referee.
     taken: BTreeMap<RefereeId, u32>,
     technical_losses: u64,

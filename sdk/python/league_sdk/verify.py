@@ -72,22 +72,28 @@ class League:
         expect(opening["role"] == "league_manager" and self.game in GAMES, "the journal is not a manager's, or its game is not known here")
         expect(self.mode in (None, ("chance", "reproducible")[opening["reproducible"]]), "`draws` and `reproducible` name two modes")
         self.players, self.referees, self.signs, self.phase, self.round = [], [], {}, "registering", 0
-        self.open, self.results, self.forfeits, self.out, self.losses = {}, {}, {}, [], 0
+        self.open, self.results, self.forfeits, self.absences, self.out, self.losses = {}, {}, {}, {}, {}, 0
         self.why, self.blamed, self.repeated, self.unknown, self.invited = {}, {}, [], Counter(), set()
 
     def take(self, kind, event):  # takes in an event, if it is a possible successor of those before it
-        before, rounds = self.phase, len(self.players) - 1 + len(self.players) % 2
+        before, rounds, player = self.phase, len(self.players) - 1 + len(self.players) % 2, event.get("player_id")
+        absent = self.forfeits.get(player) == self.absences.get(player)
         fits = {"player_registered": before == "registering", "league_completed": before == "closed" and self.round == rounds,
                 "league_started": before == "registering" and len(self.players) > 1 and self.referees,
                 "round_opened": before == "closed" and event.get("round") == self.round + 1 <= rounds,
                 "round_closed": before == "open" and event.get("round") == self.round and not self.open,
-                "player_shut_down": self.forfeits.get(event.get("player_id"), 0) >= self.rules["max_fail"]}
+                "player_shut_down": self.forfeits.get(player, 0) >= self.rules["max_fail"] and (absent or not event.get("absence")),
+                "player_reinstated": self.out.get(player)}
         word, place = event.get("admitted", "open"), address(event.get("meta", {}).get("contact_endpoint") or "")
         spoken = place in self.invited if word == "organiser" else before == "registering"
         fits["referee_registered"] = not self.mode or spoken and (word != "open" or self.rules["open_referees"])
         expect(fits.get(kind, True), f"{kind} cannot follow the lines before it")
         self.phase = dict(league_started="closed", round_opened="open", round_closed="closed", league_completed="over").get(kind, before)
-        self.out += [event["player_id"]] if kind == "player_shut_down" else []
+        if kind == "player_shut_down":
+            self.out[player] = event.get("absence", False)  # whether it may come back
+        elif kind == "player_reinstated":
+            self.forfeits[player] = self.absences[player] = 0
+            del self.out[player]
         self.invited |= {address(event["endpoint"])} if kind == "referee_invited" else set()
         match = self.open.get(event.get("match_id"))
         if kind in ("player_registered", "referee_registered", "agent_returned"):
@@ -165,6 +171,7 @@ class League:
         due = [seats, None if won is None else seats[won], [self.rules["score"][end] for end in ends]]
         expect([result["players"], result.get("winner"), result["points"]] == due, f"this end gives {due}")
         self.forfeits |= {player: (player in failed) * (self.forfeits.get(player, 0) + 1) for player in seats}
+        self.absences |= {player: (failed.get(player) in ("E001", "E009")) * (self.absences.get(player, 0) + 1) for player in seats}
         why = "loss accepted" if event["attempt"] == self.losses * EPOCH + 1 else "referee failed"
         row = {"match_id": name, "attempts": event["attempt"], "why": self.why.get(name, why)}
         self.repeated += [row] if event["attempt"] > 1 else []

@@ -144,6 +144,22 @@ class Verifier(unittest.TestCase):
             verdict = verify.verify(self.root / league_maker.FOLDER)
             self.assertEqual(verdict["verdict"], word, verdict["wrong"])
 
+    def test_player_that_was_put_out_comes_back_only_after_absence(self):
+        journal = league_maker.make(self.root, referees=False) / "journal.jsonl"
+        for code, absence, word in (("E009", True, "consistent, not complete"), ("E009", False, "failed"), ("E004", True, "failed")):
+            facts = list(league_maker.events("chance", league_maker.PLAYERS))
+            facts[0]["opened"]["rules"]["max_fail"] = 1
+            place = next(place for place, fact in enumerate(facts) if "moves_received" in fact.get("event", {}))
+            facts[place + 1]["event"]["result_recorded"]["result"].update(
+                status="TECHNICAL_LOSS", winner="P02", points=[0, 3], failed={"P01": code},
+                choices={}, details={}, evidence={"players": [], "moves": []})
+            out = {"event": {"player_shut_down": {"player_id": "P01", "absence": absence}}}
+            facts[place:place + 2] = [facts[place + 1], out, {"event": {"player_reinstated": {"player_id": "P01"}}}]
+            journal.write_bytes(league_maker.chained(facts))
+            verdict = verify.verify(self.root / league_maker.FOLDER)
+            self.assertEqual(verdict["verdict"], word, verdict["wrong"])
+            self.assertEqual("player_reinstated" in json.dumps(verdict["not_compared"]), False, verdict)
+
     def test_strange_journal_is_a_failure_and_no_error(self):
         journal = league_maker.make(self.root) / "journal.jsonl"
         facts = league_maker.facts_of(journal)

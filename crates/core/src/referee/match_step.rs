@@ -256,7 +256,9 @@ impl Match {
 
     fn ask(&self, seat: Seat, at: Timestamp, context: &StepContext<'_>) -> Event {
         let (seated, breaker) = (self.seated(seat), &context.rules.breaker);
-        if !context.breakers.allow(seated, breaker, at) {
+        // The breaker does not know yet of an answer that came in this step.
+        let has_answered = self.slot(seat).joined && self.slot(seat).failed == 0;
+        if !has_answered && !context.breakers.allow(seated, breaker, at) {
             let detail = "the player did not answer too often: it is not called for a while";
             return self.failure(
                 seat,

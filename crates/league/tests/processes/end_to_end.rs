@@ -1,5 +1,6 @@
 //! Leagues of real processes on free ports: from the first registration to the last table.
 
+mod absent;
 mod begun;
 mod bodies;
 mod bots;

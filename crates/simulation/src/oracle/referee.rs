@@ -9,6 +9,7 @@ use league_protocol::fault::Code;
 use league_protocol::id::{MatchId, PlayerId};
 use league_protocol::message::{MatchResult, MatchState, MatchStatus};
 use league_protocol::time::Timestamp;
+use league_protocol::token::TokenHash;
 
 use super::{GroundTruth, Oracle};
 use crate::report::Invariant;
@@ -21,12 +22,16 @@ const GLANCE: u64 = 16;
 #[derive(Default)]
 pub(crate) struct RefereeWatch {
     bouts: BTreeMap<MatchId, Box<MatchWatch>>,
+    /// How many questions in a row each player left without an answer, and the time of the last, by
+    /// the token that it has.
+    silences: BTreeMap<TokenHash, (u32, Timestamp)>,
 }
 
 /// One match at one referee.
 struct MatchWatch {
     attempt: u32,
     players: [PlayerId; 2],
+    tokens: [TokenHash; 2],
     state: MatchState,
     /// Whether a draw is requested.
     drawing: bool,
@@ -62,10 +67,12 @@ impl SeatWatch {
 impl RefereeWatch {
     /// Takes an event in; fails if it cannot follow the earlier ones.
     fn add(&mut self, facts: &GroundTruth, at: Timestamp, event: &Event) -> CheckResult {
+        self.hear(facts, event)?;
         if let Event::MatchOpened { fixture, .. } = event {
             let bout = MatchWatch {
                 attempt: fixture.attempt,
                 players: [0, 1].map(|seat| fixture.players[seat].player_id.clone()),
+                tokens: [0, 1].map(|seat| fixture.players[seat].token_hash),
                 state: MatchState::WaitingForPlayers,
                 drawing: false,
                 chairs: [0, 1].map(|seat| SeatWatch {
@@ -104,6 +111,51 @@ impl RefereeWatch {
 }
 
 impl RefereeWatch {
+    /// Counts the silences of players; fails if a player loses an attempt without being asked though
+    /// it was not silent so often that its breaker is open.
+    fn hear(&mut self, facts: &GroundTruth, event: &Event) -> CheckResult {
+        let bout = event.match_id().and_then(|id| self.bouts.get(id));
+        let Some(bout) = bout else { return Ok(()) };
+        match event {
+            Event::AttemptFailed {
+                seat,
+                code,
+                asked,
+                at,
+                ..
+            } => {
+                let token = bout.token(*seat);
+                if *asked && *code == Code::Timeout {
+                    let (count, last) = self.silences.entry(token).or_default();
+                    (*count, *last) = (*count + 1, *at);
+                } else if !asked {
+                    let rule = &facts.rules.breaker;
+                    let silences = self.silences.get(&token).copied();
+                    let (count, last) = silences.unwrap_or_default();
+                    if count < rule.threshold.max(1) || *at >= last + rule.rest {
+                        let what = format!("seat {seat} is not asked after {count} silences");
+                        return breach(Invariant::PresentPlayersAreAsked, what);
+                    }
+                }
+            }
+            Event::Joined { seat, .. }
+            | Event::ChoiceSealed { seat, .. }
+            | Event::MovePlayed { seat, .. } => {
+                self.silences.remove(&bout.token(*seat));
+            }
+            // Hidden answers are not in the journal; these two facts vouch for them.
+            Event::Started { .. } | Event::Decided { .. } => {
+                for (chair, token) in bout.chairs.iter().zip(bout.tokens) {
+                    if !chair.lost {
+                        self.silences.remove(&token);
+                    }
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
     /// Opens or shuts the questions of the match that a fact is about.
     fn reopen(&mut self, event: &Event, deadline: Option<Timestamp>) {
         let bout = event.match_id().and_then(|id| self.bouts.get_mut(id));
@@ -137,6 +189,7 @@ impl MatchWatch {
                 self.fail(facts, *failed_at, match_id, *seat, attempt, (*asked, *code))
             }
             Event::Readdressed { players, .. } => {
+                self.tokens = [0, 1].map(|seat| players[seat].token_hash);
                 for (chair, player) in self.chairs.iter_mut().zip(players.iter()) {
                     chair.absent = player.absent;
                 }
@@ -181,6 +234,10 @@ impl MatchWatch {
             Event::Closed { .. } => self.leave(match_id, MatchState::Finished),
             _ => Ok(()),
         }
+    }
+
+    fn token(&self, seat: Seat) -> TokenHash {
+        self.tokens[usize::from(seat == Seat::B)]
     }
 
     fn chair(&mut self, seat: Seat) -> &mut SeatWatch {

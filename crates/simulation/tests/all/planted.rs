@@ -106,6 +106,7 @@ const EXPECTED: &[(Sabotage, Invariant)] = &[
     ),
     (Sabotage::DenialNotNoted, Invariant::LiesChangeNothing),
     (Sabotage::NewsTooEarly, Invariant::MessagesComeInOrder),
+    (Sabotage::PlayerNotAsked, Invariant::PresentPlayersAreAsked),
 ];
 
 #[test]

@@ -384,6 +384,20 @@ fn silent_player_opens_its_breaker_and_a_new_token_closes_it() {
 }
 
 #[test]
+fn player_that_answers_the_call_that_is_let_through_plays() {
+    let mut house = RefereeWorld::new();
+    for match_id in ["R1M1", "R2M1"] {
+        house.order(order(match_id));
+        house.play(&mut second_player(None));
+    }
+    house.now = house.now + Duration::from_secs(60);
+    house.order(order("R3M1"));
+    house.play(&mut { plain });
+    let result = house.result("R3M1").unwrap();
+    assert_ne!(result.status, MatchStatus::TechnicalLoss, "{result:?}");
+}
+
+#[test]
 fn match_waits_for_a_player_that_cannot_be_reached() {
     let mut house = RefereeWorld::new();
     house.order(order("R1M1"));
