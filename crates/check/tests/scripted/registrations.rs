@@ -2,7 +2,6 @@
 //! report says of them.
 
 use std::net::{Ipv4Addr, SocketAddr};
-use std::sync::Arc;
 use std::time::Duration;
 
 use league_check::caller::{JSON, PROMPT};
@@ -10,13 +9,11 @@ use league_check::fake_manager::FakeManager;
 use league_check::reply::Reply;
 use league_check::stage::Stage;
 use league_check::trial::Entry;
-use league_check::verdict::Verdict;
 use league_check::wire::{Request, exchange};
 use league_check::{AgentKind, Target};
 use league_protocol::finding::Reading;
 use serde_json::{Value, json};
 
-use crate::failures::play;
 use crate::player::{random, registration};
 
 const PORT: u16 = 8101;
