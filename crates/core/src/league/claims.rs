@@ -212,6 +212,9 @@ impl League {
 
     fn let_stand(&self, at: Timestamp, fixture: &LeagueFixture, claim: &LossClaim) -> Vec<Event> {
         let (result, is_told) = (&claim.result, claim.is_told);
+        if let Some(told) = self.tell_result(at, fixture, result) {
+            return vec![told];
+        }
         let ending = MatchEnding::of(result);
         let recorded = ending.map(|ending| self.recorded(at, fixture, result, ending, is_told));
         recorded.unwrap_or_default()

@@ -54,6 +54,8 @@ pub enum Command {
         /// Who claims to say so.
         sender: Option<Agent>,
         report: Arc<MatchResultReport>,
+        /// Whether it came from the machine of the referee's address.
+        is_at_address: bool,
     },
     /// A referee tells that players know the result of a match.
     GameOverTold {
@@ -290,6 +292,22 @@ pub enum Refusal {
     NotStarted(MatchId),
     #[error("match `{0}` has a different result already, and that one stands")]
     Conflict(MatchId),
+    #[error(
+        "match `{0}` has two different reports: it is stopped and waits for a referee that proves \
+         its draws, which the organiser starts or invites"
+    )]
+    Contested(MatchId),
+    #[error(
+        "`{0}` has shown its token to players, so that its reports count only from the machine of \
+         its registered address"
+    )]
+    OtherMachine(RefereeId),
+    #[error(
+        "the draw of match `{0}` is not proven, and this league counts proven draws only (it is \
+         strict, or `draws` is `proven`): run `league referee`, or take `START_MATCH` and send \
+         `DRAW_REQUEST`"
+    )]
+    ToldDraw(MatchId),
     #[error("match `{0}` has other moves already, and those stand")]
     OtherMoves(MatchId),
     #[error("match `{0}` plays by itself: start the manager with `--manual` to step matches")]
@@ -323,6 +341,7 @@ impl Refusal {
             | Self::TokenInvalid
             | Self::TokenExpired
             | Self::OrderTokenInvalid(_)
+            | Self::OtherMachine(_)
             | Self::NotAReferee => Code::TokenInvalid,
             Self::AskingPlayer(_) => Code::RateLimited,
             Self::UnknownMatch(_) | Self::NotYours(_) => Code::MatchNotFound,
@@ -334,6 +353,7 @@ impl Refusal {
             | Self::OldAttempt { .. }
             | Self::NotStarted(_)
             | Self::Conflict(_)
+            | Self::Contested(_)
             | Self::OtherMoves(_)
             | Self::PlaysByItself(_)
             | Self::Over(_)
@@ -341,6 +361,7 @@ impl Refusal {
             Self::Version { .. } | Self::RefereeWithoutToken => Code::VersionMismatch,
             Self::Name(_)
             | Self::LongEndpoint(_)
+            | Self::ToldDraw(_)
             | Self::BadReport { .. }
             | Self::BadMoves { .. } => Code::InvalidMessage,
         }
@@ -366,6 +387,7 @@ impl Refusal {
             | Self::AdminTokenMissing
             | Self::TokenInvalid
             | Self::TokenExpired
+            | Self::OtherMachine(_)
             | Self::NotAdmin => Some("auth_token"),
             Self::UnknownMatch(_)
             | Self::NotYours(_)
@@ -378,6 +400,7 @@ impl Refusal {
             Self::LongEndpoint(_) => Some("contact_endpoint"),
             Self::OtherMoves(_) | Self::BadMoves { .. } => Some("moves"),
             Self::OldAttempt { .. } => Some("attempt"),
+            Self::ToldDraw(_) => Some("result.draw"),
             Self::BadReport { problem, .. } => Some(problem.path()),
             Self::AlreadyStarted
             | Self::TooFew { .. }
@@ -385,6 +408,7 @@ impl Refusal {
             | Self::RefereeWithoutToken
             | Self::NotAReferee
             | Self::AskingPlayer(_)
+            | Self::Contested(_)
             | Self::Conflict(_) => None,
         }
     }

@@ -37,6 +37,10 @@ impl<'a> LetterWriter<'a> {
                 self.order_all(|_| true);
             }
             Event::RefereeHeard { .. } => self.order_all(|_| true),
+            Event::RefereeByDocuments { referee, .. } => {
+                let number = self.league.referees.find(referee);
+                self.order_all(|fixture| fixture.referee == number);
+            }
             Event::MatchesMoved { moves, next, .. } => self.order_moved(moves, next.as_ref()),
             Event::ResultRecorded {
                 match_id,
@@ -95,6 +99,7 @@ impl<'a> LetterWriter<'a> {
             Event::PlayerRegistered { .. }
             | Event::RefereeInvited { .. }
             | Event::MovesReceived { .. }
+            | Event::ResultTold { .. }
             | Event::GameOverAwaited { .. }
             | Event::GameOverTold { .. }
             | Event::LossDoubted { .. }
@@ -189,6 +194,7 @@ impl<'a> LetterWriter<'a> {
         match league.find_agent(agent) {
             Some(AgentIndex::Player(number)) => self.announce_to(number),
             Some(AgentIndex::Referee(number)) => {
+                self.announce_token_of(number);
                 self.ask(|asked| Agent::Referee(asked.id.clone()) == *agent);
                 self.order_all(|fixture| fixture.referee == Some(number));
             }
@@ -303,6 +309,7 @@ impl<'a> LetterWriter<'a> {
             OwnMatch {
                 match_id: own.match_id.clone(),
                 token: own.tokens[seat].clone(),
+                referee_token: self.league.shown_token(own),
                 attempt: own.announced_attempt(),
             }
         });
@@ -336,6 +343,21 @@ impl<'a> LetterWriter<'a> {
             if fixture.signs[seat] && !fixture.informed[seat] {
                 self.announce_to(number);
             }
+        }
+    }
+
+    /// Tells players the new token of a referee that shows its own.
+    fn announce_token_of(&mut self, referee: u32) {
+        let fixtures = self.league.open_fixtures();
+        let shown = |fixture: &&LeagueFixture| {
+            fixture.referee == Some(referee) && self.league.shown_token(fixture).is_some()
+        };
+        let seats: Vec<u32> = fixtures
+            .filter(shown)
+            .flat_map(|fixture| fixture.pairing.seats)
+            .collect();
+        for number in seats {
+            self.announce_to(number);
         }
     }
 
@@ -375,6 +397,8 @@ impl<'a> LetterWriter<'a> {
                 || Arc::from(""),
                 |referee| Arc::clone(&referee.member.peer.endpoint),
             ),
+            endpoint_a: None,
+            endpoint_b: None,
             commitment: Some(fixture.commitment),
         })
     }
@@ -401,7 +425,31 @@ impl<'a> LetterWriter<'a> {
         else {
             return;
         };
-        let message = Message::StartMatch(Arc::new(StartMatch {
+        let correlation = CorrelationId::Order {
+            match_id: fixture.match_id.clone(),
+            attempt: fixture.attempt,
+            referee: referee.id.clone(),
+        };
+        let message = if referee.by_documents {
+            self.order_by_documents(fixture, players)
+        } else {
+            self.start_match(fixture, referee, players)
+        };
+        self.out.push(letter(
+            &referee.member,
+            message,
+            self.usual_retry(),
+            correlation,
+        ));
+    }
+
+    fn start_match(
+        &self,
+        fixture: &LeagueFixture,
+        referee: &RefereeEntry,
+        players: [StartMatchPlayer; 2],
+    ) -> Message {
+        Message::StartMatch(Arc::new(StartMatch {
             league_id: self.league.rules.league_id.clone(),
             round_id: fixture.pairing.round,
             match_id: fixture.match_id.clone(),
@@ -420,18 +468,26 @@ impl<'a> LetterWriter<'a> {
             order_token: self.league.order_token(fixture, referee),
             handed_over: self.league.handed_over(fixture),
             players,
-        }));
-        let correlation = CorrelationId::Order {
-            match_id: fixture.match_id.clone(),
-            attempt: fixture.attempt,
-            referee: referee.id.clone(),
-        };
-        self.out.push(letter(
-            &referee.member,
-            message,
-            self.usual_retry(),
-            correlation,
-        ));
+        }))
+    }
+
+    /// The announcement of one match, which names its referee and where its players answer.
+    fn order_by_documents(
+        &self,
+        fixture: &LeagueFixture,
+        [a, b]: [StartMatchPlayer; 2],
+    ) -> Message {
+        let matches = self.announced(fixture).map(|announced| AnnouncedMatch {
+            endpoint_a: Some(a.endpoint),
+            endpoint_b: Some(b.endpoint),
+            ..announced
+        });
+        Message::from(RoundAnnouncement {
+            league_id: self.league.rules.league_id.clone(),
+            round_id: fixture.pairing.round,
+            matches: matches.into_iter().collect(),
+            own: None,
+        })
     }
 
     fn seated(&self, fixture: &LeagueFixture) -> Option<[StartMatchPlayer; 2]> {

@@ -65,6 +65,9 @@ pub struct LeagueRules {
     /// Whether any referee is let in before the start, as in version 0.1.
     #[serde(default = "yes")]
     pub open_referees: bool,
+    /// Whether only results count whose draw is proven, whoever reports them.
+    #[serde(default)]
+    pub proven_draws: bool,
 }
 
 const fn yes() -> bool {
@@ -97,9 +100,15 @@ impl LeagueRules {
             match_limit: Duration::ZERO,
             draws: Some(DrawMode::Chance),
             open_referees: false,
+            proven_draws: false,
         };
         rules.match_limit = rules.longest_match();
         rules
+    }
+
+    /// Whether a result counts whose draw is only told, by a referee written by the documents.
+    pub fn takes_told_draws(&self) -> bool {
+        !self.strict && !self.proven_draws && self.draws.is_some()
     }
 
     /// The time of a match whose players use all tries for each answer, and two minutes; twice

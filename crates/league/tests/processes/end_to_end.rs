@@ -3,6 +3,7 @@
 mod begun;
 mod bodies;
 mod bots;
+mod by_documents;
 mod called;
 mod campaign;
 mod configured;

@@ -19,6 +19,8 @@ pub(crate) enum Does {
     Sends(Vec<u8>),
     /// Answers after a while.
     AnswersLate(Duration, Value),
+    /// Says that it knows no such method.
+    IsUnaware,
     /// Closes the connection.
     Closes,
 }
@@ -134,6 +136,11 @@ fn converse(stream: &TcpStream, heard: &Mutex<Vec<Value>>, script: &Script) {
         let body = match script(&called["params"]) {
             Does::Answers(answer) => wrapped(answer),
             Does::Sends(bytes) => bytes,
+            Does::IsUnaware => {
+                let error = json!({"code": -32601, "message": "Method not found"});
+                let answer = json!({"jsonrpc": "2.0", "id": called["id"], "error": error});
+                answer.to_string().into_bytes()
+            }
             Does::AnswersLate(after, answer) => {
                 thread::sleep(after);
                 wrapped(answer)
