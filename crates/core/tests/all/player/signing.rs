@@ -579,7 +579,8 @@ fn referee_may_show_its_own_token_if_the_manager_announced_its_hash() {
     assert!(matches!(refused, Err(Refusal::WrongToken { .. })));
     announce(&mut shell, told(2, Some(own))).unwrap();
     assert!(joins(&mut shell, own).accept);
-    let choice = moves(&mut shell, call(&shell, "R1M1", 1), own, json!("odd"));
+    let asked = call(&shell, "R1M1", 1);
+    let choice = moves(&mut shell, asked, own, json!("odd"));
     assert_eq!(choice.choice, "odd");
     // A referee that came back has another one, and so has the next attempt.
     announce(&mut shell, told(2, Some("tok-ref01-fresh"))).unwrap();

@@ -250,3 +250,85 @@ fn league_of_proven_draws_gives_no_match_to_a_referee_by_the_documents() {
     assert!(ground.results()["R1M1"]["draw"]["seed"].is_string());
     assert!(ground.facts("referee_by_documents").is_empty());
 }
+
+/// Lets our referee play a match for a manager that gave it no token, by this order.
+fn play_for_a_foreign_manager(method: &str, order: impl Fn(&str, [&str; 2]) -> Value) {
+    let ground = Ground::hasty();
+    let manager = Scripted::start(|said| {
+        Does::Answers(match said["message_type"].as_str() {
+            Some("REFEREE_REGISTER_REQUEST") => json!({
+                "protocol": "league.v2", "message_type": "REFEREE_REGISTER_RESPONSE",
+                "sender": "league_manager", "timestamp": "2025-01-15T10:05:01Z",
+                "conversation_id": "conv", "status": "ACCEPTED", "referee_id": "REF01",
+                "auth_token": "tok-ref01-abc123", "league_id": "theirs", "reason": null,
+            }),
+            _ => json!({"status": "ok"}),
+        })
+    });
+    let players = ["even", "odd"].map(|choice| {
+        Scripted::start(move |said| {
+            Does::Answers(match said["message_type"].as_str() {
+                Some("CHOOSE_PARITY_CALL") => crate::end_to_end::scripted::choice(said, choice),
+                _ => crate::end_to_end::scripted::fair(said),
+            })
+        })
+    });
+    let mut referee = ground.referee(1, &manager.endpoint, &[]);
+    referee.process.event("state", "enrolled");
+    let endpoints = players.each_ref().map(|player| player.endpoint.as_str());
+    let answer = call(
+        &referee.endpoint,
+        method,
+        &order(&referee.endpoint, endpoints),
+    );
+    assert_ne!(answer["message_type"], "LEAGUE_ERROR", "{answer}");
+    let report = manager.heard("MATCH_RESULT_REPORT");
+    assert_eq!(report["match_id"], "R1M1", "{report}");
+    let number = report["result"]["details"]["drawn_number"]
+        .as_u64()
+        .unwrap();
+    let winner = ["P01", "P02"][usize::from(number % 2 == 1)];
+    assert_eq!(report["result"]["winner"], winner, "{report}");
+    for player in &players {
+        let over = player.heard("GAME_OVER");
+        assert_eq!(over["game_result"]["winner_player_id"], winner, "{over}");
+        // The token that it reports with is for its manager alone.
+        let shown = player.messages();
+        assert!(
+            shown
+                .iter()
+                .all(|said| said["auth_token"] != "tok-ref01-abc123")
+        );
+    }
+    assert_eq!(manager.all("DRAW_REQUEST"), [] as [Value; 0]);
+}
+
+#[test]
+fn our_referee_takes_its_order_from_an_announcement_of_a_foreign_manager() {
+    play_for_a_foreign_manager("notify_round", |own, [a, b]| {
+        let row = json!({
+            "match_id": "R1M1", "game_type": "even_odd", "player_A_id": "P01",
+            "player_B_id": "P02", "referee_endpoint": own, "player_A_endpoint": a,
+            "player_B_endpoint": b,
+        });
+        let other = json!({
+            "match_id": "R1M2", "game_type": "even_odd", "player_A_id": "P03",
+            "player_B_id": "P04", "referee_endpoint": "http://localhost:1/mcp",
+            "player_A_endpoint": a, "player_B_endpoint": b,
+        });
+        let round = json!({"league_id": "theirs", "round_id": 1, "matches": [row, other]});
+        message("ROUND_ANNOUNCEMENT", "league_manager", None, &round)
+    });
+}
+
+#[test]
+fn our_referee_takes_an_order_in_other_words_from_a_foreign_manager() {
+    play_for_a_foreign_manager("assign_match", |_, [a, b]| {
+        json!({
+            "message_type": "MATCH_ASSIGNMENT", "league_id": "theirs", "round_id": 1,
+            "match": {"match_id": "R1M1", "players": [
+                {"player_id": "P01", "endpoint": a}, {"player_id": "P02", "endpoint": b},
+            ]},
+        })
+    });
+}
