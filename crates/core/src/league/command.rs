@@ -124,6 +124,12 @@ pub enum CorrelationId {
         attempt: u32,
         referee: RefereeId,
     },
+    /// The announcement that a referee by the documents takes for its order.
+    Assignment {
+        match_id: MatchId,
+        attempt: u32,
+        referee: RefereeId,
+    },
     /// The announcement of a player's own match; the order waits for it.
     Announcement {
         match_id: MatchId,

@@ -79,6 +79,7 @@ impl<'a> LetterWriter<'a> {
             Event::RoundClosed { .. } => self.broadcast_standings(),
             Event::LeagueCompleted { .. } => self.tell_end(),
             Event::AgentReturned { agent, .. } => {
+                self.announce_token_of(agent);
                 self.welcome_back(agent);
                 self.tell_referee_of(agent);
             }
@@ -194,7 +195,6 @@ impl<'a> LetterWriter<'a> {
         match league.find_agent(agent) {
             Some(AgentIndex::Player(number)) => self.announce_to(number),
             Some(AgentIndex::Referee(number)) => {
-                self.announce_token_of(number);
                 self.ask(|asked| Agent::Referee(asked.id.clone()) == *agent);
                 self.order_all(|fixture| fixture.referee == Some(number));
             }
@@ -347,16 +347,17 @@ impl<'a> LetterWriter<'a> {
     }
 
     /// Tells players the new token of a referee that shows its own.
-    fn announce_token_of(&mut self, referee: u32) {
-        let fixtures = self.league.open_fixtures();
-        let shown = |fixture: &&LeagueFixture| {
-            fixture.referee == Some(referee) && self.league.shown_token(fixture).is_some()
+    fn announce_token_of(&mut self, agent: &Agent) {
+        let league = self.league;
+        let Some(AgentIndex::Referee(number)) = league.find_agent(agent) else {
+            return;
         };
-        let seats: Vec<u32> = fixtures
-            .filter(shown)
-            .flat_map(|fixture| fixture.pairing.seats)
-            .collect();
-        for number in seats {
+        if !league.is_by_documents(AgentIndex::Referee(number)) {
+            return;
+        }
+        let own = |fixture: &&LeagueFixture| fixture.referee == Some(number);
+        let fixtures = league.open_fixtures().filter(own);
+        for number in fixtures.flat_map(|fixture| fixture.pairing.seats) {
             self.announce_to(number);
         }
     }
@@ -425,15 +426,25 @@ impl<'a> LetterWriter<'a> {
         else {
             return;
         };
-        let correlation = CorrelationId::Order {
-            match_id: fixture.match_id.clone(),
-            attempt: fixture.attempt,
-            referee: referee.id.clone(),
-        };
-        let message = if referee.by_documents {
-            self.order_by_documents(fixture, players)
+        let (match_id, attempt) = (fixture.match_id.clone(), fixture.attempt);
+        let id = referee.id.clone();
+        let (message, correlation) = if !referee.by_documents {
+            let correlation = CorrelationId::Order {
+                match_id,
+                attempt,
+                referee: id,
+            };
+            (self.start_match(fixture, referee, players), correlation)
+        } else if fixture.stage == FixtureStage::Ordered {
+            let correlation = CorrelationId::Assignment {
+                match_id,
+                attempt,
+                referee: id,
+            };
+            (self.order_by_documents(fixture, players), correlation)
         } else {
-            self.start_match(fixture, referee, players)
+            // It would begin the match once more.
+            return;
         };
         self.out.push(letter(
             &referee.member,
@@ -584,6 +595,7 @@ impl<'a> LetterWriter<'a> {
             }
             CorrelationId::CallQuery(asked) => self.ask_player(asked.clone()),
             CorrelationId::Order { .. }
+            | CorrelationId::Assignment { .. }
             | CorrelationId::GameOver { .. }
             | CorrelationId::Probe(_)
             | CorrelationId::Notice(_)

@@ -245,6 +245,18 @@ impl League {
                 attempt,
                 referee,
             } => match self.ordered(match_id, *attempt, referee) {
+                // It was sent before the referee was known not to understand it.
+                Some((_, number)) if self.is_by_documents(AgentIndex::Referee(number)) => {
+                    Vec::new()
+                }
+                Some((fixture, number)) => self.hear_of_order(at, fixture, number, outcome),
+                None => Vec::new(),
+            },
+            CorrelationId::Assignment {
+                match_id,
+                attempt,
+                referee,
+            } => match self.ordered(match_id, *attempt, referee) {
                 Some((fixture, number)) => self.hear_of_order(at, fixture, number, outcome),
                 None => Vec::new(),
             },
@@ -274,6 +286,11 @@ impl League {
     fn hear_of_unsent(&self, at: Timestamp, correlation: &CorrelationId) -> Vec<Event> {
         match correlation {
             CorrelationId::Order {
+                match_id,
+                attempt,
+                referee,
+            }
+            | CorrelationId::Assignment {
                 match_id,
                 attempt,
                 referee,

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use league_core::league::{
-    Command, CorrelationId, Event, LeagueRules, Refusal, Reply, ReportProblem,
+    Applicant, Command, CorrelationId, Event, FixtureStage, LeagueRules, Refusal, Reply,
+    ReportProblem,
 };
 use league_protocol::fault::Code;
 use league_protocol::id::RefereeId;
@@ -316,7 +317,7 @@ fn exposed_token_lets_nobody_return_in_the_referees_name() {
     for _ in 0..20 {
         world.pass(5);
     }
-    let elsewhere = league_core::league::Applicant {
+    let elsewhere = Applicant {
         is_at_address: false,
         ..applicant.clone()
     };
@@ -333,4 +334,65 @@ fn audit_finds_a_told_result_of_a_referee_that_knows_our_orders() {
         .events
         .retain(|event| !matches!(event, Event::RefereeByDocuments { .. }));
     assert!(world.audited().is_err());
+}
+
+#[test]
+fn order_that_was_under_way_costs_an_unaware_referee_nothing() {
+    let mut world = LeagueWorld::begun(4, 1, 2);
+    let orders = world.orders();
+    for (referee, order) in &orders {
+        let sent = order_correlation(referee, order);
+        world.hear(sent, Err(Code::InvalidMessage));
+    }
+    let (referee, order) = &orders[1];
+    let assigned = CorrelationId::Assignment {
+        match_id: order.match_id.clone(),
+        attempt: 1,
+        referee: referee.clone(),
+    };
+    world.hear(assigned, Ok(Message::Acknowledged));
+    assert_eq!(world.fixture("R1M2").attempt(), 1);
+    assert_eq!(world.fixture("R1M2").stage(), FixtureStage::Running);
+    // A player that comes back does not make it begin the match once more.
+    let agent = Agent::Referee(referee.clone());
+    world.letters_to(&agent);
+    let back = changed_token(&mut world, order);
+    world.when(&Command::RegisterPlayer(back)).unwrap();
+    let again = world
+        .letters_to(&agent)
+        .into_iter()
+        .filter_map(|message| match message {
+            Message::RoundAnnouncement(round) => Some(round.matches[0].match_id.clone()),
+            _ => None,
+        });
+    assert!(!again.into_iter().any(|match_id| match_id == order.match_id));
+}
+
+/// A player of a match that comes back with its token, from another address of its own.
+fn changed_token(world: &mut LeagueWorld, order: &StartMatch) -> Applicant {
+    let player = &order.players[0].player_id;
+    let name = world
+        .league
+        .player(player)
+        .unwrap()
+        .member()
+        .display_name()
+        .to_string();
+    let mut back = world.candidate(&name);
+    back.request.token = Some(world.tokens[&Agent::Player(player.clone())].clone());
+    back.request.meta.version = "1.0.1".to_owned();
+    back
+}
+
+#[test]
+fn referee_that_knows_no_announcement_either_loses_its_match() {
+    let (mut world, referee, order) = unaware();
+    let assigned = CorrelationId::Assignment {
+        match_id: order.match_id.clone(),
+        attempt: 1,
+        referee,
+    };
+    let events = world.hear(assigned, Err(Code::InvalidMessage));
+    let moved = |event: &Event| matches!(event, Event::MatchesMoved { .. });
+    assert!(events.iter().any(moved), "{events:?}");
 }

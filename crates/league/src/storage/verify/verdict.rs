@@ -164,7 +164,7 @@ pub(crate) struct Checked {
     pub(crate) referees: usize,
     /// Started rounds.
     pub(crate) rounds: u32,
-    /// Results, each with its draw opened and its game replayed.
+    /// Results, each with its draw opened, unless it was only told, and its game replayed.
     pub(crate) results: u64,
     /// Matches in total.
     pub(crate) matches: u64,

@@ -172,6 +172,7 @@ fn referee_by_the_documents_runs_a_whole_league() {
         "{unknown:?}"
     );
     assert_eq!(ground.facts("referee_by_documents").len(), 1);
+    assert_eq!(ground.facts("matches_moved"), [] as [Value; 0]);
     let rounds = std::fs::read_to_string(ground.league("rounds.json")).unwrap();
     assert_eq!(rounds.matches("\"draw_not_proven\"").count(), 6, "{rounds}");
     let verdict = verdict(&ground);
