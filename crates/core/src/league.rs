@@ -392,15 +392,7 @@ impl League {
                 let caller = self.authenticate(at, *token, sender.as_ref())?;
                 self.hear_of_telling(at, &caller, told)
             }
-            Command::Report {
-                token,
-                sender,
-                report,
-                is_at_address,
-            } => {
-                let caller = self.authenticate(at, *token, sender.as_ref())?;
-                self.weigh_report(at, &caller, report, *is_at_address)
-            }
+            Command::Report { .. } => self.hear_report(at, command),
             Command::AcceptLoss { known_version } => {
                 Ok(noted(vec![self.accept_loss(at, *known_version)]))
             }

@@ -153,23 +153,8 @@ impl Auditor<'_> {
                 self.check_admission(referee_id, &meta.contact_endpoint, *admitted)
             }
             Event::RefereeInvited { .. } => Ok(()),
-            Event::RefereeByDocuments { referee, .. } => {
-                self.must_be_known(Agent::Referee(referee.clone()))?;
-                let mut known = self.league.exposed_referees();
-                let is_new = known.all(|known| known != referee);
-                if self.league.rules.takes_told_draws() && is_new {
-                    Ok(())
-                } else {
-                    Err(Inconsistency::ToldDraws(referee.clone()))
-                }
-            }
-            Event::ResultTold {
-                match_id,
-                referee,
-                attempt,
-                result,
-                ..
-            } => self.check_told(match_id, referee, *attempt, result),
+            Event::RefereeByDocuments { referee, .. } => self.check_by_documents(referee),
+            Event::ResultTold { .. } => self.check_told(event),
             Event::AgentReturned { agent, .. } => self.must_be_known(agent.clone()),
             Event::LeagueStarted { .. } => {
                 self.must_be(Phase::Registering)?;
@@ -403,22 +388,38 @@ impl Auditor<'_> {
             })
     }
 
+    /// A referee is found once to be by the documents, where results may be told.
+    fn check_by_documents(&self, referee: &RefereeId) -> Result<(), Inconsistency> {
+        self.must_be_known(Agent::Referee(referee.clone()))?;
+        let mut known = self.league.exposed_referees();
+        let is_new = known.all(|known| known != referee);
+        if self.league.rules.takes_told_draws() && is_new {
+            Ok(())
+        } else {
+            Err(Inconsistency::ToldDraws(referee.clone()))
+        }
+    }
+
     /// A result without a proven draw is told once, by a referee by the documents, and could have
     /// come about.
-    fn check_told(
-        &self,
-        match_id: &MatchId,
-        referee: &RefereeId,
-        attempt: u32,
-        result: &MatchResult,
-    ) -> Result<(), Inconsistency> {
-        let fixture = self.must_be_in_hands(match_id, Some(referee), attempt)?;
+    fn check_told(&self, event: &Event) -> Result<(), Inconsistency> {
+        let Event::ResultTold {
+            match_id,
+            referee,
+            attempt,
+            result,
+            ..
+        } = event
+        else {
+            return Ok(());
+        };
+        let fixture = self.must_be_in_hands(match_id, Some(referee), *attempt)?;
         let holder = self.league.referee_of(fixture);
         let is_first = fixture.told.is_none() && !fixture.is_contested;
         let may_tell = holder.is_some_and(RefereeEntry::is_by_documents);
         let checked = self.league.told_result(fixture, result);
         match checked {
-            Ok((told, _)) if may_tell && is_first && told == *result => Ok(()),
+            Ok((told, _)) if may_tell && is_first && told == **result => Ok(()),
             Ok(_) => Err(Inconsistency::NotTold(match_id.clone())),
             Err(problem) => Err(Inconsistency::Result {
                 match_id: match_id.clone(),

@@ -15,7 +15,7 @@ use serde::Serialize;
 use sha2::{Digest, Sha256};
 
 use super::Decision;
-use super::command::{Refusal, Reply};
+use super::command::{Command, Refusal, Reply};
 use super::event::Event;
 use super::roster::RefereeEntry;
 use super::round::{self, FixtureStage, LeagueFixture};
@@ -24,7 +24,25 @@ use super::verify::ReportProblem;
 use super::{AuthenticatedAgent, League, Phase};
 
 impl League {
-    pub(crate) fn weigh_report(
+    pub(crate) fn hear_report(
+        &self,
+        at: Timestamp,
+        command: &Command,
+    ) -> Result<Decision, Refusal> {
+        let Command::Report {
+            token,
+            sender,
+            report,
+            is_at_address,
+        } = command
+        else {
+            return Err(Refusal::NotAReferee);
+        };
+        let caller = self.authenticate(at, *token, sender.as_ref())?;
+        self.weigh_report(at, &caller, report, *is_at_address)
+    }
+
+    fn weigh_report(
         &self,
         at: Timestamp,
         caller: &AuthenticatedAgent,
