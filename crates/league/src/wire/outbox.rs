@@ -13,6 +13,7 @@ use league_core::machine::Machine;
 use league_core::timeouts::Backoff;
 use league_protocol::fault::Code;
 use league_protocol::id::MatchId;
+use league_protocol::message::Message;
 use league_protocol::peer::PeerProfile;
 use league_protocol::sender::CallStyle;
 use tokio::sync::watch;
@@ -374,7 +375,8 @@ impl<M: Machine> LetterQueue<M> {
                 return Some(reply);
             }
         }
-        if !is_proved {
+        // No document shows our order: a peer that does not know it may know others.
+        if !is_proved && !matches!(call.letter.message, Message::StartMatch(_)) {
             session.exhaust();
         }
         session.doubt(profile);

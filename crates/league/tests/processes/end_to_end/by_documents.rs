@@ -27,10 +27,18 @@ struct Documented {
 
 impl Documented {
     fn start(meddles: impl Fn(&Membership, &Value) + Send + Sync + 'static) -> Self {
+        Self::start_by("notify_round", meddles)
+    }
+
+    /// One that knows announcements by this method.
+    fn start_by(
+        method: &'static str,
+        meddles: impl Fn(&Membership, &Value) + Send + Sync + 'static,
+    ) -> Self {
         let membership: Arc<OnceLock<Membership>> = Arc::default();
         let (known, meddles) = (Arc::clone(&membership), Arc::new(meddles));
-        let server = Scripted::start(move |said| match said["message_type"].as_str() {
-            Some("ROUND_ANNOUNCEMENT") => {
+        let server = Scripted::start_by(move |by, said| match said["message_type"].as_str() {
+            Some("ROUND_ANNOUNCEMENT") if by == method => {
                 for row in said["matches"].as_array().unwrap().clone() {
                     let (known, meddles) = (Arc::clone(&known), Arc::clone(&meddles));
                     let round = said["round_id"].clone();
@@ -183,6 +191,18 @@ fn referee_by_the_documents_runs_a_whole_league() {
     let shown = league(["verify", ground.root()]).out;
     assert!(shown.contains("draw not proven in 6 matches"), "{shown}");
     assert!(shown.contains("referee token exposed: REF01"), "{shown}");
+}
+
+#[test]
+fn order_by_an_announcement_is_tried_in_the_other_forms_of_a_call() {
+    let ground = Ground::new();
+    let mut manager = ground.manager(&["--players", "2", "--referees", "1"]);
+    let referee = Documented::start_by("ROUND_ANNOUNCEMENT", |_, _| ());
+    referee.register(&ground, &manager);
+    let _players = [1, 2].map(|number| ground.player(number, &manager.endpoint, &[]));
+    manager.process.event("state", "completed");
+    assert!(ground.results()["R1M1"]["draw"].is_null());
+    assert_eq!(ground.facts("matches_moved"), [] as [Value; 0]);
 }
 
 #[test]

@@ -25,7 +25,7 @@ pub(crate) enum Does {
     Closes,
 }
 
-type Script = dyn Fn(&Value) -> Does + Send + Sync;
+type Script = dyn Fn(&str, &Value) -> Does + Send + Sync;
 
 /// A player at work.
 pub(crate) struct Scripted {
@@ -37,6 +37,11 @@ pub(crate) struct Scripted {
 impl Scripted {
     /// Starts a player that does by this script whatever it is told.
     pub(crate) fn start(script: impl Fn(&Value) -> Does + Send + Sync + 'static) -> Self {
+        Self::start_by(move |_, said| script(said))
+    }
+
+    /// The same by a script that is told the method of each call too.
+    pub(crate) fn start_by(script: impl Fn(&str, &Value) -> Does + Send + Sync + 'static) -> Self {
         let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
         let port = listener.local_addr().unwrap().port();
         let heard: Arc<Mutex<Vec<Value>>> = Arc::default();
@@ -133,7 +138,8 @@ fn converse(stream: &TcpStream, heard: &Mutex<Vec<Value>>, script: &Script) {
             let answer = json!({"jsonrpc": "2.0", "id": called["id"], "result": answer});
             answer.to_string().into_bytes()
         };
-        let body = match script(&called["params"]) {
+        let method = called["method"].as_str().unwrap_or_default();
+        let body = match script(method, &called["params"]) {
             Does::Answers(answer) => wrapped(answer),
             Does::Sends(bytes) => bytes,
             Does::IsUnaware => {
