@@ -6,6 +6,7 @@
 
 mod apply;
 mod audit;
+mod by_documents;
 mod claims;
 mod command;
 mod event;
@@ -107,6 +108,8 @@ pub struct League {
     turn: u64,
     /// Matches that wait behind others at their referees.
     queued: u32,
+    /// Results whose draw is not proven.
+    told_results: u64,
     volatile: Volatile,
 }
 
@@ -180,6 +183,7 @@ impl League {
             closed: VecDeque::new(),
             turn: 0,
             queued: 0,
+            told_results: 0,
             volatile: Volatile::default(),
         })
     }
@@ -241,6 +245,19 @@ impl League {
             u64::from(round.number.saturating_sub(1)) * u64::from(self.schedule.matches_a_round())
                 + u64::from(round.summary.total_matches.saturating_sub(round.open))
         })
+    }
+
+    /// How many results there are whose draw is not proven.
+    pub fn told_results(&self) -> u64 {
+        self.told_results
+    }
+
+    /// The referees that were written by the documents alone, so that players have seen their tokens.
+    pub fn exposed_referees(&self) -> impl Iterator<Item = &RefereeId> {
+        let referees = self.referees.members.iter();
+        referees
+            .filter(|referee| referee.by_documents)
+            .map(|referee| &referee.id)
     }
 
     /// The state of a player in its life.
@@ -380,17 +397,10 @@ impl League {
                 let caller = self.authenticate(at, *token, sender.as_ref())?;
                 self.hear_of_telling(at, &caller, told)
             }
-            Command::Report {
-                token,
-                sender,
-                report,
-            } => {
-                let caller = self.authenticate(at, *token, sender.as_ref())?;
-                self.weigh_report(at, &caller, report)
+            Command::Report { .. } => self.hear_report(at, command),
+            Command::AcceptLoss { known_version } => {
+                Ok(noted(vec![self.accept_loss(at, *known_version)]))
             }
-            Command::AcceptLoss {
-                known_version: known,
-            } => Ok(noted(vec![self.accept_loss(at, *known)])),
             Command::Restore {
                 referee,
                 report,

@@ -217,6 +217,7 @@ impl Player {
             match_id,
             attempt,
             token,
+            referee_token,
             commitment,
             ..
         } = event
@@ -226,6 +227,7 @@ impl Player {
         let announced = MatchAnnouncement {
             earlier: None,
             token: *token,
+            referee_token: *referee_token,
             commitment: *commitment,
             attempt: *attempt,
             watch: CallWatch::None,

@@ -15,11 +15,13 @@ use crate::sender::Dialect;
 use crate::shape::{Codec, Cx, Extra, Plain, Round, settled};
 
 mod application;
+mod order;
 mod repair;
 mod reply;
 mod spelling;
 
 pub use application::application;
+pub use order::order;
 pub(crate) use repair::{Candidates, candidates, tells};
 pub use repair::{Expected, MAX_REPAIRED, Repair, meant, repair};
 pub use reply::reply;

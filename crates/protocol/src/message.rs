@@ -204,6 +204,15 @@ impl Message {
         )
     }
 
+    /// Whether a referee takes it for the order to run a match, though it is news to others.
+    pub fn is_order(&self) -> bool {
+        let Self::RoundAnnouncement(round) = self else {
+            return false;
+        };
+        let mut matches = round.matches.iter();
+        matches.any(|row| row.endpoint_a.is_some() && row.endpoint_b.is_some())
+    }
+
     /// Whether the message is of no use without an answer.
     pub fn expects_reply(&self) -> bool {
         matches!(self, Self::MatchResultReport(_)) || self.v2_type().is_some_and(expects_answer)

@@ -42,6 +42,8 @@ pub struct Context<'c> {
     pub bearer: Option<&'c str>,
     /// Whether the receiver acknowledges news that it does not understand (ruling 47).
     pub acknowledges_all: bool,
+    /// Whether the receiver takes orders to run a match in words that are not ours.
+    pub reads_orders: bool,
 }
 
 /// A message that was understood.
@@ -181,6 +183,38 @@ impl From<Result<Received, Unread>> for Inbound {
 
 /// Reads a plain JSON-RPC call.
 pub fn receive(call: &Call<'_>, context: &Context<'_>) -> Inbound {
+    match receive_known(call, context) {
+        unread @ (Inbound::Unread(_) | Inbound::Error(_)) => {
+            let order = call
+                .params
+                .text()
+                .and_then(|said| foreign_order(said, context));
+            order.map_or(unread, |order| Inbound::Message(Box::new(order)))
+        }
+        read => read,
+    }
+}
+
+/// An order to run a match, read by its content.
+fn foreign_order(said: &str, context: &Context<'_>) -> Option<Received> {
+    let may_read = context.reads_orders && context.reading == Reading::Lenient;
+    let order = lenient::order(said, &context.hints).filter(|_| may_read)?;
+    let detail = "no document shows such an order; its match is taken from its content";
+    Some(Received {
+        message: Message::from(order),
+        sender: ClaimedSender::Unknown,
+        dialect: Dialect::V2,
+        conversation: None,
+        token: None,
+        reply_type: None,
+        style: None,
+        findings: note("method", "`ROUND_ANNOUNCEMENT`", detail)
+            .into_iter()
+            .collect(),
+    })
+}
+
+fn receive_known(call: &Call<'_>, context: &Context<'_>) -> Inbound {
     let tool = find(context.tools, &call.method);
     let is_type = tool.is_none() && is_message_type(&call.method);
     let is_known = tool.is_some() || is_type || call.method == CallStyle::GENERIC_METHOD;

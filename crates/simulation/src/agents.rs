@@ -216,6 +216,7 @@ impl SimulatedMachine for League {
                 token,
                 sender: call.sender,
                 report,
+                is_at_address: true,
             }),
             Message::LeagueQuery(query) => Ok(league::Command::Query {
                 token,

@@ -258,6 +258,7 @@ impl Attacker {
                 own: Some(OwnMatch {
                     match_id,
                     token: token.clone(),
+                    referee_token: None,
                     attempt: 1,
                 }),
             }),

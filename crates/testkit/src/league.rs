@@ -380,6 +380,7 @@ impl LeagueWorld {
             token: self.tokens.get(&agent).map(AuthToken::hash),
             sender: Some(agent),
             report: Arc::new(report),
+            is_at_address: true,
         }
     }
 

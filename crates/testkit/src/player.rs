@@ -201,6 +201,7 @@ pub fn announced(id: &str, attempt: u32, token: &str) -> PlayerNotice {
             own: Some(OwnMatch {
                 match_id: match_id(id),
                 token: AuthToken::new(token),
+                referee_token: None,
                 attempt,
             }),
         }

@@ -211,6 +211,12 @@ impl LeagueView {
             players: self.league.players().len(),
             referees: self.league.referees().len(),
             reproducible: self.reproducible,
+            draws_not_proven: self.league.told_results(),
+            exposed_referees: self
+                .league
+                .exposed_referees()
+                .map(ToString::to_string)
+                .collect(),
             accepted_losses: self.league.epoch(),
             strict: rules.strict,
             started: self.started,

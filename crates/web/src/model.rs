@@ -25,6 +25,10 @@ pub struct LeagueSummary {
     pub referees: usize,
     /// Whether all randomness came from a given seed, so that the league is not for prizes.
     pub reproducible: bool,
+    /// How many results have a draw that is not proven.
+    pub draws_not_proven: u64,
+    /// The referees whose tokens players have seen.
+    pub exposed_referees: Vec<String>,
     /// How often its journal lost lines and the organiser went on without them.
     pub accepted_losses: u32,
     /// Whether messages are read strictly.

@@ -288,6 +288,7 @@ class LeagueConfig(Model):
     game_settings: dict[str, Any] = field(default_factory=dict)
     participants: ParticipantsConfig = field(default_factory=ParticipantsConfig)
     strictness: str = "lenient"
+    draws: str = "any"
     match_mode: str = "auto"
     assignment_policy: str = "round_robin"
     max_fail: int = 5

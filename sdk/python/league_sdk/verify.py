@@ -11,7 +11,7 @@ text = lambda value: json.dumps(value, separators=(",", ":"), sort_keys=True, en
 sha256 = lambda value: hashlib.sha256(text(value)).hexdigest()
 mac = lambda key, value: hmac.digest(key, text(value), "sha256")
 listed = lambda moves: moves if isinstance(moves, list) else [moves]  # a game of one move has no list
-unopened = lambda one: {**one, "draw": {**one["draw"], "seed": None}, "evidence": one.get("evidence", {}).get("moves")}
+unopened = lambda one: {**one, "draw": {**one.get("draw", {}), "seed": None}, "evidence": one.get("evidence", {}).get("moves")}
 
 def address(url):  # host, port and path: how addresses are compared
     scheme, host, port, path = re.fullmatch(r"(?:(\w+)://)?([^/]*?)(?::(\d+))?(/.*)?", url.lower()).groups("")
@@ -74,6 +74,7 @@ class League:
         self.players, self.referees, self.signs, self.phase, self.round = [], [], {}, "registering", 0
         self.open, self.results, self.forfeits, self.absences, self.out, self.losses = {}, {}, {}, {}, {}, 0
         self.why, self.blamed, self.repeated, self.unknown, self.invited = {}, {}, [], Counter(), set()
+        self.exposed, self.unproven = [], 0
 
     def take(self, kind, event):  # takes in an event, if it is a possible successor of those before it
         before, rounds, player = self.phase, len(self.players) - 1 + len(self.players) % 2, event.get("player_id")
@@ -111,6 +112,14 @@ class League:
             same = [event["referee"], event["attempt"], None] == [match["referee"], match["attempt"], match["moves"]]
             expect(same and event["last"], "the moves come from another referee or attempt, or again")
             match["moves"] = event["moves"]
+        elif kind == "referee_by_documents":
+            fits = self.mode and not self.rules.get("strict") and not self.rules.get("proven_draws") and event["referee"] not in self.exposed
+            expect(fits and event["referee"] in self.referees, f"the draws of {event['referee']} must be proven")
+            self.exposed.append(event["referee"])
+        elif kind == "result_told":
+            same = [event["referee"], event["attempt"], None, None] == [match["referee"], match["attempt"], match["moves"], match.get("told")]
+            expect(same and event["referee"] in self.exposed, "a result is told once, by the referee of the match, which shows its token")
+            match["told"], self.why[match["name"]] = event["result"], "reports differ"
         elif kind == "result_recorded":
             self.weigh(event, event["result"], self.open.pop(event["match_id"]))
         elif kind == "loss_accepted":
@@ -124,6 +133,8 @@ class League:
             told = self.blamed.setdefault((event.get("match_id"), key), [])
             expect(kind != "loss_doubted" or not told, "a loss is doubted once in a match")
             told.append(event.get("referee"))
+        elif kind == "report_conflicted" and match:  # another result was told: neither counts
+            match["told"] = match.get("told") and "contested"
         elif kind not in ("report_conflicted", "referee_invited", *fits):
             self.unknown[kind] += 1
 
@@ -152,19 +163,27 @@ class League:
         match["attempt"] = attempt if match["referee"] else match["attempt"]
 
     def weigh(self, event, result, match):  # checks a result, and keeps it with its end and who signed
-        name, seats, failed, draw = event["match_id"], match["seats"], result.get("failed", {}), result["draw"]
+        name, seats, failed, draw = event["match_id"], match["seats"], result.get("failed", {}), result.get("draw")
         lost = event.get("restored", False)  # its promise may be among the lost lines
-        due, told = [match["referee"], match["attempt"], match["promise"]], [event["referee"], event["attempt"], draw["commitment"]]
+        promised = draw["commitment"] if draw else match["promise"]
+        due, told = [match["referee"], match["attempt"], match["promise"]], [event["referee"], event["attempt"], promised]
         expect(self.losses if lost else told == due, f"expected {due}, found {told}")
-        promise = sha256(["league.draw", self.id, name, *([self.mode] if self.mode else []), draw["seed"]])
-        expect([draw.get("mode"), draw["attempt"], draw["commitment"]] == [self.mode, event["attempt"], promise], "the seed does not keep the promise")
-        signers, moves = len(self.signers(result, match, lost)), [listed(result["choices"].get(player, [])) for player in seats]
+        if draw:
+            promise = sha256(["league.draw", self.id, name, *([self.mode] if self.mode else []), draw["seed"]])
+            expect([draw.get("mode"), draw["attempt"], draw["commitment"]] == [self.mode, event["attempt"], promise], "the seed does not keep the promise")
+            word = words(self.id, name, draw)
+        else:  # the number is only told; it must lead to the end
+            expect(match.get("told") == result and not result.get("evidence"), "a result without a draw must be the one that was told")
+            lowest = (self.rules["game_settings"] or {}).get("lowest", 1)
+            word, self.unproven = lambda _: result["details"].get("drawn_number", lowest) - lowest, self.unproven + 1
+        signers, moves = len(self.signers(result, match, lost)) if draw else 0, [listed(result["choices"].get(player, [])) for player in seats]
         if result["status"] == "TECHNICAL_LOSS":
             ruled = match["moves"] is None and (event["referee"] or sorted(failed) == sorted(self.losers(match)))
             expect(ruled and failed and set(failed) <= set(seats) and not result["details"], f"{sorted(failed)} cannot have lost {name} by absence")
             won = next((seat for seat, player in enumerate(seats) if player not in failed), None)
         else:
-            won, details = GAMES[self.game](moves, self.rules["game_settings"] or {}, words(self.id, name, draw))
+            won, details = GAMES[self.game](moves, self.rules["game_settings"] or {}, word)
+            details = details if draw or result["details"] else {}
             expect([result["status"], result["details"], failed] == ["DRAW" if won is None else "WIN", details, {}], f"moves and draw lead to another end, with {details}")
         end = lambda seat: "draw" if won is None else ("loss", "win")[won == seat]
         ends = ["technical_loss" if player in failed else end(seat) for seat, player in enumerate(seats)]
@@ -239,7 +258,7 @@ def compare(folder, league, verdict):  # counts what matches rest on: keys of pl
 def verify(folder):
     line, league, table = 0, None, folder / "standings.json"
     verdict = {"league_id": folder.name, "verdict": "failed", "wrong": None, "mode": None, "open_referees": False,
-               "matches": dict.fromkeys(KINDS, 0), "attempts_above_1": [], "accepted_losses": 0, "not_compared": []}
+               "matches": dict.fromkeys(KINDS, 0), "draws_not_proven": 0, "exposed_referees": [], "attempts_above_1": [], "accepted_losses": 0, "not_compared": []}
     try:
         document = json.loads(table.read_text("utf8", "replace")) if table.exists() else {}
         for line, fact in entries(folder / "journal.jsonl"):
@@ -252,6 +271,7 @@ def verify(folder):
                 expect(rows == document["standings"], "standings.json has another table")
         expect(league and document.get("version", 0) <= line, "standings.json knows of later lines")
         compare(folder, league, verdict)
+        verdict.update(draws_not_proven=league.unproven, exposed_referees=league.exposed)
         verdict.update(mode=league.mode, accepted_losses=league.losses, attempts_above_1=league.repeated, open_referees=league.rules.get("open_referees", True))
         verdict["verdict"] = "consistent, not complete" if verdict["not_compared"] or league.losses else "verified"
     except (LookupError, ValueError, TypeError, AttributeError, RecursionError) as problem:

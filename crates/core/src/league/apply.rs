@@ -39,6 +39,18 @@ impl League {
         match event {
             Event::PlayerRegistered { .. } => self.add_player(event),
             Event::RefereeRegistered { .. } => self.add_referee(event),
+            Event::RefereeByDocuments { referee, .. } => {
+                let number = self.referees.find(referee);
+                if let Some(referee) = number.and_then(|number| self.referees.get_mut(number)) {
+                    referee.by_documents = true;
+                }
+            }
+            Event::ResultTold {
+                match_id,
+                result,
+                at,
+                ..
+            } => self.apply_told_result(match_id, result, *at),
             Event::RefereeInvited { endpoint, .. } => {
                 self.invited.insert(place(endpoint));
             }
@@ -103,7 +115,10 @@ impl League {
             }
             Event::ReportConflicted {
                 match_id, digest, ..
-            } => self.note_report(match_id, digest, None),
+            } => {
+                self.note_report(match_id, digest, None);
+                self.contest(match_id);
+            }
             Event::ReportRefused {
                 match_id,
                 referee,
@@ -353,6 +368,7 @@ impl League {
             fixtures,
             waiting: BTreeSet::new(),
             unplayable: BTreeSet::new(),
+            told: BTreeSet::new(),
         });
         self.past.extend(past);
         while self.past.len() > 1 && self.past.len() * matches as usize > MAX_PAST_MATCHES {
@@ -407,6 +423,8 @@ impl League {
             stage: FixtureStage::Waiting,
             since: at,
             seed,
+            told: None,
+            is_contested: false,
             result: None,
             noted: Vec::new(),
         })
@@ -418,6 +436,7 @@ impl League {
         };
         let Some(round) = &mut self.round else { return };
         round.unplayable.remove(&index);
+        round.drop_told(index);
         let Some(fixture) = round.fixture_mut(index) else {
             return;
         };
@@ -427,6 +446,7 @@ impl League {
         fixture.result = Some(Arc::clone(result));
         let (referee, pairing) = (fixture.referee, fixture.pairing);
         round.count(result.status);
+        self.told_results += u64::from(result.draw.is_none());
         if let Some(number) = referee.filter(|_| started) {
             if let Some(referee) = self.referees.get_mut(number) {
                 referee.running = referee.running.saturating_sub(1);
@@ -645,6 +665,7 @@ impl League {
             queue: VecDeque::new(),
             given: 0,
             doubted_by: BTreeSet::new(),
+            by_documents: false,
         };
         let number = self.referees.len();
         self.index(&referee.member, AgentIndex::Referee(number));
@@ -837,6 +858,7 @@ impl League {
         let Some(round) = &mut self.round else { return };
         round.waiting.remove(&index);
         round.unplayable.remove(&index);
+        round.drop_told(index);
         let Some(fixture) = round.fixtures.get_mut(index as usize) else {
             return;
         };

@@ -10,7 +10,7 @@ use league_protocol::sender::Agent;
 use thiserror::Error;
 
 use super::event::{Admission, Doubt, Event, Reassignment};
-use super::roster::{PlayerEntry, place};
+use super::roster::{PlayerEntry, RefereeEntry, place};
 use super::round::{FixtureStage, LeagueFixture, LeagueRound, read_match_id};
 use super::verify::ReportProblem;
 use super::{League, Phase};
@@ -93,6 +93,12 @@ pub enum Inconsistency {
     /// A loss is doubted too often, or of someone who does not play.
     #[error("no loss can be doubted in match `{0}`")]
     Doubt(MatchId),
+    /// The rules of the league take proven draws only.
+    #[error("referee `{0}` does not prove its draws, and this league takes proven draws only")]
+    ToldDraws(RefereeId),
+    /// A result is told by a referee that knows our orders, or is not the one that was told.
+    #[error("match `{0}` has no such told result")]
+    NotTold(MatchId),
     /// The moves cannot be handed over.
     #[error("the moves of match `{match_id}` are invalid: {problem}")]
     Moves {
@@ -150,6 +156,8 @@ impl Auditor<'_> {
                 self.check_admission(referee_id, &meta.contact_endpoint, *admitted)
             }
             Event::RefereeInvited { .. } => Ok(()),
+            Event::RefereeByDocuments { referee, .. } => self.check_by_documents(referee),
+            Event::ResultTold { .. } => self.check_told(event),
             Event::AgentReturned { agent, .. } => self.must_be_known(agent.clone()),
             Event::LeagueStarted { .. } => {
                 self.must_be(Phase::Registering)?;
@@ -370,6 +378,13 @@ impl Auditor<'_> {
         if referee.is_none() {
             self.check_ruling(fixture, result)?;
         }
+        if let Some((told, _)) = &fixture.told {
+            return if **told == *result {
+                Ok(())
+            } else {
+                Err(Inconsistency::NotTold(match_id.clone()))
+            };
+        }
         let checked = self.league.check_result(fixture, result);
         checked
             .map(|_| ())
@@ -377,6 +392,46 @@ impl Auditor<'_> {
                 match_id: match_id.clone(),
                 problem,
             })
+    }
+
+    /// A referee is found once to be by the documents, where results may be told.
+    fn check_by_documents(&self, referee: &RefereeId) -> Result<(), Inconsistency> {
+        self.must_be_known(Agent::Referee(referee.clone()))?;
+        let mut known = self.league.exposed_referees();
+        let is_new = known.all(|known| known != referee);
+        if self.league.rules.takes_told_draws() && is_new {
+            Ok(())
+        } else {
+            Err(Inconsistency::ToldDraws(referee.clone()))
+        }
+    }
+
+    /// A result without a proven draw is told once, by a referee by the documents, and could have
+    /// come about.
+    fn check_told(&self, event: &Event) -> Result<(), Inconsistency> {
+        let Event::ResultTold {
+            match_id,
+            referee,
+            attempt,
+            result,
+            ..
+        } = event
+        else {
+            return Ok(());
+        };
+        let fixture = self.must_be_in_hands(match_id, Some(referee), *attempt)?;
+        let holder = self.league.referee_of(fixture);
+        let is_first = fixture.told.is_none() && !fixture.is_contested;
+        let may_tell = holder.is_some_and(RefereeEntry::is_by_documents);
+        let checked = self.league.told_result(fixture, result);
+        match checked {
+            Ok((told, _)) if may_tell && is_first && told == **result => Ok(()),
+            Ok(_) => Err(Inconsistency::NotTold(match_id.clone())),
+            Err(problem) => Err(Inconsistency::Result {
+                match_id: match_id.clone(),
+                problem,
+            }),
+        }
     }
 
     /// A match that is played by this referee in this attempt; by none if the manager rules on it.

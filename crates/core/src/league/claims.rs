@@ -212,6 +212,9 @@ impl League {
 
     fn let_stand(&self, at: Timestamp, fixture: &LeagueFixture, claim: &LossClaim) -> Vec<Event> {
         let (result, tells_later) = (&claim.result, claim.tells_later);
+        if let Some(told) = self.tell_result(at, fixture, result) {
+            return vec![told];
+        }
         let ending = MatchEnding::of(result);
         let recorded = ending.map(|ending| self.recorded(at, fixture, result, ending, tells_later));
         recorded.unwrap_or_default()

@@ -55,6 +55,8 @@ pub enum Command {
         /// Who claims to say so.
         sender: Option<Agent>,
         report: Arc<MatchResultReport>,
+        /// Whether it came from the machine of the referee's address.
+        is_at_address: bool,
     },
     /// A referee tells that players know the result of a match.
     GameOverTold {
@@ -119,6 +121,12 @@ pub struct Applicant {
 pub enum CorrelationId {
     /// An order to run a match.
     Order {
+        match_id: MatchId,
+        attempt: u32,
+        referee: RefereeId,
+    },
+    /// The announcement that a referee by the documents takes for its order.
+    Assignment {
         match_id: MatchId,
         attempt: u32,
         referee: RefereeId,
@@ -291,6 +299,22 @@ pub enum Refusal {
     NotStarted(MatchId),
     #[error("match `{0}` has a different result already, and that one stands")]
     Conflict(MatchId),
+    #[error(
+        "match `{0}` has two different reports: it is stopped and waits for a referee that proves \
+         its draws, which the organiser starts or invites"
+    )]
+    Contested(MatchId),
+    #[error(
+        "`{0}` has shown its token to players, so that its reports count only from the machine of \
+         its registered address"
+    )]
+    OtherMachine(RefereeId),
+    #[error(
+        "the draw of match `{0}` is not proven, and this league counts proven draws only (it is \
+         strict, or `draws` is `proven`): run `league referee`, or take `START_MATCH` and send \
+         `DRAW_REQUEST`"
+    )]
+    ToldDraw(MatchId),
     #[error("match `{0}` has other moves already, and those stand")]
     OtherMoves(MatchId),
     #[error("match `{0}` plays by itself: start the manager with `--manual` to step matches")]
@@ -324,6 +348,7 @@ impl Refusal {
             | Self::TokenInvalid
             | Self::TokenExpired
             | Self::OrderTokenInvalid(_)
+            | Self::OtherMachine(_)
             | Self::NotAReferee => Code::TokenInvalid,
             Self::AskingPlayer(_) => Code::RateLimited,
             Self::UnknownMatch(_) | Self::NotYours(_) => Code::MatchNotFound,
@@ -335,6 +360,7 @@ impl Refusal {
             | Self::OldAttempt { .. }
             | Self::NotStarted(_)
             | Self::Conflict(_)
+            | Self::Contested(_)
             | Self::OtherMoves(_)
             | Self::PlaysByItself(_)
             | Self::Over(_)
@@ -342,6 +368,7 @@ impl Refusal {
             Self::Version { .. } | Self::RefereeWithoutToken => Code::VersionMismatch,
             Self::Name(_)
             | Self::LongEndpoint(_)
+            | Self::ToldDraw(_)
             | Self::BadReport { .. }
             | Self::BadMoves { .. } => Code::InvalidMessage,
         }
@@ -367,6 +394,7 @@ impl Refusal {
             | Self::AdminTokenMissing
             | Self::TokenInvalid
             | Self::TokenExpired
+            | Self::OtherMachine(_)
             | Self::NotAdmin => Some("auth_token"),
             Self::UnknownMatch(_)
             | Self::NotYours(_)
@@ -379,6 +407,7 @@ impl Refusal {
             Self::LongEndpoint(_) => Some("contact_endpoint"),
             Self::OtherMoves(_) | Self::BadMoves { .. } => Some("moves"),
             Self::OldAttempt { .. } => Some("attempt"),
+            Self::ToldDraw(_) => Some("result.draw"),
             Self::BadReport { problem, .. } => Some(problem.path()),
             Self::AlreadyStarted
             | Self::TooFew { .. }
@@ -386,6 +415,7 @@ impl Refusal {
             | Self::RefereeWithoutToken
             | Self::NotAReferee
             | Self::AskingPlayer(_)
+            | Self::Contested(_)
             | Self::Conflict(_) => None,
         }
     }

@@ -50,6 +50,12 @@ pub enum Event {
         admitted: Admission,
         at: Timestamp,
     },
+    /// A referee does not know our orders: it is called as the documents show, and shows its own
+    /// token to players, so that the token alone proves nothing from now on.
+    RefereeByDocuments {
+        referee: RefereeId,
+        at: Timestamp,
+    },
     /// The organiser lets the referee at this address register.
     RefereeInvited {
         endpoint: String,
@@ -118,6 +124,15 @@ pub enum Event {
         referee: RefereeId,
         /// The player that says so.
         player_id: PlayerId,
+        at: Timestamp,
+    },
+    /// A referee by the documents told a result without a proven draw; it is recorded unless another
+    /// report differs soon.
+    ResultTold {
+        match_id: MatchId,
+        referee: RefereeId,
+        attempt: u32,
+        result: Arc<MatchResult>,
         at: Timestamp,
     },
     /// A match has its result.
@@ -339,6 +354,7 @@ impl Event {
         match self {
             Self::PlayerRegistered { .. }
             | Self::RefereeRegistered { .. }
+            | Self::RefereeByDocuments { .. }
             | Self::RefereeInvited { .. }
             | Self::AgentReturned { .. }
             | Self::LeagueStarted { .. }
@@ -347,6 +363,7 @@ impl Event {
             | Self::MovesReceived { .. }
             | Self::LossDoubted { .. }
             | Self::DeclinedAfterCall { .. }
+            | Self::ResultTold { .. }
             | Self::ResultRecorded { .. }
             | Self::ReportConflicted { .. }
             | Self::ReportRefused { .. }

@@ -37,6 +37,10 @@ impl<'a> LetterWriter<'a> {
                 self.order_all(|_| true);
             }
             Event::RefereeHeard { .. } => self.order_all(|_| true),
+            Event::RefereeByDocuments { referee, .. } => {
+                let number = self.league.referees.find(referee);
+                self.order_all(|fixture| fixture.referee == number);
+            }
             Event::MatchesMoved { moves, next, .. } => self.order_moved(moves, next.as_ref()),
             Event::ResultRecorded {
                 match_id,
@@ -75,6 +79,7 @@ impl<'a> LetterWriter<'a> {
             Event::RoundClosed { .. } => self.broadcast_standings(),
             Event::LeagueCompleted { .. } => self.tell_end(),
             Event::AgentReturned { agent, .. } => {
+                self.announce_token_of(agent);
                 self.welcome_back(agent);
                 self.tell_referee_of(agent);
             }
@@ -98,6 +103,7 @@ impl<'a> LetterWriter<'a> {
             Event::PlayerRegistered { .. }
             | Event::RefereeInvited { .. }
             | Event::MovesReceived { .. }
+            | Event::ResultTold { .. }
             | Event::GameOverAwaited { .. }
             | Event::GameOverTold { .. }
             | Event::LossDoubted { .. }
@@ -308,6 +314,7 @@ impl<'a> LetterWriter<'a> {
             OwnMatch {
                 match_id: own.match_id.clone(),
                 token: own.tokens[seat].clone(),
+                referee_token: self.league.shown_token(own),
                 attempt: own.announced_attempt(),
             }
         });
@@ -349,6 +356,22 @@ impl<'a> LetterWriter<'a> {
         }
     }
 
+    /// Tells players the new token of a referee that shows its own.
+    fn announce_token_of(&mut self, agent: &Agent) {
+        let league = self.league;
+        let Some(AgentIndex::Referee(number)) = league.find_agent(agent) else {
+            return;
+        };
+        if !league.is_by_documents(AgentIndex::Referee(number)) {
+            return;
+        }
+        let own = |fixture: &&LeagueFixture| fixture.referee == Some(number);
+        let fixtures = league.open_fixtures().filter(own);
+        for number in fixtures.flat_map(|fixture| fixture.pairing.seats) {
+            self.announce_to(number);
+        }
+    }
+
     /// Tells a player that is reached of its match in the round.
     fn announce_to(&mut self, number: u32) {
         let player = self.league.players.get(number);
@@ -385,6 +408,8 @@ impl<'a> LetterWriter<'a> {
                 || Arc::from(""),
                 |referee| Arc::clone(&referee.member.peer.endpoint),
             ),
+            endpoint_a: None,
+            endpoint_b: None,
             commitment: Some(fixture.commitment),
         })
     }
@@ -411,7 +436,41 @@ impl<'a> LetterWriter<'a> {
         else {
             return;
         };
-        let message = Message::StartMatch(Arc::new(StartMatch {
+        let (match_id, attempt) = (fixture.match_id.clone(), fixture.attempt);
+        let id = referee.id.clone();
+        let (message, correlation) = if !referee.by_documents {
+            let correlation = CorrelationId::Order {
+                match_id,
+                attempt,
+                referee: id,
+            };
+            (self.start_match(fixture, referee, players), correlation)
+        } else if fixture.stage == FixtureStage::Ordered {
+            let correlation = CorrelationId::Assignment {
+                match_id,
+                attempt,
+                referee: id,
+            };
+            (self.order_by_documents(fixture, players), correlation)
+        } else {
+            // It would begin the match once more.
+            return;
+        };
+        self.out.push(letter(
+            &referee.member,
+            message,
+            self.usual_retry(),
+            correlation,
+        ));
+    }
+
+    fn start_match(
+        &self,
+        fixture: &LeagueFixture,
+        referee: &RefereeEntry,
+        players: [StartMatchPlayer; 2],
+    ) -> Message {
+        Message::StartMatch(Arc::new(StartMatch {
             league_id: self.league.rules.league_id.clone(),
             round_id: fixture.pairing.round,
             match_id: fixture.match_id.clone(),
@@ -430,18 +489,26 @@ impl<'a> LetterWriter<'a> {
             order_token: self.league.order_token(fixture, referee),
             handed_over: self.league.handed_over(fixture),
             players,
-        }));
-        let correlation = CorrelationId::Order {
-            match_id: fixture.match_id.clone(),
-            attempt: fixture.attempt,
-            referee: referee.id.clone(),
-        };
-        self.out.push(letter(
-            &referee.member,
-            message,
-            self.usual_retry(),
-            correlation,
-        ));
+        }))
+    }
+
+    /// The announcement of one match, which names its referee and where its players answer.
+    fn order_by_documents(
+        &self,
+        fixture: &LeagueFixture,
+        [a, b]: [StartMatchPlayer; 2],
+    ) -> Message {
+        let matches = self.announced(fixture).map(|announced| AnnouncedMatch {
+            endpoint_a: Some(a.endpoint),
+            endpoint_b: Some(b.endpoint),
+            ..announced
+        });
+        Message::from(RoundAnnouncement {
+            league_id: self.league.rules.league_id.clone(),
+            round_id: fixture.pairing.round,
+            matches: matches.into_iter().collect(),
+            own: None,
+        })
     }
 
     fn seated(&self, fixture: &LeagueFixture) -> Option<[StartMatchPlayer; 2]> {
@@ -540,6 +607,7 @@ impl<'a> LetterWriter<'a> {
             }
             CorrelationId::CallQuery(asked) => self.ask_player(asked.clone()),
             CorrelationId::Order { .. }
+            | CorrelationId::Assignment { .. }
             | CorrelationId::GameOver { .. }
             | CorrelationId::Probe(_)
             | CorrelationId::Notice(_)

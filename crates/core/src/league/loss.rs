@@ -124,7 +124,10 @@ impl League {
         let is_open = self.round.as_ref().is_some_and(|round| !round.closed);
         let is_out = self.is_suspended(AgentIndex::Referee(number));
         let is_over = self.volatile.ask_until.is_some_and(|until| until <= at);
-        if self.epoch > 0 && is_open && !is_out && !is_over {
+        // A referee by the documents would take the question for an order.
+        let referee = self.referees.get(number);
+        let knows_questions = referee.is_some_and(|referee| !referee.by_documents);
+        if self.epoch > 0 && is_open && !is_out && !is_over && knows_questions {
             self.volatile.referees_to_ask.insert(number);
         }
     }

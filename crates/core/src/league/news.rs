@@ -80,7 +80,9 @@ impl League {
     pub(crate) fn first_release(&self) -> Option<Timestamp> {
         let orders = self.volatile.orders_held.first().map(|held| held.0);
         let news = self.volatile.news_held.values().min().copied();
-        orders.into_iter().chain(news).min()
+        let told = self.round.iter().filter_map(|round| round.told.first());
+        let told = told.map(|(until, _)| *until);
+        orders.into_iter().chain(news).chain(told).min()
     }
 
     /// Ends the waits that have taken their time.
@@ -101,7 +103,8 @@ impl League {
             .collect();
         let news = (!players.is_empty()).then_some(Event::NewsReleased { players, at });
         let orders = (!matches.is_empty()).then_some(Event::OrdersReleased { matches });
-        news.into_iter().chain(orders).collect()
+        let told = self.record_told(at);
+        news.into_iter().chain(orders).chain(told).collect()
     }
 
     /// Holds the news of players that do not know yet how their match of the round ended.

@@ -129,7 +129,15 @@ impl League {
     }
 
     fn may_give(&self, round: &LeagueRound) -> bool {
-        self.volatile.referee_came && !round.waiting.is_empty() && self.has_referee()
+        self.volatile.referee_came && self.has_referee() && self.givable(round).next().is_some()
+    }
+
+    /// The waiting matches that a referee may be given, if there is one at all.
+    fn givable<'r>(&self, round: &'r LeagueRound) -> impl Iterator<Item = &'r LeagueFixture> {
+        let waiting = round.waiting.iter();
+        waiting
+            .filter_map(|&index| round.fixture(index))
+            .filter(|fixture| !fixture.needs_proof() || self.proving_referee(|_| true).is_some())
     }
 
     /// Closes the round, and opens the next one or ends the league.
@@ -237,6 +245,18 @@ impl League {
                 attempt,
                 referee,
             } => match self.ordered(match_id, *attempt, referee) {
+                // It was sent before the referee was known not to understand it.
+                Some((_, number)) if self.is_by_documents(AgentIndex::Referee(number)) => {
+                    Vec::new()
+                }
+                Some((fixture, number)) => self.hear_of_order(at, fixture, number, outcome),
+                None => Vec::new(),
+            },
+            CorrelationId::Assignment {
+                match_id,
+                attempt,
+                referee,
+            } => match self.ordered(match_id, *attempt, referee) {
                 Some((fixture, number)) => self.hear_of_order(at, fixture, number, outcome),
                 None => Vec::new(),
             },
@@ -266,6 +286,11 @@ impl League {
     fn hear_of_unsent(&self, at: Timestamp, correlation: &CorrelationId) -> Vec<Event> {
         match correlation {
             CorrelationId::Order {
+                match_id,
+                attempt,
+                referee,
+            }
+            | CorrelationId::Assignment {
                 match_id,
                 attempt,
                 referee,
@@ -299,7 +324,8 @@ impl League {
         let number = self.referees.find(referee)?;
         let fixture = self.fixture(match_id)?;
         let is_now = fixture.attempt == attempt && fixture.referee == Some(number);
-        (is_now && fixture.is_started()).then_some((fixture, number))
+        let is_open = fixture.is_started() && fixture.told.is_none();
+        (is_now && is_open).then_some((fixture, number))
     }
 
     fn hear_of_order(
@@ -309,6 +335,9 @@ impl League {
         number: u32,
         outcome: &CallOutcome,
     ) -> Vec<Event> {
+        if let Some(learnt) = self.learn_of_documents(at, fixture, number, outcome) {
+            return vec![learnt];
+        }
         if is_turned_down(fixture, outcome) {
             let referee = self.referees.get(number);
             let declined = referee.map(|referee| Event::OrderDeclined {
@@ -470,7 +499,8 @@ impl League {
     pub(crate) fn relieve(&self, at: Timestamp, number: u32) -> Option<Event> {
         let round = self.round.as_ref()?;
         let mut fixtures = round.fixtures.iter().filter(|fixture| {
-            fixture.referee == Some(number) && fixture.stage != FixtureStage::Finished
+            let is_open = fixture.stage != FixtureStage::Finished && fixture.told.is_none();
+            fixture.referee == Some(number) && is_open
         });
         let first = fixtures.next()?;
         let fixtures: Vec<&LeagueFixture> = std::iter::once(first).chain(fixtures).collect();
@@ -484,6 +514,26 @@ impl League {
     /// Takes one match from its referee, which takes up its next one instead.
     pub(crate) fn take_away(&self, at: Timestamp, fixture: &LeagueFixture, number: u32) -> Event {
         self.move_one(at, fixture, number, |other| other != number)
+    }
+
+    /// Takes a match from its referee for good: it goes to a referee that proves its draws, or waits.
+    pub(crate) fn stop_match(
+        &self,
+        at: Timestamp,
+        fixture: &LeagueFixture,
+        referee: &RefereeEntry,
+    ) -> Event {
+        let to = self.proving_referee(|_| true);
+        let moved = Reassignment {
+            match_id: fixture.match_id.clone(),
+            attempt: fixture.attempt + u32::from(to.is_some()),
+            to: to.map(|taker| taker.id.clone()),
+        };
+        Event::MatchesMoved {
+            moves: vec![moved],
+            next: self.next_for(referee),
+            at,
+        }
     }
 
     /// Gives a declined match to a referee that has not had it yet; without one the match waits.
@@ -520,7 +570,7 @@ impl League {
         let fixture = self.round.as_ref()?.fixture(*longest.queue.back()?)?;
         // A referee that lost a match does not get it back by being idle.
         let number = self.referees.find(&idle.id)?;
-        if fixture.former.contains(&number) {
+        if fixture.former.contains(&number) || fixture.needs_proof() && idle.by_documents {
             return None;
         }
         let moved = Reassignment {
@@ -537,9 +587,7 @@ impl League {
 
     /// Gives waiting matches to referees with free capacity.
     pub(crate) fn give_waiting(&self, at: Timestamp, round: &LeagueRound) -> Option<Event> {
-        let waiting = round.waiting.iter();
-        let fixtures: Vec<&LeagueFixture> =
-            waiting.filter_map(|&index| round.fixture(index)).collect();
+        let fixtures: Vec<&LeagueFixture> = self.givable(round).collect();
         if fixtures.is_empty() || !self.has_referee() {
             return None;
         }
@@ -552,13 +600,15 @@ impl League {
 
     /// A match whose result is fixed goes to no other referee: the manager rules on it.
     fn moves(&self, fixtures: &[&LeagueFixture], to: impl Fn(u32) -> bool) -> Vec<Reassignment> {
-        let plan = self.plan(fixtures.len(), to);
+        let plan = self.plan(fixtures.len(), &to);
         let mut takers = plan.iter();
         let to_move = |fixture: &&LeagueFixture| {
             let taker = if fixture.is_fixed() {
                 None
+            } else if fixture.needs_proof() {
+                self.proving_referee(&to)
             } else {
-                takers.next()
+                takers.next().copied()
             };
             let to = taker.map(|referee| referee.id.clone());
             Reassignment {

@@ -341,8 +341,10 @@ impl Registration<'_> {
             if self.is_return_token(&member.peer.agent, Some(token)) {
                 return Ok(Some(token));
             }
+            let is_exposed = self.league.is_by_documents(index);
             let lost = member.unproved || self.at < member.token_given + REPLACED_TOKEN_GRACE;
-            if token == member.token || lost && member.replaced.contains(&token) {
+            let is_own = token == member.token || lost && member.replaced.contains(&token);
+            if is_own && !is_exposed {
                 return if same_peer {
                     Ok(Some(token))
                 } else {
@@ -354,7 +356,9 @@ impl Registration<'_> {
         let excused = self.league.phase == Phase::Registering
             || member.health.suspended_since.is_some()
             || self.applicant.dialect == Dialect::V1;
-        if same_peer && excused && !member.returns {
+        // Others may have seen the token of a referee by the documents: its machine speaks for it.
+        let is_at_home = self.applicant.is_at_address || !self.league.is_by_documents(index);
+        if same_peer && excused && !member.returns && is_at_home {
             Ok(None)
         } else {
             Err(taken())

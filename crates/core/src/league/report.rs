@@ -16,7 +16,7 @@ use sha2::{Digest, Sha256};
 
 use super::Decision;
 use super::apply::is_absence;
-use super::command::{Refusal, Reply};
+use super::command::{Command, Refusal, Reply};
 use super::event::Event;
 use super::roster::{PlayerEntry, RefereeEntry};
 use super::round::{self, FixtureStage, LeagueFixture};
@@ -25,11 +25,30 @@ use super::verify::ReportProblem;
 use super::{AuthenticatedAgent, League, Phase};
 
 impl League {
-    pub(crate) fn weigh_report(
+    pub(crate) fn hear_report(
+        &self,
+        at: Timestamp,
+        command: &Command,
+    ) -> Result<Decision, Refusal> {
+        let Command::Report {
+            token,
+            sender,
+            report,
+            is_at_address,
+        } = command
+        else {
+            return Err(Refusal::NotAReferee);
+        };
+        let caller = self.authenticate(at, *token, sender.as_ref())?;
+        self.weigh_report(at, &caller, report, *is_at_address)
+    }
+
+    fn weigh_report(
         &self,
         at: Timestamp,
         caller: &AuthenticatedAgent,
         report: &MatchResultReport,
+        is_at_address: bool,
     ) -> Result<Decision, Refusal> {
         let (number, referee) = self.calling_referee(caller)?;
         let fixture = self.reported(&report.match_id)?;
@@ -38,6 +57,9 @@ impl League {
         if self.may_restore(fixture) && self.is_receipted(&referee.id, report) {
             return self.restore(at, &referee.id, fixture, report);
         }
+        if referee.by_documents && report.order_token.is_none() {
+            return self.weigh_told(at, fixture, number, &report.result, is_at_address);
+        }
         check_right(fixture, number, report.attempt)?;
         // A referee that restarted has lost its order token, and a result is not a secret.
         if let Some(standing) = fixture.result.as_ref().filter(|standing| {
@@ -45,6 +67,10 @@ impl League {
         }) {
             let reply = self.acknowledged(fixture, &referee.id, report, standing);
             return Ok(Decision::reply(reply));
+        }
+        let is_bare = report.order_token.is_none() && report.result.draw.is_none();
+        if is_bare && self.rules.draws.is_some() && !self.rules.takes_told_draws() {
+            return Err(Refusal::ToldDraw(fixture.match_id.clone()));
         }
         if report.order_token.is_some() || self.rules.draws.is_some() {
             self.check_order_token(fixture, referee, report.order_token.as_ref())?;

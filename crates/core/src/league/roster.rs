@@ -256,6 +256,8 @@ pub struct RefereeEntry {
     /// Players that deny having been called where it reported that they failed, or whose proofs were
     /// wrong with it and right with another referee of the same match.
     pub(crate) doubted_by: BTreeSet<PlayerId>,
+    /// Whether it was written by the documents alone, so that players have seen its token.
+    pub(crate) by_documents: bool,
 }
 
 /// So many players that speak against a referee cost it its matches, as long as there is another.
@@ -284,6 +286,11 @@ impl RefereeEntry {
     /// How many matches wait for it.
     pub fn queued(&self) -> usize {
         self.queue.len()
+    }
+
+    /// Whether it was written by the documents alone, so that players have seen its token.
+    pub fn is_by_documents(&self) -> bool {
+        self.by_documents
     }
 
     /// Takes a match out of the line; says whether it stood there.

@@ -61,6 +61,10 @@ pub struct LeagueFixture {
     pub(crate) untold: [bool; 2],
     /// A technical loss that waits for the word of its players; a restart asks for the report again.
     pub(crate) claim: Option<LossClaim>,
+    /// A result without a proven draw, and when it is recorded unless another report differs.
+    pub(crate) told: Option<(Arc<MatchResult>, Timestamp)>,
+    /// Whether two told results differed: only a referee that proves its draws may run it.
+    pub(crate) is_contested: bool,
     pub(crate) result: Option<Arc<MatchResult>>,
     /// Digests of reports that were turned down and noted.
     pub(crate) noted: Vec<String>,
@@ -156,6 +160,12 @@ impl LeagueFixture {
         self.handed.as_ref().is_some_and(|handed| handed.last)
     }
 
+    /// Whether only a referee that proves its draws may run it: two told results differed, or moves
+    /// were handed over that the next referee has to take up.
+    pub(crate) fn needs_proof(&self) -> bool {
+        self.is_contested || self.handed.is_some()
+    }
+
     /// The moves that are handed over.
     pub(crate) fn handed_moves(&self) -> &[SignedMove] {
         self.handed.as_ref().map_or(&[], |handed| &handed.moves)
@@ -216,6 +226,8 @@ pub struct LeagueRound {
     pub(crate) waiting: BTreeSet<u32>,
     /// Matches that the manager has to rule.
     pub(crate) unplayable: BTreeSet<u32>,
+    /// Told results that are not recorded yet, by the time when they are.
+    pub(crate) told: BTreeSet<(Timestamp, u32)>,
 }
 
 impl LeagueRound {
@@ -245,6 +257,14 @@ impl LeagueRound {
 
     pub(crate) fn fixture_mut(&mut self, index: u32) -> Option<&mut LeagueFixture> {
         self.fixtures.get_mut(index as usize)
+    }
+
+    /// Forgets a told result: it is recorded, or does not count.
+    pub(crate) fn drop_told(&mut self, index: u32) {
+        let told = self.fixture_mut(index).and_then(|own| own.told.take());
+        if let Some((_, until)) = told {
+            self.told.remove(&(until, index));
+        }
     }
 
     pub(crate) fn count(&mut self, status: MatchStatus) {

@@ -68,6 +68,9 @@ pub struct LeagueRules {
     /// How the table is ordered, the most important first.
     #[serde(default = "usual_order", skip_serializing_if = "is_usual_order")]
     pub tiebreakers: [Tiebreaker; 5],
+    /// Whether only results count whose draw is proven, whoever reports them.
+    #[serde(default)]
+    pub proven_draws: bool,
 }
 
 /// What the table is ordered by.
@@ -133,9 +136,15 @@ impl LeagueRules {
             draws: Some(DrawMode::Chance),
             open_referees: false,
             tiebreakers: Tiebreaker::USUAL,
+            proven_draws: false,
         };
         rules.match_limit = rules.longest_match();
         rules
+    }
+
+    /// Whether a result counts whose draw is only told, by a referee written by the documents.
+    pub fn takes_told_draws(&self) -> bool {
+        !self.strict && !self.proven_draws && self.draws.is_some()
     }
 
     /// The time of a match whose players use all tries for each answer, and two minutes; twice

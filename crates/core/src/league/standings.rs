@@ -8,6 +8,7 @@
 use std::cmp::Ordering;
 use std::sync::{Arc, OnceLock};
 
+use league_games::Outcome;
 use league_protocol::id::PlayerId;
 use league_protocol::message::{MatchResult, MatchStatus, Score, StandingRow, WinLossDraw};
 
@@ -41,6 +42,14 @@ impl MatchEnding {
                 (seat(one)? != seat(other)?).then_some(Self::BothForfeit)
             }
             _ => None,
+        }
+    }
+
+    /// Whether a game that ended like this was played to this end.
+    pub(crate) fn is(self, outcome: Outcome) -> bool {
+        match outcome {
+            Outcome::Win(seat) => self == Self::Win(seat.index()),
+            Outcome::Draw => self == Self::Draw,
         }
     }
 

@@ -2,7 +2,7 @@
 //! the referee handed over and what players signed must agree with it. A journal is verified by the
 //! same code as a report.
 
-use league_games::{Outcome, Seat, Turn};
+use league_games::{Outcome, Turn};
 use league_protocol::id::{GameType, LeagueId, PlayerId};
 use league_protocol::message::{MatchResult, MatchResultReport, MatchStatus, OpenedDraw};
 use league_protocol::secret::Seed;
@@ -79,7 +79,7 @@ impl League {
         Ok(())
     }
 
-    fn check_players(
+    pub(crate) fn check_players(
         &self,
         fixture: &LeagueFixture,
         result: &MatchResult,
@@ -92,7 +92,7 @@ impl League {
         }
     }
 
-    fn check_ending(&self, result: &MatchResult) -> Result<MatchEnding, ReportProblem> {
+    pub(crate) fn check_ending(&self, result: &MatchResult) -> Result<MatchEnding, ReportProblem> {
         let lost_without_play = result.status == MatchStatus::TechnicalLoss;
         let ending =
             MatchEnding::of(result).ok_or(if lost_without_play || !result.failed.is_empty() {
@@ -216,7 +216,7 @@ impl League {
 }
 
 /// The moves of a seat: a list in the order of play, or the one move of a game that has one.
-fn moves_of(result: &MatchResult, seat: usize) -> &[Value] {
+pub(crate) fn moves_of(result: &MatchResult, seat: usize) -> &[Value] {
     match result.choices.get(&result.players[seat]) {
         Some(Value::Array(moves)) => moves,
         Some(mv) => std::slice::from_ref(mv),
@@ -230,13 +230,7 @@ fn agree(
     whole: bool,
     same_details: bool,
 ) -> Result<(), ReportProblem> {
-    let told = match ending {
-        MatchEnding::Win(0) => Some(Outcome::Win(Seat::A)),
-        MatchEnding::Win(_) => Some(Outcome::Win(Seat::B)),
-        MatchEnding::Draw => Some(Outcome::Draw),
-        MatchEnding::Forfeit(_) | MatchEnding::BothForfeit => None,
-    };
-    if told != Some(outcome) {
+    if !ending.is(outcome) {
         Err(ReportProblem::End)
     } else if !whole {
         Err(ReportProblem::Choices)
@@ -247,7 +241,7 @@ fn agree(
     }
 }
 
-fn check_length(result: &MatchResult) -> Result<(), ReportProblem> {
+pub(crate) fn check_length(result: &MatchResult) -> Result<(), ReportProblem> {
     if result.reason.len() > MAX_REASON {
         return Err(ReportProblem::TooLong(ReportPart::Reason));
     }

@@ -52,6 +52,9 @@ pub enum Event {
         attempt: u32,
         /// What the token must hash to.
         token: TokenHash,
+        /// What the referee's own token hashes to, which it may show as well.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        referee_token: Option<TokenHash>,
         /// The promise on its draw, where one was made.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         commitment: Option<Commitment>,

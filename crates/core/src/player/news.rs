@@ -73,19 +73,25 @@ impl Player {
         let (match_id, token) = (own.match_id.clone(), own.token.hash());
         match self.announced.find(&match_id) {
             Some(before) if before.attempt > own.attempt => Ok(Vec::new()),
-            Some(before) if before.attempt == own.attempt && before.token == token => {
+            Some(before)
+                if before.attempt == own.attempt
+                    && before.token == token
+                    && before.referee_token == own.referee_token =>
+            {
                 Ok(Vec::new())
             }
-            Some(before) if before.attempt == own.attempt => {
+            Some(before) if before.attempt == own.attempt && before.token != token => {
                 Err(Refusal::AnnouncedOtherwise { match_id })
             }
-            // A new attempt: nothing that was said to another referee counts in it.
+            // A new attempt, or a referee that came back with another token of its own: nothing
+            // that was said before counts in it.
             Some(_) | None => Ok(vec![
                 Event::Announced {
                     round_id: announcement.round_id,
                     match_id: match_id.clone(),
                     attempt: own.attempt,
                     token,
+                    referee_token: own.referee_token,
                     commitment: promise(announcement, &match_id),
                 },
                 Event::AttemptWatched { match_id },
@@ -227,7 +233,10 @@ impl Player {
             let match_id = over.match_id.clone();
             return Err(Refusal::NotPlayed { match_id });
         }
-        let disputed = self.draw_problem(over).map(|problem| Event::DrawDisputed {
+        let problem = self.draw_problem(over).filter(|problem| {
+            *problem != DrawProblem::NotOpened || !self.is_own_token(over, token)
+        });
+        let disputed = problem.map(|problem| Event::DrawDisputed {
             match_id: over.match_id.clone(),
             problem,
             at,
@@ -235,6 +244,13 @@ impl Player {
         let record = Arc::new(record);
         let remembered = Event::Remembered { record };
         Ok(disputed.into_iter().chain([remembered]).collect())
+    }
+
+    /// Whether the referee shows its own token: then the manager knows that it opens no draw.
+    fn is_own_token(&self, over: &GameOver, token: Option<&TokenHash>) -> bool {
+        let announced = self.announced.find(&over.match_id);
+        let own = announced.and_then(|announced| announced.referee_token.as_ref());
+        own.is_some() && own == token
     }
 
     fn record(&self, at: Timestamp, over: &GameOver) -> Result<MatchRecord, Refusal> {

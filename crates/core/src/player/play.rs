@@ -142,8 +142,8 @@ impl Player {
             self.is_my_league(league_id)?;
         }
         let named = || match_id.clone();
-        match (self.announced.token(match_id), token) {
-            (Some(announced), Some(shown)) if announced == shown => Ok(()),
+        match (self.announced.find(match_id), token) {
+            (Some(announced), Some(shown)) if announced.is_shown(shown) => Ok(()),
             (Some(_), Some(_)) => Err(Refusal::WrongToken { match_id: named() }),
             (Some(_), None) => Err(Refusal::NoToken { match_id: named() }),
             (None, _) if self.is_guarded() && self.rules.manager.dialect != Dialect::V1 => {
@@ -560,6 +560,8 @@ pub(crate) struct Announcements(VecDeque<(MatchId, MatchAnnouncement)>);
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct MatchAnnouncement {
     pub(crate) token: TokenHash,
+    /// The referee's own token, which one by the documents shows.
+    pub(crate) referee_token: Option<TokenHash>,
     pub(crate) commitment: Option<Commitment>,
     /// Counts the referees that were told to run this match, from 1.
     pub(crate) attempt: u32,
@@ -567,6 +569,13 @@ pub(crate) struct MatchAnnouncement {
     /// The commitment before it, if the manager lost lines of its journal and promised anew: the
     /// match may have ended before the loss.
     pub(crate) earlier: Option<Commitment>,
+}
+
+impl MatchAnnouncement {
+    /// Whether a token is one that the referee of the match may show.
+    fn is_shown(&self, token: &TokenHash) -> bool {
+        self.token == *token || self.referee_token == Some(*token)
+    }
 }
 
 /// What a player knows of the calls in an attempt.

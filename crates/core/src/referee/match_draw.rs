@@ -90,8 +90,10 @@ impl Match {
         self.table = Arc::clone(&position.0);
         if let Some(seed) = seed {
             self.first_roll.get_or_insert(self.laid);
-            self.seeds.truncate(self.rolls);
-            self.seeds.push(seed);
+            if self.seeds.get(self.rolls) != Some(&seed) {
+                self.seeds.truncate(self.rolls);
+                self.seeds.push(seed);
+            }
             self.rolls += 1;
         }
         self.catch_up();

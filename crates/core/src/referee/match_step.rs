@@ -230,7 +230,15 @@ impl Match {
         }
         match self.table.turn() {
             Turn::Seats(_) => None,
-            Turn::Dice => Some(self.request_draw(at, context.rules)),
+            Turn::Dice => Some(match self.seeds.get(self.rolls) {
+                // The seed came with the order: nobody else draws.
+                Some(seed) => Event::NumberDrawn {
+                    match_id,
+                    seed: Some(*seed),
+                    position: self.rolled(seed),
+                },
+                None => self.request_draw(at, context.rules),
+            }),
             Turn::Over(_) => self.played().map(|result| Event::Decided {
                 match_id,
                 result,

@@ -6,6 +6,7 @@ mod agents;
 mod announcing;
 mod audit;
 mod broadcast;
+mod by_documents;
 mod claims;
 mod draws;
 mod forfeits;

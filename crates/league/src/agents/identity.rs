@@ -305,6 +305,14 @@ impl Identity {
         self.host_is_bare.load(Ordering::Relaxed) && self.takes_anything()
     }
 
+    /// Whether it takes orders in words that are not ours: it is a referee of a lenient league, and
+    /// its manager is not one of ours.
+    pub(crate) fn takes_foreign_orders(&self) -> bool {
+        let Snapshot { info, .. } = &*self.latest();
+        let referee = matches!(self.unregistered, Unregistered::Referee(_));
+        referee && !info.guarded && !info.strict && info.league_id.is_some()
+    }
+
     /// Its membership, and later changes.
     pub(crate) fn membership(&self) -> watch::Receiver<Membership> {
         self.membership.clone()

@@ -6,6 +6,7 @@ mod hand_in;
 mod loss;
 mod registration;
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 
 use caller_limit::CallerLimit;
@@ -338,6 +339,7 @@ impl AgentService for ManagerService {
                 told,
             },
             Message::MatchResultReport(report) => Command::Report {
+                is_at_address: self.is_at_address(token, origin).await,
                 token,
                 sender: received.sender.into_agent(),
                 report,
@@ -439,6 +441,24 @@ impl ManagerService {
             Ok(Ok(reply)) => speak(&reply),
             Ok(Err(refusal)) => refuse(&refusal),
             Err(error) => actor_unavailable(error),
+        }
+    }
+
+    /// Whether a report comes from the machine of its referee; it matters only for a referee whose
+    /// token players have seen.
+    async fn is_at_address(&self, token: Option<TokenHash>, origin: Origin) -> bool {
+        let Some(token) = token else { return false };
+        let endpoint = self
+            .actor
+            .query(move |league| league.exposed_endpoint(token).cloned());
+        match endpoint.await {
+            Ok(Some(endpoint)) => {
+                let found = self.allowed.find_of(origin, &endpoint).await;
+                let is_at = |address: &SocketAddr| self.allowed.is_at(origin, *address);
+                found.is_ok_and(|found| found.iter().any(is_at))
+            }
+            Ok(None) => true,
+            Err(_) => false,
         }
     }
 

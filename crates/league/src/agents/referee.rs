@@ -6,14 +6,20 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use league_core::draw::{self, LeagueSecret};
+use league_core::league::is_same_place;
 use league_core::referee::{
     Command, Event, MatchOrder, MatchView, Referee, RefereeRules, Refusal, Reply, RoundQuestion,
 };
 use league_protocol::fault::Code;
 use league_protocol::finding::harmless;
-use league_protocol::id::{GameType, LeagueId, MatchId, RefereeId};
-use league_protocol::message::{LeagueError, Message, StartMatch, StartMatchPlayer};
-use league_protocol::sender::Agent;
+use league_protocol::id::{GameType, LeagueId, MatchId, PlayerId, RefereeId};
+use league_protocol::message::{
+    AnnouncedMatch, HandedOver, LeagueError, Message, Mode, RoundAnnouncement, Score, StartMatch,
+    StartMatchPlayer, WinLossDraw,
+};
+use league_protocol::secret::DrawMode;
+use league_protocol::sender::{Agent, Dialect};
 use league_protocol::time::Timestamp;
 use league_protocol::token::{AuthToken, TokenHash};
 use serde_json::{Map, Value, json};
@@ -273,7 +279,7 @@ impl Observer<Referee> for RefereeObserver {
             league_id: enrolled.map(|(_, league)| league.clone()),
             game_type: self.game_type.clone(),
             strict: self.strict,
-            guarded: false,
+            guarded: referee.knows_manager(),
             token: Some(self.tokens.held.token.clone()),
             return_token: self.tokens.held.return_token.clone(),
             membership: match enrolled {
@@ -356,10 +362,17 @@ impl AgentService for RefereeService {
                 token,
             },
             Message::Ping => Command::Ping,
-            Message::RoundAnnouncement(announcement) => Command::RoundAnnounced {
-                question: RoundQuestion::of(&announcement),
-                token,
-            },
+            Message::RoundAnnouncement(announcement) => {
+                if self.identity.takes_foreign_orders()
+                    && let Some(reply) = self.take_foreign_orders(&announcement).await
+                {
+                    return reply;
+                }
+                Command::RoundAnnounced {
+                    question: RoundQuestion::of(&announcement),
+                    token,
+                }
+            }
             // Notifications for players; a referee only acknowledges them.
             Message::RoundCompleted(_) | Message::StandingsUpdate(_) | Message::LeagueStart(_) => {
                 return ServiceReply::Message(Box::new(Message::Acknowledged));
@@ -556,6 +569,98 @@ impl RefereeService {
     }
 }
 
+/// How many rolls of a match our referee can draw by itself at a manager of others.
+const OWN_ROLLS: u32 = 64;
+
+impl RefereeService {
+    /// Runs the matches of an announcement by a manager of others that name this referee and where
+    /// their players answer; `None` if there is none.
+    async fn take_foreign_orders(&self, round: &RoundAnnouncement) -> Option<ServiceReply> {
+        let token = self.identity.latest().info.token.clone()?;
+        let seen = self.actor.query(|referee| {
+            let league = referee.enrolled().map(|(_, league)| league.clone());
+            (referee.rules().endpoint.clone(), league)
+        });
+        let (own, league) = seen.await.ok()?;
+        let league = league?;
+        let is_own = |row: &&AnnouncedMatch| {
+            row.referee_endpoint.is_empty() || is_same_place(&row.referee_endpoint, &own)
+        };
+        let rows = round.matches.iter().filter(is_own);
+        let orders: Vec<StartMatch> = rows
+            .filter_map(|row| foreign_order(&token, &league, round.round_id, row))
+            .collect();
+        if orders.is_empty() {
+            return None;
+        }
+        let mut refused = None;
+        for order in orders {
+            let reply = self.start_match(Arc::new(order), None).await;
+            match reply.message() {
+                Some(Message::StartMatchAck(ack)) if ack.accepted => {}
+                Some(Message::StartMatchAck(ack)) => refused = ack.reason.clone(),
+                _ => return Some(reply),
+            }
+        }
+        Some(match refused {
+            Some(reason) => ServiceReply::error(LeagueError::new(Code::OutOfTurn, reason)),
+            None => ServiceReply::Message(Box::new(Message::Acknowledged)),
+        })
+    }
+}
+
+/// The order that a row of an announcement stands for. Seeds and tokens come from the referee's own
+/// token, so that the same row is the same order, also after a restart.
+fn foreign_order(
+    token: &AuthToken,
+    league: &LeagueId,
+    round_id: u32,
+    row: &AnnouncedMatch,
+) -> Option<StartMatch> {
+    let match_id = &row.match_id;
+    let secret = LeagueSecret(draw::proof_key(token, league, match_id, 1).0);
+    let seed = secret.seed(league, match_id, 0);
+    let player = |id: &PlayerId, endpoint: &Option<Arc<str>>| {
+        let match_token = secret.keyed().match_token(league, match_id, id, None);
+        Some(StartMatchPlayer {
+            player_id: id.clone(),
+            endpoint: endpoint.clone()?,
+            dialect: Dialect::V2,
+            speech: None,
+            token_hash: match_token.hash(),
+            match_token,
+            record: WinLossDraw::default(),
+            absent: false,
+            is_foreign: true,
+        })
+    };
+    let roll = |roll| draw::roll_seed(Some(DrawMode::Chance), &seed, 1, roll);
+    Some(StartMatch {
+        league_id: league.clone(),
+        round_id,
+        match_id: match_id.clone(),
+        attempt: 1,
+        game_type: row.game_type.clone(),
+        settings: Value::Null,
+        mode: Mode::Auto,
+        step_token: None,
+        strict: false,
+        score: Score::default(),
+        commitment: draw::commitment(league, match_id, None, &seed),
+        draw_mode: None,
+        order_token: token.clone(),
+        handed_over: Some(HandedOver {
+            attempt: 1,
+            moves: Vec::new(),
+            seeds: (0..OWN_ROLLS).map(roll).collect(),
+        }),
+        players: [
+            player(&row.player_a, &row.endpoint_a)?,
+            player(&row.player_b, &row.endpoint_b)?,
+        ],
+    })
+}
+
 /// A player that may not be called, and why; `None` if it may.
 async fn barred(allowed: &AllowList, player: &StartMatchPlayer) -> Option<(Agent, String)> {
     let found = match allowed.check(&player.endpoint) {
@@ -582,10 +687,6 @@ fn is_answered(spoken: &ServiceReply, why: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use league_protocol::id::PlayerId;
-    use league_protocol::message::WinLossDraw;
-    use league_protocol::sender::Dialect;
-    use league_protocol::token::AuthToken;
 
     use crate::http::names::Resolver;
 

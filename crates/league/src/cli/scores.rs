@@ -58,6 +58,8 @@ pub(crate) struct Scores {
     /// When its later matches were given to a referee.
     began: BTreeMap<MatchId, Timestamp>,
     technical: BTreeMap<Code, u64>,
+    /// Results whose draw is not proven.
+    told_draws: u64,
 }
 
 /// A finished match.
@@ -123,6 +125,7 @@ impl Scores {
         result: &'e MatchResult,
     ) -> MatchEnd<'e> {
         self.done += 1;
+        self.told_draws += u64::from(result.draw.is_none());
         for code in result.failed.values() {
             *self.technical.entry(*code).or_default() += 1;
         }
@@ -168,11 +171,20 @@ impl Scores {
             (None, MatchStatus::TechnicalLoss) => "both lose".to_owned(),
             (None, _) => "draw".to_owned(),
         };
+        let told = if result.draw.is_none() {
+            " · draw not proven"
+        } else {
+            ""
+        };
         let time = millis.map(|millis| format!(" · {millis} ms"));
         [
             format!("{:>width$}/{}  {match_id} ", self.done, self.total),
             format!("{a} – {b}: {outcome}"),
-            format!("{}{}", one_line(&result.reason), time.unwrap_or_default()),
+            format!(
+                "{}{told}{}",
+                one_line(&result.reason),
+                time.unwrap_or_default()
+            ),
         ]
     }
 
@@ -200,6 +212,10 @@ impl Scores {
         print_standings(out, rows, MAX_ROWS)?;
         writeln!(out)?;
         writeln!(out, "technical losses: {}", causes(&self.technical))?;
+        if self.told_draws > 0 {
+            let (told, done) = (self.told_draws, self.done);
+            writeln!(out, "draw not proven: {told} of {done} matches")?;
+        }
         let (counts, note) = (deviations.counts.counts(), deviations.note());
         if counts.is_empty() {
             writeln!(out, "deviations: none{note}")?;
@@ -228,6 +244,9 @@ impl Scores {
             "event": "standings", "league_id": league, "standings": rows,
             "technical_losses": self.technical, "deviations": deviations.counts.counts(),
         });
+        if self.told_draws > 0 {
+            summary["draws_not_proven"] = json!(self.told_draws);
+        }
         if let Some(Observers { names, missing }) = &deviations.observers {
             summary["deviations_seen_by"] = json!(names);
             summary["referees_not_heard"] = json!(missing);
@@ -441,5 +460,6 @@ mod tests {
         };
         let shown = Scores::new(1).sentence(&ended);
         assert_eq!(shown.lines().count(), 1, "{shown}");
+        assert!(shown.ends_with("draw not proven"), "{shown}");
     }
 }

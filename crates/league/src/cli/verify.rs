@@ -168,9 +168,13 @@ fn write_checked(verdict: &Verdict, out: &mut impl Write) -> io::Result<()> {
     let referees = count(checked.referees as u64, "referee");
     writeln!(out, "  agents    {players}, {referees}")?;
     let rounds = count(u64::from(checked.rounds), "round");
+    let draws = match verdict.draws_not_proven {
+        0 => "each draw opened".to_owned(),
+        told => format!("each draw opened but {told} that referees only told"),
+    };
     writeln!(
         out,
-        "  results   {} of {} in {rounds}, each draw opened and each game replayed",
+        "  results   {} of {} in {rounds}, {draws} and each game replayed",
         checked.results, checked.matches
     )?;
     for document in &checked.documents {

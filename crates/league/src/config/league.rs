@@ -41,6 +41,8 @@ with_defaults! {
         participants: ParticipantsConfig = ParticipantsConfig::default();
         /// How tolerantly messages are read.
         strictness: Strictness = Strictness::Lenient;
+        /// Which results count, by what is known of their draws (ruling 25a).
+        draws: CountedDraws = CountedDraws::Any;
         /// How matches advance (ruling 3).
         match_mode: Mode = Mode::Auto;
         /// How matches are assigned to referees (ruling 22).
@@ -83,6 +85,16 @@ pub enum Strictness {
     Lenient,
     /// Every deviation is refused.
     Strict,
+}
+
+/// Which results count, by what is known of their draws.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CountedDraws {
+    /// Also those that a referee written by the documents tells, marked as not proven.
+    Any,
+    /// Only those that follow from the seed that the manager promised.
+    Proven,
 }
 
 with_defaults! {
@@ -181,6 +193,7 @@ impl LeagueConfig {
         rules.max_players = self.participants.max_players;
         rules.start_when = self.participants.start_when();
         rules.strict = self.strictness == Strictness::Strict;
+        rules.proven_draws = self.draws == CountedDraws::Proven;
         rules.mode = self.match_mode;
         rules.assignment = self.assignment_policy;
         rules.max_fail = self.max_fail;

@@ -309,7 +309,7 @@ pub(crate) fn verification(verdict: &verify::Verdict) -> Verification {
             "{}. {} journal lines are chained, {} draws and games were replayed.{}",
             capitalised(&verdict.sentence()),
             checked.lines,
-            checked.results,
+            checked.results.saturating_sub(verdict.draws_not_proven),
             match checked.disputed.first() {
                 None => String::new(),
                 Some(first) => format!(

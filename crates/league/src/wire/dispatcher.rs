@@ -245,6 +245,7 @@ impl<A: AgentService> Dispatcher<A> {
             tools: self.service.manifest().tools,
             bearer: caller.bearer,
             acknowledges_all: self.service.acknowledges_news(),
+            reads_orders: self.identity.takes_foreign_orders(),
         })
     }
 

@@ -496,7 +496,8 @@ impl<M: Machine> LetterQueue<M> {
                 return Some(reply);
             }
         }
-        if !is_proved {
+        // No document shows our order: a peer that does not know it may know others.
+        if !is_proved && !matches!(call.letter.message, Message::StartMatch(_)) {
             session.exhaust();
         }
         session.doubt(profile);

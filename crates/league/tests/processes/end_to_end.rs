@@ -4,6 +4,7 @@ mod absent;
 mod begun;
 mod bodies;
 mod bots;
+mod by_documents;
 mod called;
 mod campaign;
 mod configured;

@@ -9,7 +9,7 @@ use serde_json::{Number, Value as Json};
 use crate::id::{GameType, LeagueId, MatchId, PlayerId};
 use crate::secret::Commitment;
 use crate::shape::{Cx, Plain, Quiet, Round, RowStates, Spelling, drafts, objects};
-use crate::token::AuthToken;
+use crate::token::{AuthToken, TokenHash};
 
 use super::Message;
 use super::forms::parts;
@@ -51,6 +51,8 @@ pub struct OwnMatch {
     pub match_id: MatchId,
     /// What its referee will show.
     pub token: AuthToken,
+    /// The hash of the referee's own token, which a referee by the documents shows instead.
+    pub referee_token: Option<TokenHash>,
     /// Counts the referees that were told to run this match, from 1.
     pub attempt: u32,
 }
@@ -68,6 +70,10 @@ pub struct AnnouncedMatch {
     pub player_b: PlayerId,
     /// Where its referee answers.
     pub referee_endpoint: Arc<str>,
+    /// Where seat A answers; told to a referee that takes this for its order.
+    pub endpoint_a: Option<Arc<str>>,
+    /// Where seat B answers.
+    pub endpoint_b: Option<Arc<str>>,
     /// The promise on the draw, where one is made.
     pub commitment: Option<Commitment>,
 }
@@ -201,10 +207,16 @@ objects! {
         "player_B_id" [fixture.player_b] Needed;
         /// Where its referee answers.
         "referee_endpoint" [fixture.referee_endpoint] Expected;
+        /// To a referee that takes the announcement for its order: where seat A answers.
+        "player_A_endpoint" [fixture.endpoint_a ?] Optional;
+        /// To a referee that takes the announcement for its order: where seat B answers.
+        "player_B_endpoint" [fixture.endpoint_b ?] Optional;
         /// The hash of the draw's seed, promised before the round (ruling 27).
         "draw_commitment" [fixture.commitment ? as Quiet] Optional;
         /// In the receiver's own match: the token its referee will show (ruling 25).
         "match_token" [token ?] Optional;
+        /// Beside the token: the hash of the referee's own, which it may show instead (000 §8.7.1).
+        "referee_token_hash" [referee_token ? as Quiet] Optional;
         /// Beside the token: counts the referees that were told to run this match, from 1.
         "attempt" [attempt ?] Optional;
     }
@@ -442,8 +454,11 @@ parts! {
 
 drafts! {
     Announcement { league_id, round_id, matches }
-    TokenedMatch { fixture, token, attempt }
-    AnnouncedMatch { match_id, game_type, player_a, player_b, referee_endpoint, commitment }
+    TokenedMatch { fixture, token, referee_token, attempt }
+    AnnouncedMatch {
+        match_id, game_type, player_a, player_b, referee_endpoint,
+        endpoint_a, endpoint_b, commitment
+    }
     RoundCompleted { league_id, round_id, next_round_id, summary, standings }
     RoundSummary { total_matches, wins, draws, technical_losses }
     StandingsUpdate { league_id, round_id, standings }
@@ -469,6 +484,7 @@ pub(crate) struct Announcement {
 struct TokenedMatch {
     fixture: AnnouncedMatch,
     token: Option<AuthToken>,
+    referee_token: Option<TokenHash>,
     attempt: Option<u32>,
 }
 
@@ -480,6 +496,7 @@ impl From<&RoundAnnouncement> for Announcement {
         };
         let matches = round.matches.iter().map(|fixture| TokenedMatch {
             token: own(fixture).map(|own| own.token.clone()),
+            referee_token: own(fixture).and_then(|own| own.referee_token),
             attempt: own(fixture).map(|own| own.attempt),
             fixture: fixture.clone(),
         });
@@ -497,6 +514,7 @@ impl From<Announcement> for Message {
             Some(OwnMatch {
                 match_id: tokened.fixture.match_id.clone(),
                 token: tokened.token.clone()?,
+                referee_token: tokened.referee_token,
                 attempt: tokened.attempt.unwrap_or(1),
             })
         });

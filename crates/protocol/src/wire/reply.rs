@@ -59,7 +59,11 @@ pub fn read_reply(call: &SentCall<'_>, reply: &HttpReply<'_>, context: &Context<
     let is_news = !call.message.expects_reply() && *call.message != Message::Ping;
     let (outcome, doubtful) = match call.style {
         CallStyle::Mcp => reader.read_mcp(reply),
-        _ if is_news => (reader.read_news(reply), false),
+        _ if is_news => {
+            // An order must arrive, so other names are tried for it.
+            let doubtful = call.message.is_order() && is_unknown_method(reply.body);
+            (reader.read_news(reply), doubtful)
+        }
         _ => reader.read_plain(reply),
     };
     if is_news {

@@ -123,12 +123,25 @@ pub(crate) fn summary(board: &Board, links: Links) -> Markup {
                 @else if let Some(at) = league.started { span { "began " (moment(at)) } }
                 @if league.strict { span { "strict reading" } }
                 @if league.reproducible { span.note { "drawn from a given seed: not for prizes" } }
+                @if league.draws_not_proven > 0 { span.note { (not_proven(league.draws_not_proven)) } }
+                @if !league.exposed_referees.is_empty() { span.note { (exposed(&league.exposed_referees)) } }
                 @if league.accepted_losses > 0 { span.note { (losses(league.accepted_losses)) } }
             }
             (stall(league))
             @if let Some((first, others)) = champion.filter(|_| league.is_over()) { (champion_of(&first.standing, others, links)) }
         }
     }
+}
+
+/// Says that referees told the numbers of matches and did not prove them.
+fn not_proven(draws: u64) -> String {
+    let matches = counted(draws, "match", "matches");
+    format!("draw not proven in {matches}")
+}
+
+/// Says whose token players have seen.
+fn exposed(referees: &[String]) -> String {
+    format!("referee token exposed: {}", referees.join(", "))
 }
 
 /// Says that the organiser went on without lines of the journal.

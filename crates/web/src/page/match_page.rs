@@ -139,10 +139,15 @@ fn drawn_number(result: &MatchResult) -> Option<u64> {
 
 /// The draw with everything needed to repeat it, which the browser does (`draw.js`).
 pub(crate) fn draw(page: &MatchPage, result: &MatchResult, links: Links) -> Markup {
-    let Some(draw) = &result.draw else {
-        return Markup::default();
-    };
     let id = |id: &str| links.own_id(id, page.match_id.as_str());
+    let Some(draw) = &result.draw else {
+        return html! {
+            section.card.draw id=(id("told-draw")) aria-labelledby=(id("told-draw-title")) {
+                h2 id=(id("told-draw-title")) { "The draw" }
+                p.draw-verdict.unchecked { "Draw not proven: the referee drew and told the number itself." }
+            }
+        };
+    };
     let range = page.range.filter(|_| drawn_number(result).is_some());
     let [a, b] = &draw.nonces;
     html! {

@@ -371,16 +371,21 @@ fn evidence_is_an_attribute_that_a_hostile_move_does_not_leave() {
 }
 
 #[test]
-fn match_without_a_draw_shows_none() {
+fn match_whose_draw_is_only_told_says_so() {
     let mut result = models::result();
     result.draw = None;
     let page = MatchPage {
         result: Some(Arc::new(result)),
         ..models::match_page()
     };
-    assert!(
-        !match_page::main(&page, Links::Site)
-            .into_string()
-            .contains("class=\"card draw\"")
-    );
+    let shown = match_page::main(&page, Links::Site).into_string();
+    assert!(shown.contains("Draw not proven: the referee drew and told the number itself."));
+    assert!(!shown.contains("data-commitment"), "{shown}");
+    let mut board = models::board();
+    board.league.draws_not_proven = 2;
+    board.league.exposed_referees = vec!["REF01".to_owned()];
+    let parts = board_parts(&board, Links::Site);
+    let document = super::board(&board, &parts, Links::Site);
+    assert!(document.contains("draw not proven in 2 matches"));
+    assert!(document.contains("referee token exposed: REF01"));
 }

@@ -32,6 +32,7 @@ fn turned_away(token: Option<TokenHash>, sender: Option<Agent>) -> (Refusal, Cod
         token,
         sender,
         report: Arc::new(honest(&order)),
+        is_at_address: true,
     };
     refused(&world, &command)
 }
@@ -386,6 +387,7 @@ fn player_and_match_tokens_cannot_report() {
             token: Some(token.hash()),
             sender: Some(Agent::Referee(referee.clone())),
             report: Arc::new(honest(&order)),
+            is_at_address: true,
         };
         assert_eq!(refused(&world, &command).1, Code::TokenInvalid);
     }

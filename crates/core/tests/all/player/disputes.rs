@@ -40,11 +40,14 @@ fn promised(id: &str) -> PlayerNotice {
                 player_a: player("P01"),
                 player_b: player("P02"),
                 referee_endpoint: "http://127.0.0.1:8001/mcp".into(),
+                endpoint_a: None,
+                endpoint_b: None,
                 commitment: Some(promise(id)),
             }]),
             own: Some(OwnMatch {
                 match_id: match_id(id),
                 token: AuthToken::new(MATCH_TOKEN),
+                referee_token: None,
                 attempt: 1,
             }),
         }

@@ -40,6 +40,7 @@ fn journal_events() -> Vec<Event> {
             match_id: match_id("R1M1"),
             attempt: 1,
             token: TokenHash::of(MATCH_TOKEN),
+            referee_token: None,
             commitment: Some(Commitment([7; 32])),
         },
         Event::DrawDisputed {

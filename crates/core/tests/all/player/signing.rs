@@ -561,3 +561,37 @@ fn key_of_another_is_disputed() {
         [DrawProblem::KeyChanged]
     );
 }
+
+#[test]
+fn referee_may_show_its_own_token_if_the_manager_announced_its_hash() {
+    let own = "tok-ref01-secret";
+    let mut shell = signing();
+    let told = |attempt, own: Option<&str>| {
+        let news = announced("R1M1", attempt, LATER);
+        let PlayerNotice::RoundAnnouncement(mut round) = news else {
+            panic!("{news:?}")
+        };
+        let announced = Arc::make_mut(&mut round).own.as_mut().unwrap();
+        announced.referee_token = own.map(TokenHash::of);
+        PlayerNotice::RoundAnnouncement(round)
+    };
+    let refused = shell.tries(invited("R1M1", Some(own)));
+    assert!(matches!(refused, Err(Refusal::WrongToken { .. })));
+    announce(&mut shell, told(2, Some(own))).unwrap();
+    assert!(joins(&mut shell, own).accept);
+    let asked = call(&shell, "R1M1", 1);
+    let choice = moves(&mut shell, asked, own, json!("odd"));
+    assert_eq!(choice.choice, "odd");
+    // A referee that came back has another one, and so has the next attempt.
+    announce(&mut shell, told(2, Some("tok-ref01-fresh"))).unwrap();
+    assert!(shell.tries(invited("R1M1", Some(own))).is_err());
+    assert!(joins(&mut shell, "tok-ref01-fresh").accept);
+    shell.restart();
+    assert!(joins(&mut shell, "tok-ref01-fresh").accept);
+    announce(&mut shell, told(3, None)).unwrap();
+    assert!(
+        shell
+            .tries(invited("R1M1", Some("tok-ref01-fresh")))
+            .is_err()
+    );
+}

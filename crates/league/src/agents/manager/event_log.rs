@@ -64,6 +64,15 @@ impl<'e> Details<'e> {
             Event::MatchesMoved { moves, .. } => {
                 details.matches_count = Some(moves.len() as u64);
             }
+            Event::RefereeByDocuments { referee, .. } => {
+                details.referee_id = Some(referee.as_str());
+            }
+            Event::ResultTold {
+                match_id, referee, ..
+            } => {
+                details.match_id = Some(match_id.as_str());
+                details.referee_id = Some(referee.as_str());
+            }
             Event::ResultRecorded { match_id, .. } => details.match_id = Some(match_id.as_str()),
             Event::PlayerRegistered { player_id, .. }
             | Event::PlayerShutDown { player_id, .. }
@@ -133,6 +142,12 @@ fn ordinary(event: &Event) -> Option<Line> {
         Event::ResultRecorded {
             match_id, result, ..
         } => ("RESULT_RECORDED", format!("{match_id}: {}", result.reason)),
+        Event::ResultTold {
+            match_id, referee, ..
+        } => (
+            "RESULT_TOLD",
+            format!("{referee} told the result of {match_id}; its draw is not proven"),
+        ),
         Event::RoundClosed { round, .. } => ("ROUND_CLOSED", format!("round {round} is over")),
         Event::LeagueCompleted { .. } => ("LEAGUE_COMPLETED", "the league is over".to_owned()),
         _ => return None,
@@ -142,6 +157,13 @@ fn ordinary(event: &Event) -> Option<Line> {
 #[expect(clippy::too_many_lines, reason = "one arm for each event")]
 fn warning(event: &Event) -> Option<Line> {
     Some(match event {
+        Event::RefereeByDocuments { referee, .. } => (
+            "REFEREE_BY_DOCUMENTS",
+            format!(
+                "{referee} does not know START_MATCH: it is ordered by ROUND_ANNOUNCEMENT, its \
+                 draws are not proven, and its token is exposed to players"
+            ),
+        ),
         Event::ReportConflicted {
             match_id, referee, ..
         } => (

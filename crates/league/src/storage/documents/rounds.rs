@@ -95,6 +95,9 @@ pub struct ResultEntry {
     /// The points of both players, in the order of their ids.
     #[serde(with = "points_by_player")]
     pub score: [(PlayerId, u32); 2],
+    /// Whether its referee told the draw and did not prove it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub draw_not_proven: bool,
 }
 
 /// The points as an object with a member for each player. In memory they are a pair, which takes a
@@ -132,6 +135,7 @@ impl ResultEntry {
             status: result.status,
             winner: result.winner.clone(),
             score,
+            draw_not_proven: result.draw.is_none(),
         }
     }
 }

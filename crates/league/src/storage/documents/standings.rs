@@ -24,6 +24,9 @@ pub struct StandingsDocument {
     /// The last journal entry that it reflects.
     pub version: u64,
     pub rounds_completed: u32,
+    /// How many results in it have a draw that is not proven.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub draws_not_proven: u64,
     /// The rows, the leader first.
     pub standings: Vec<StandingEntry>,
 }
@@ -38,6 +41,7 @@ impl Document for StandingsDocument {
             last_updated: Timestamp::default(),
             version: 0,
             rounds_completed: 0,
+            draws_not_proven: 0,
             standings: Vec::new(),
         }
     }
@@ -145,8 +149,14 @@ pub(crate) fn standings(league: &League, version: u64, at: Timestamp) -> Standin
         last_updated: at,
         version,
         rounds_completed: rounds_completed(league),
+        draws_not_proven: league.told_results(),
         standings: league.standings().iter().map(standing_entry).collect(),
     }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
+const fn is_none(count: &u64) -> bool {
+    *count == 0
 }
 
 fn rounds_completed(league: &League) -> u32 {

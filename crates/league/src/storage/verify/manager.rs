@@ -140,7 +140,12 @@ impl<'a> ManagerReplay<'a> {
         match event {
             Event::PlayerRegistered { player_id, .. } => self.tally.add_player(player_id),
             Event::ResultRecorded { .. } => self.compare_result(sequence, event)?,
+            Event::RefereeByDocuments { referee, .. } => {
+                let exposed = &mut self.evidence.verdict.exposed_referees;
+                exposed.push(referee.clone());
+            }
             Event::ReportRefused { match_id, .. }
+            | Event::ResultTold { match_id, .. }
             | Event::LossDoubted { match_id, .. }
             | Event::DeclinedAfterCall { match_id, .. } => {
                 self.repeated_for.insert(match_id.clone(), reason(event));
@@ -201,6 +206,7 @@ impl<'a> ManagerReplay<'a> {
         let confirmed = compared.map_err(Finding::Elsewhere)?;
         let verdict = &mut self.evidence.verdict;
         verdict.checked.restored += u64::from(*restored);
+        verdict.draws_not_proven += u64::from(result.draw.is_none());
         let counts = &mut verdict.matches;
         counts.add(league, match_id, referee.as_ref(), result, confirmed);
         let why = self.repeated_for.remove(match_id);
@@ -229,6 +235,8 @@ fn reason(event: &Event) -> &'static str {
     match event {
         Event::ReportRefused { .. } => "report refused",
         Event::LossDoubted { .. } => "loss doubted",
+        // Only a report that differs begins a match again whose result was told.
+        Event::ResultTold { .. } => "reports differ",
         _ => "declined after call",
     }
 }

@@ -23,6 +23,10 @@ pub(crate) struct Verdict {
     pub(crate) mode: Option<DrawMode>,
     /// Whether any referee was admitted before the start.
     pub(crate) open_referees: bool,
+    /// How many results have a draw that is not proven.
+    pub(crate) draws_not_proven: u64,
+    /// Referees whose tokens players have seen.
+    pub(crate) exposed_referees: Vec<RefereeId>,
     /// What the results rest on.
     pub(crate) matches: EvidenceCounts,
     /// Matches that were begun more than once.
@@ -160,7 +164,7 @@ pub(crate) struct Checked {
     pub(crate) referees: usize,
     /// Started rounds.
     pub(crate) rounds: u32,
-    /// Results, each with its draw opened and its game replayed.
+    /// Results, each with its draw opened, unless it was only told, and its game replayed.
     pub(crate) results: u64,
     /// Matches in total.
     pub(crate) matches: u64,
@@ -290,6 +294,8 @@ impl Verdict {
             wrong: None,
             mode: None,
             open_referees: false,
+            draws_not_proven: 0,
+            exposed_referees: Vec::new(),
             matches: EvidenceCounts::default(),
             attempts_above_1: Vec::new(),
             accepted_losses: 0,
@@ -366,6 +372,20 @@ impl Verdict {
         }
         if self.open_referees {
             remarks.push("open to any referee".to_owned());
+        }
+        if self.draws_not_proven > 0 {
+            remarks.push(format!(
+                "draw not proven in {}",
+                matches(self.draws_not_proven)
+            ));
+        }
+        if !self.exposed_referees.is_empty() {
+            let exposed: Vec<&str> = self
+                .exposed_referees
+                .iter()
+                .map(RefereeId::as_str)
+                .collect();
+            remarks.push(format!("referee token exposed: {}", exposed.join(", ")));
         }
         match self.attempts_above_1.len() as u64 {
             0 => {}

@@ -19,11 +19,13 @@ pub(crate) enum Does {
     Sends(Vec<u8>),
     /// Answers after a while.
     AnswersLate(Duration, Value),
+    /// Says that it knows no such method.
+    IsUnaware,
     /// Closes the connection.
     Closes,
 }
 
-type Script = dyn Fn(&Value) -> Does + Send + Sync;
+type Script = dyn Fn(&str, &Value) -> Does + Send + Sync;
 
 /// A player at work.
 pub(crate) struct Scripted {
@@ -35,6 +37,11 @@ pub(crate) struct Scripted {
 impl Scripted {
     /// Starts a player that does by this script whatever it is told.
     pub(crate) fn start(script: impl Fn(&Value) -> Does + Send + Sync + 'static) -> Self {
+        Self::start_by(move |_, said| script(said))
+    }
+
+    /// The same by a script that is told the method of each call too.
+    pub(crate) fn start_by(script: impl Fn(&str, &Value) -> Does + Send + Sync + 'static) -> Self {
         let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
         let port = listener.local_addr().unwrap().port();
         let heard: Arc<Mutex<Vec<Value>>> = Arc::default();
@@ -136,9 +143,15 @@ fn converse(stream: &TcpStream, heard: &Mutex<Vec<Value>>, script: &Script) {
             let answer = json!({"jsonrpc": "2.0", "id": called["id"], "result": answer});
             answer.to_string().into_bytes()
         };
-        let body = match script(&called["params"]) {
+        let method = called["method"].as_str().unwrap_or_default();
+        let body = match script(method, &called["params"]) {
             Does::Answers(answer) => wrapped(answer),
             Does::Sends(bytes) => bytes,
+            Does::IsUnaware => {
+                let error = json!({"code": -32601, "message": "Method not found"});
+                let answer = json!({"jsonrpc": "2.0", "id": called["id"], "error": error});
+                answer.to_string().into_bytes()
+            }
             Does::AnswersLate(after, answer) => {
                 thread::sleep(after);
                 wrapped(answer)

@@ -8,7 +8,7 @@ use league_protocol::id::{GameType, LeagueId, MatchId, PlayerId};
 use league_protocol::message::*;
 use league_protocol::secret::{Commitment, DrawMode, Seed};
 use league_protocol::time::Timestamp;
-use league_protocol::token::AuthToken;
+use league_protocol::token::{AuthToken, TokenHash};
 use serde_json::{Map, Value, json};
 
 pub(crate) fn league() -> LeagueId {
@@ -93,11 +93,14 @@ pub(crate) fn announcement() -> Message {
             player_a: player(1),
             player_b: player(2),
             referee_endpoint: "http://127.0.0.1:8001/mcp".into(),
+            endpoint_a: Some("http://127.0.0.1:8101/mcp".into()),
+            endpoint_b: Some("http://127.0.0.1:8102/mcp".into()),
             commitment: Some(Commitment([0xab; 32])),
         }]),
         own: Some(OwnMatch {
             match_id: r1m1(),
             token: AuthToken::new("tok-r1m1"),
+            referee_token: Some(TokenHash::of("tok-ref01-abc123")),
             attempt: 2,
         }),
     })

@@ -44,6 +44,8 @@ pub(crate) fn summary(phase: Phase) -> LeagueSummary {
         players: 2,
         referees: 1,
         reproducible: true,
+        draws_not_proven: 0,
+        exposed_referees: Vec::new(),
         accepted_losses: 0,
         strict: false,
         started: Some(at(0)),
