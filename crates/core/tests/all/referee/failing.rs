@@ -384,17 +384,19 @@ fn silent_player_opens_its_breaker_and_a_new_token_closes_it() {
 }
 
 #[test]
-fn player_that_answers_the_call_that_is_let_through_plays() {
-    let mut house = RefereeWorld::new();
-    for match_id in ["R1M1", "R2M1"] {
-        house.order(order(match_id));
-        house.play(&mut second_player(None));
-    }
-    house.now = house.now + Duration::from_secs(60);
-    house.order(order("R3M1"));
-    house.play(&mut { plain });
-    let result = house.result("R3M1").unwrap();
-    assert_ne!(result.status, MatchStatus::TechnicalLoss, "{result:?}");
+fn player_that_joins_while_its_breaker_is_open_is_asked_for_its_move() {
+    let mut rules: RefereeRules = rules();
+    rules.breaker.threshold = 1;
+    let mut house = RefereeWorld::with(rules);
+    house.order(order("R1M1"));
+    house.wait(4);
+    house.take();
+    house.order(order("R2M1"));
+    house.wait(4);
+    assert_eq!(failures(&house)[0], (1, Code::Timeout), "it opens here");
+    house.both_join();
+    house.only(1, "CHOOSE_PARITY_CALL");
+    house.only(2, "CHOOSE_PARITY_CALL");
 }
 
 #[test]
