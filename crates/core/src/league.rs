@@ -367,7 +367,6 @@ impl League {
         }
     }
 
-    #[expect(clippy::too_many_lines, reason = "one arm for each command")]
     fn decide_command(&self, at: Timestamp, command: &Command) -> Result<Decision, Refusal> {
         match command {
             Command::RegisterReferee(applicant) => {

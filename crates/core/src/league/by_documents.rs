@@ -117,7 +117,7 @@ impl League {
             Some(standing) if *standing == told => Ok(Decision::reply(Reply::Acknowledged)),
             Some(_) => Ok(self.contradicted(at, fixture, referee, digest)),
             None => {
-                if let Some(decision) = self.doubt(at, fixture, number, (&told, true)) {
+                if let Some(decision) = self.doubt(at, fixture, number, (&told, false)) {
                     return Ok(decision);
                 }
                 let event = self.tell_result(at, fixture, &told);
@@ -214,7 +214,7 @@ impl League {
             return Vec::new();
         };
         let ending = MatchEnding::of(result);
-        let recorded = ending.map(|ending| self.recorded(at, fixture, result, ending, true));
+        let recorded = ending.map(|ending| self.recorded(at, fixture, result, ending, false));
         recorded.unwrap_or_default()
     }
 

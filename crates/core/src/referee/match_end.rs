@@ -119,6 +119,7 @@ impl Match {
 
 /// The beginning of a text, in so many bytes.
 fn within(mut text: String, bytes: usize) -> String {
-    text.truncate(text.floor_char_boundary(bytes));
+    let end = (0..=bytes.min(text.len())).rfind(|&end| text.is_char_boundary(end));
+    text.truncate(end.unwrap_or_default());
     text
 }

@@ -47,6 +47,7 @@ struct Details<'e> {
 }
 
 impl<'e> Details<'e> {
+    #[expect(clippy::too_many_lines, reason = "one arm for each event")]
     fn of(event: &'e Event) -> Self {
         let mut details = Self::default();
         match event {
