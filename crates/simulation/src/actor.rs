@@ -265,7 +265,14 @@ impl<M: SimulatedMachine> SimulatedActor<M> {
             _ => false,
         };
         if safe || hasty {
-            return self.release(environment, held);
+            self.release(environment, held)?;
+            // Crashes at this very moment are rare, and the planted bug shows in no other.
+            let falls = hasty && !safe && acks && environment.chance.below(64) == 0;
+            return if falls {
+                self.fall(environment)
+            } else {
+                Ok(())
+            };
         }
         if environment.scenario.sync == 0 {
             self.synced = self.journal.len();
@@ -518,6 +525,7 @@ impl<M: SimulatedMachine> SimulatedActor<M> {
     /// The process dies: unsynced events are lost, except those that reached the disk by chance.
     pub(crate) fn go_down(&mut self, environment: &mut Environment) -> CheckResult {
         environment.report.crashes += 1;
+        environment.oracle.expect_faults();
         let unsafe_facts = (self.journal.len() - self.synced) as u64;
         let kept = environment.chance.below(unsafe_facts + 1);
         if kept < unsafe_facts {

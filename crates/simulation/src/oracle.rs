@@ -131,6 +131,11 @@ impl Oracle {
         }
     }
 
+    /// An agent fails, so that messages get lost from now on.
+    pub(crate) fn expect_faults(&mut self) {
+        self.facts.faults = true;
+    }
+
     /// Sets the sender of the next command.
     pub(crate) fn now_from(&mut self, from: NodeId) {
         self.from = from;
