@@ -353,7 +353,7 @@ struct JoinArgs {
     common: CommonArgs,
     #[command(flatten)]
     network: NetworkArgs,
-    /// URL that others call it at, such as https://heron.example/mcp, if a tunnel or a proxy leads
+    /// URL that others call it at, such as `https://heron.example/mcp`, if a tunnel or a proxy leads
     /// from there to its port [default: from config, else where it listens]
     #[arg(long, value_name = "URL", value_parser = own_url, conflicts_with = "host")]
     #[arg(help_heading = network::HEADING)]
