@@ -119,9 +119,9 @@ fn is_plain(record: &Record) -> Judgement {
 
 /// Pads a frame to a size; an MCP tool would drop an undeclared member.
 fn pad(frame: &mut Value, size: usize) {
-    let name = match frame["method"] == "tools/call" {
-        true => "_meta",
-        false => "padding",
-    };
-    frame["params"][name] = "x".repeat(size).into();
+    let padding = "x".repeat(size);
+    match frame["method"] == "tools/call" {
+        true => frame["params"]["_meta"]["padding"] = padding.into(),
+        false => frame["params"]["padding"] = padding.into(),
+    }
 }

@@ -53,7 +53,9 @@ pub(super) fn answers() -> Topic {
             [RpcError(&[UNKNOWN_METHOD])];
         "RPC-12" Should "ruling 2": "`ping` is answered"
             => "answer the method `ping` with any result",
-            Ask::method(|_, _| Question::method("ping", json!({}))), [Taken];
+            Ask::method(|_, _| Question::method("ping", json!({})))
+                .outside_mcp("MCP of 2026-07-28 has no `ping`"),
+            [Taken];
         "RPC-13" Should "ruling 2": "A call may be named by its message type"
             => "look at `params.message_type` if the method is one",
             renamed().framed(|call| call["method"] = call["params"]["message_type"].clone()),
