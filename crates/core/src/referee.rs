@@ -416,8 +416,8 @@ impl Machine for Referee {
 const MAX_BREAKERS: usize = 20_000;
 
 /// The breakers of players that were silent when they were asked and have not answered a question
-/// since. A player that returns to its league gets a new token, and with it a new breaker; one that
-/// cannot be reached has none, as the manager knows whether it is there.
+/// since. A player that returns to its league gets a new token, and with it a new breaker. A player
+/// that cannot be reached has none, as the manager knows whether it is there.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Breakers(BTreeMap<TokenHash, Breaker>);
 

@@ -804,8 +804,8 @@ impl League {
                 || self.player_state(player) != AgentState::Suspended)
     }
 
-    /// Whether a player is told of its matches: one that is suspended may be back, and referees call
-    /// it with what the announcement tells.
+    /// Whether a player is told of its matches. A suspended player is, too: it may be back, and
+    /// referees call it with what the announcement tells.
     fn is_announced_to(&self, number: u32, player: &PlayerEntry) -> bool {
         !player.is_out() && self.first_hold(number).is_none()
     }

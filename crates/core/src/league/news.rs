@@ -244,8 +244,8 @@ impl League {
         }
     }
 
-    /// A player has acknowledged an announcement, or was told in vain; one that does not sign knows
-    /// every attempt at once.
+    /// A player has acknowledged an announcement, or was told in vain. A player that does not sign
+    /// knows every attempt at once.
     pub(crate) fn inform_player(
         &mut self,
         match_id: &MatchId,

@@ -68,7 +68,7 @@ pub struct LeagueRules {
     /// How the table is ordered, the most important first.
     #[serde(default = "usual_order", skip_serializing_if = "is_usual_order")]
     pub tiebreakers: [Tiebreaker; 5],
-    /// Whether only results count whose draw is proven, whoever reports them.
+    /// Whether only results count whose draw is proven, from any referee.
     #[serde(default)]
     pub proven_draws: bool,
 }

@@ -231,7 +231,7 @@ impl Match {
         match self.table.turn() {
             Turn::Seats(_) => None,
             Turn::Dice => Some(match self.seeds.get(self.rolls) {
-                // The seed came with the order: nobody else draws.
+                // The seed came with the order: no other agent draws.
                 Some(seed) => Event::NumberDrawn {
                     match_id,
                     seed: Some(*seed),
