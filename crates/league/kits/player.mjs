@@ -70,6 +70,7 @@ if (fs.existsSync(OPTIONS.memory)) {
   console.log(`using the memory of an earlier league; remove ${OPTIONS.memory} to start without it`);
 }
 const THINKING = new Map(); // choices in progress, by match and turn
+const EARLY = []; // the latest announcements: one may come before the answer to our registration
 const SHOWN = new Map(); // by match: the hash of its referee's own token, which a referee by the documents shows instead
 const CALLED = new Map(); // matches that were announced in this run, and whether their referee called
 const MOST_MATCHES = 1000; // older matches are forgotten
@@ -295,6 +296,7 @@ async function answer(method, call) {
   }
   // The method is a tool, a message type, or the general name.
   const kind = TOOLS.get(method) ?? (method === "mcp_message" ? String(call.message_type) : method);
+  if (kind === "ROUND_ANNOUNCEMENT") EARLY.splice(0, EARLY.push(call) - 9);
   try {
     await check(kind, call);
     return await react(kind, call);
@@ -437,6 +439,7 @@ async function register() {
         if (league_id !== MEMORY.league_id) remember(structuredClone(NOTHING)); // the memory was of another league
         const tokens = { ...MEMORY.tokens, ...Object.fromEntries(given) };
         remember({ player_id, league_id, tokens });
+        for (const early of [...EARLY]) await answer("ROUND_ANNOUNCEMENT", early).catch(() => {}); // now we know who may announce
         return console.log(`${OPTIONS.name} is in the league as ${MEMORY.player_id}`);
       }
       reason = String(said.reason ?? said.error_code ?? "an unknown answer");

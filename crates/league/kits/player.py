@@ -49,6 +49,7 @@ GAMES = ["even_odd", "tic_tac_toe"]  # the games of this player
 LARGEST, MOST = 256 * 1024, 1000  # bytes of a body; remembered matches
 me = dict.fromkeys(("player_id", "league_id", "auth_token", "manager_token", "return_token"))  # given by the manager
 announced, attempts = {}, {}  # by match: its referee's token, and the number of the attempt; 0: nothing is signed
+early = deque(maxlen=9)  # the latest announcements: one may come before the answer to our registration
 shown = {}  # by match: the hash of its referee's own token, which a referee by the documents shows instead
 saving = threading.Lock()
 called, choices, history = {}, {}, deque(maxlen=MOST)  # by match: False until its referee calls; our choices, by turn
@@ -122,6 +123,8 @@ def answer(kind, call):
     """Answers a call; only invitations and requests for a choice need more than an acknowledgement."""
     if kind == "ping":
         return {"status": "ok"}
+    if kind == "ROUND_ANNOUNCEMENT":
+        early.append(call)
     if problem := wrong(kind, call):
         return problem
     log(kind, str(call.get("sender")))
@@ -291,6 +294,8 @@ def register():
             reason == told or say(f"{options.manager} has not admitted us yet: {reason}")
             told = reason
             time.sleep(2)
+    for call in list(early):  # now we know who may announce
+        respond({"jsonrpc": "2.0", "method": "notify_round", "params": call})
     remember()
     say(f"{options.name} is in the league as {me['player_id']}")
 

@@ -9,7 +9,7 @@ a referee invites it to a match and asks for its choice, and the manager sends n
 a tool are a message of the league, and its result is the answer. Write your own strategy in `choose`;
 the rest can stay as it is.
 """
-import argparse, asyncio, hashlib, hmac, json, os, random, re, secrets, socket, ssl, sys, threading, time, traceback, urllib.request
+import argparse, asyncio, collections, hashlib, hmac, json, os, random, re, secrets, socket, ssl, sys, threading, time, traceback, urllib.request
 
 from fastmcp import FastMCP
 from fastmcp.tools import Tool
@@ -63,6 +63,7 @@ def nothing():
 
 
 MEMORY = nothing()
+EARLY = collections.deque(maxlen=9)  # the latest announcements: one may come before the answer to our registration
 SHOWN = {}  # by match: the hash of its referee's own token, which a referee by the documents shows instead
 CALLED = {}  # matches that were announced in this run, and whether their referee called
 LOCK = threading.RLock()  # several matches may call at the same time
@@ -241,6 +242,8 @@ def answer(method, call):
         return {"status": "ok", "player_id": MEMORY["player_id"], "history": MEMORY["history"]}
     # The method is a tool, a message type, or the general name.
     kind = TOOLS.get(method, str(call.get("message_type")) if method == "mcp_message" else method)
+    if kind == "ROUND_ANNOUNCEMENT":
+        EARLY.append(call)
     try:
         check(kind, call)
         with LOCK:
@@ -384,6 +387,8 @@ def register():
                     remember(**nothing())  # the memory was of another league
                 remember(player_id=said.get("player_id"), league_id=said.get("league_id"),
                          tokens={**MEMORY["tokens"], **given})
+                for early in list(EARLY):  # now we know who may announce
+                    answer("ROUND_ANNOUNCEMENT", early)
                 return print(f"{OPTIONS.name} is in the league as {MEMORY['player_id']}", flush=True)
             reason = str(said.get("reason") or said.get("error_code") or "an unknown answer")
             if proof and said.get("error_code") in ("E005", "E012"):  # the manager does not know us

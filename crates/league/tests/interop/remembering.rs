@@ -1,8 +1,12 @@
 //! What kits remember: who they are, what they show to nobody, and what they forget.
 
+use std::io::{BufReader, Read, Write};
+use std::net::TcpListener;
+
 use serde_json::json;
 
-use crate::end_to_end::ground::Ground;
+use crate::end_to_end::ground::{Ground, LEAGUE};
+use crate::end_to_end::http::read_head;
 use crate::end_to_end::process::free_port;
 use crate::kits::{Kit, LANGUAGES, memory};
 
@@ -86,5 +90,52 @@ fn killed_kit_returns_as_the_same_player() {
         };
         let after = again.program.says(words);
         assert!(lang == "rust" || after == before, "{before} {after}");
+    }
+}
+
+/// A league begins with its last registration, so that news may overtake the answer to it.
+#[test]
+fn kit_keeps_an_announcement_that_comes_before_its_admission() {
+    // Ours answers E009 until it is admitted, and the manager tries again.
+    for lang in ["python", "python-fastmcp", "javascript"] {
+        let ground = Ground::new();
+        let listener = TcpListener::bind("localhost:0").unwrap();
+        let manager = format!(
+            "http://localhost:{}/mcp",
+            listener.local_addr().unwrap().port()
+        );
+        let mut kit = Kit::start_at(&ground, lang, &manager, free_port());
+        let (stream, _) = listener.accept().unwrap();
+        let mut stream = BufReader::new(stream);
+        let (_, length) = read_head(&mut stream).unwrap();
+        stream.read_exact(&mut vec![0; length]).unwrap();
+        let announce = |manager: &str, id: &str, token: &str| {
+            let row = json!({"match_id": id, "match_token": token, "attempt": 1});
+            let news = json!({"auth_token": manager, "matches": [row]});
+            let said = kit.call("notify_round", &news);
+            assert_eq!(said["status"], "ok", "{lang}: {said}");
+        };
+        announce("tok-forged", "R1M2", "tok-forged-match");
+        announce("tok-manager", "R1M1", "tok-match");
+        let given = json!({
+            "status": "ACCEPTED", "player_id": "P01", "league_id": LEAGUE,
+            "auth_token": "tok-own", "manager_token": "tok-manager", "return_token": "tok-return",
+        });
+        let admission = json!({"jsonrpc": "2.0", "id": 1, "result": given}).to_string();
+        let head = "HTTP/1.1 200 OK\r\nContent-Type: application/json";
+        let answer = format!(
+            "{head}\r\nContent-Length: {}\r\n\r\n{admission}",
+            admission.len()
+        );
+        stream.get_mut().write_all(answer.as_bytes()).unwrap();
+        kit.program.says("in the league");
+        let invite = |id: &str, token: &str| {
+            let call = json!({"match_id": id, "auth_token": token, "opponent_id": "P02"});
+            kit.call("handle_game_invitation", &call)
+        };
+        let joined = invite("R1M1", "tok-match");
+        assert_eq!(joined["message_type"], "GAME_JOIN_ACK", "{lang}: {joined}");
+        let refused = invite("R1M2", "tok-forged-match");
+        assert_eq!(refused["error_code"], "E012", "{lang}: {refused}");
     }
 }
