@@ -5,6 +5,7 @@
 //! and a restart between two steps changes nothing.
 
 mod apply;
+mod assignment;
 mod audit;
 mod by_documents;
 mod claims;

@@ -192,7 +192,7 @@ async function react(kind, call) {
     table.over = true;
     MEMORY.history.push({ match_id: match, ...call.game_result });
     const { winner_player_id: winner, status, reason } = call.game_result;
-    const outcome = winner === MEMORY.player_id ? "won" : winner ? "lost" : String(status).toLowerCase();
+    const outcome = !winner ? String(status).toLowerCase() : winner === MEMORY.player_id ? "won" : "lost";
     console.log(`${match}: ${outcome}; ${reason}`);
     if (!isComplete(match, call.game_result)) {
       console.log(`${match}: our moves are not in the evidence; do not trust this result`);

@@ -172,7 +172,7 @@ def over(call, match):
     result = call.get("game_result") or {}
     history.append({"match_id": match, **result})
     winner, status = result.get("winner_player_id"), str(result.get("status")).lower()
-    outcome = "won" if winner == me["player_id"] else "lost" if winner else status
+    outcome = status if not winner else "won" if winner == me["player_id"] else "lost"
     say(f"{match}: {outcome}; {result.get('reason')}")
     nonces, attempt = (result.get("draw") or {}).get("nonces"), attempts.get(match, 0)
     ours = {turn: made for (where, when, turn), made in choices.items() if (where, when) == (match, attempt)}

@@ -164,7 +164,7 @@ def react(kind, call):
     if kind == "GAME_OVER" and result and "over" not in table:
         table["over"] = True
         MEMORY["history"].append({"match_id": match, **result})
-        ends = {MEMORY["player_id"]: "won", None: str(result.get("status")).lower()}
+        ends = {None: str(result.get("status")).lower(), MEMORY["player_id"] or "": "won"}
         print(f"{match}: {ends.get(result.get('winner_player_id'), 'lost')}; {result.get('reason')}", flush=True)
         if not is_complete(match, result):
             print(f"{match}: our moves are not in the evidence; do not trust this result", flush=True)

@@ -234,6 +234,12 @@ fn judge(message: &Message, dialect: Dialect, notes: &mut Notes) {
         let at = at.member("protocol_version", true);
         notes.refuse(Code::VersionMismatch, &at, expected, detail);
     }
+    if meta.contact_endpoint.trim().is_empty() {
+        let expected = "the address at which the agent answers";
+        let detail = "`contact_endpoint` is missing; send the address at which you answer";
+        let at = at.member("contact_endpoint", true);
+        notes.refuse(Code::MissingField, &at, expected, detail);
+    }
     if !is_name(meta.display_name.trim()) {
         let detail = "a display name has 1 to 64 visible characters; choose such a name";
         let at = at.member("display_name", true);

@@ -29,7 +29,7 @@ pub enum TimeError {
     #[error("the time has no zone: end it with `Z`")]
     NoZone(Timestamp),
     /// The text means UTC, in another form than the documents use; the moment is certain.
-    #[error("UTC is written otherwise: end the time with `Z` alone, after `YYYY-MM-DDTHH:MM:SS`")]
+    #[error("the time has another form; write it as `2025-01-15T10:30:00Z`")]
     Spelling(Timestamp),
     /// The text is not a time.
     #[error("a time is written `YYYY-MM-DDTHH:MM:SSZ`")]

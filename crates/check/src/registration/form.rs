@@ -1,6 +1,8 @@
 //! The form of a registration: whether a league takes it, and what differs from the documents.
 
+use league_protocol::dialect::Hints;
 use league_protocol::finding::{Finding, Reading};
+use league_protocol::id::GameType;
 use league_protocol::message::{Message, RegisterRequest};
 use league_protocol::rpc::{self, Era, Frame, Incoming};
 use league_protocol::sender::Dialect;
@@ -42,8 +44,15 @@ pub fn read(heard: &IncomingCall, reading: Reading) -> Result<Registration, Stri
     let kind = heard.headers.get("content-type");
     let kind = kind.and_then(|kind| kind.to_str().ok());
     rpc::check_content_type(kind).map_err(|refusal| refusal.error.message.into_owned())?;
+    // A league takes an agent that does not name a game to play its own.
+    let game = GameType::new("even_odd").ok();
+    let hints = Hints {
+        game_type: game.as_ref(),
+        ..Hints::default()
+    };
     let context = Context {
         reading,
+        hints,
         tools: &MANAGER_TOOLS,
         ..Context::default()
     };

@@ -462,7 +462,7 @@ pub(crate) enum Rejection {
     )]
     OtherMachine { endpoint: String },
     #[error(
-        "Registration closed: the referee key is not the league's; start the referee with the \
+        "Registration closed: this referee does not show the key of the league; start it with the \
          `--referee-key` that the manager prints or below the manager's root, or have the organiser \
          run `league admin admit-referee {endpoint}`"
     )]

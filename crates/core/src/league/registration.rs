@@ -158,6 +158,10 @@ impl Registration<'_> {
         if !meta.game_types.contains(&league.rules.game_type) {
             return Err(Rejection::Game(league.rules.game_type.clone()));
         }
+        if meta.contact_endpoint.trim().is_empty() {
+            let problem = "`contact_endpoint` is missing; send the address at which you answer";
+            return Err(Rejection::Endpoint(problem.to_owned()));
+        }
         if let Err(problem) = &self.applicant.endpoint {
             return Err(Rejection::Endpoint(problem.clone()));
         }
@@ -182,6 +186,8 @@ impl Registration<'_> {
         match self.recognise(index) {
             Ok(proof) => Ok((self.known_id(index)?, Entry::Return(proof))),
             Err(_) if holder.is_none() && self.is_namesake() => new(),
+            // It is another agent of that name, and comes too late.
+            Err(_) if holder.is_none() && self.is_stranger() => Err(Rejection::Closed),
             Err(rejection) => Err(rejection),
         }
     }
@@ -211,6 +217,12 @@ impl Registration<'_> {
         let last = numbered(&self.applicant.request.meta.display_name, MAX_NAMESAKES);
         let is_last = self.league.names.contains_key(&folded(&last));
         is_open && !self.league.rules.strict && !is_last && token.is_none_or(AuthToken::is_pledge)
+    }
+
+    /// Whether the applicant shows no token once the league has begun.
+    fn is_stranger(&self) -> bool {
+        let token = self.applicant.request.token.as_ref();
+        self.league.phase != Phase::Registering && token.is_none_or(AuthToken::is_pledge)
     }
 
     /// The name of an agent: its own, or with the first number that is free if another has it.

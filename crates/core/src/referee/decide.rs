@@ -16,7 +16,7 @@ use super::command::{Command, CorrelationId, PlayerQuestion, Refusal, Reply, Rou
 use super::event::{Event, MatchOrder, OpenedSecrets, ReportAnswer, Secrets};
 use super::match_draw::DrawState;
 use super::match_state::{Match, ReportState, SetupError, TablePosition};
-use super::match_step::{USUAL_FACTS, longest};
+use super::match_step::{USUAL_FACTS, outcome_bound};
 use crate::letter::CallOutcome;
 use crate::timeouts::is_forced;
 
@@ -606,7 +606,7 @@ impl Referee {
         Event::ReportTried {
             match_id: match_id.clone(),
             at,
-            until: at + longest(self.rules.report_retry()),
+            until: at + outcome_bound(self.rules.report_retry()),
         }
     }
 

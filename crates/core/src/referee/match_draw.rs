@@ -12,7 +12,7 @@ use league_protocol::time::Timestamp;
 use super::RefereeRules;
 use super::event::{Event, ReportAnswer, SealedChoice};
 use super::match_state::{Match, SEATS, TablePosition};
-use super::match_step::{StepContext, longest, patient};
+use super::match_step::{StepContext, outcome_bound, patient};
 use crate::draw;
 use crate::played::roll_all;
 
@@ -44,7 +44,7 @@ impl Match {
         Event::DrawRequested {
             match_id: self.fixture.match_id.clone(),
             at,
-            until: at + longest(rules.report_retry()),
+            until: at + outcome_bound(rules.report_retry()),
         }
     }
 

@@ -281,12 +281,11 @@ impl Match {
         else {
             return None;
         };
+        let detail = aside.as_ref().map_or(detail, |aside| &aside.0);
         let error = Message::GameError(Box::new(GameError {
-            code: *code,
-            detail: aside.as_ref().map_or(detail, |aside| &aside.0).clone(),
             retry_count: *failed,
             next_retry_at: *retry_at,
-            ..self.late_error(rules, *seat, *turn)
+            ..self.game_error(rules, *seat, *turn, *code, detail)
         }));
         let until = retry_at.map_or(rules.timeouts.game_over, |retry_at| retry_at.since(*at));
         let timeout = until.clamp(MIN_NOTICE, rules.timeouts.other.max(MIN_NOTICE));
@@ -295,19 +294,28 @@ impl Match {
 
     /// Tells a player that its answer came too late (E008).
     fn late_letter(&self, rules: &RefereeRules, seat: Seat, turn: u32) -> Letter<CorrelationId> {
-        let error = Message::GameError(Box::new(self.late_error(rules, seat, turn)));
+        let detail = "the answer came after its deadline and does not count";
+        let error = self.game_error(rules, seat, turn, Code::DeadlinePassed, detail);
+        let error = Message::GameError(Box::new(error));
         self.letter(seat, error, rules.timeouts.once(MIN_NOTICE))
     }
 
-    fn late_error(&self, rules: &RefereeRules, seat: Seat, turn: u32) -> GameError {
+    fn game_error(
+        &self,
+        rules: &RefereeRules,
+        seat: Seat,
+        turn: u32,
+        code: Code,
+        detail: &str,
+    ) -> GameError {
         let (fixture, slot) = (&self.fixture, self.slot(seat));
         GameError {
             league_id: fixture.league_id.clone(),
             round_id: fixture.round_id,
             match_id: fixture.match_id.clone(),
             player_id: self.seated(seat).player_id.clone(),
-            code: Code::DeadlinePassed,
-            detail: "the answer came after its deadline and does not count".to_owned(),
+            code,
+            detail: detail.to_owned(),
             action_required: self.answer_to(turn),
             state: match turn {
                 0 => MatchState::WaitingForPlayers,

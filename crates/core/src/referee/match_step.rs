@@ -312,7 +312,7 @@ impl Settlement {
     fn due(&self, game: &Match, rules: &RefereeRules) -> Option<Timestamp> {
         let told = self.told_by(rules).filter(|_| self.told != [true; 2]);
         let report = match self.report {
-            ReportState::Fresh => Some(self.at + longest(rules.report_retry())),
+            ReportState::Fresh => Some(self.at + outcome_bound(rules.report_retry())),
             ReportState::Sent { until: due, .. } | ReportState::Resting { retry_at: due, .. } => {
                 Some(due)
             }
@@ -343,7 +343,7 @@ impl Settlement {
 
     /// When the referee gives up telling a silent player; `None` before players are told.
     fn told_by(&self, rules: &RefereeRules) -> Option<Timestamp> {
-        Some(self.shown.as_ref()?.at + longest(rules.game_over_retry()))
+        Some(self.shown.as_ref()?.at + outcome_bound(rules.game_over_retry()))
     }
 
     fn next(&self, game: &Match, at: Timestamp, context: &StepContext<'_>) -> Option<Event> {
@@ -362,14 +362,14 @@ impl Settlement {
             return Some(Event::ManagerNoticed { match_id, seat });
         }
         match self.report {
-            ReportState::Fresh if at >= self.at + longest(context.rules.report_retry()) => {
+            ReportState::Fresh if at >= self.at + outcome_bound(context.rules.report_retry()) => {
                 Some(self.unanswered(game, at, context))
             }
             ReportState::Sent { until, .. } if at >= until => {
                 Some(self.unanswered(game, at, context))
             }
             ReportState::Resting { retry_at, .. } if at >= retry_at => {
-                let until = at + longest(context.rules.report_retry());
+                let until = at + outcome_bound(context.rules.report_retry());
                 Some(Event::ReportTried {
                     match_id,
                     at,
@@ -426,9 +426,9 @@ pub(crate) fn patient(backoff: Backoff) -> Backoff {
     }
 }
 
-/// The longest that a retry can take, when its outcome has got lost.
-pub(crate) fn longest(retry: RetryRule) -> Duration {
-    (retry.timeout + MAX_BACKOFF).saturating_mul(retry.attempts)
+/// When an outcome that has not come has got lost: all tries are over for sure.
+pub(crate) fn outcome_bound(retry: RetryRule) -> Duration {
+    retry.longest() + MAX_BACKOFF
 }
 
 /// The longest account of a failure that is kept, in characters.

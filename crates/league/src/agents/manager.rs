@@ -125,7 +125,7 @@ pub(crate) fn start(
     let (restored, keys) = restore_league(shared, &rules, &mut observer)?;
     let referee_key = shared.referee_key(&league_id)?.hash();
     let rules = restored.machine.rules();
-    let (allowed, chance) = (shared.outbox.allowed.clone(), shared.chance.clone());
+    let (allowed, chance) = (shared.outbox.allowed.apart(), shared.chance.clone());
     let registrations = invited
         .iter()
         .filter(|_| !rules.strict)

@@ -663,11 +663,7 @@ fn foreign_order(
 
 /// A player that may not be called, and why; `None` if it may.
 async fn barred(allowed: &AllowList, player: &StartMatchPlayer) -> Option<(Agent, String)> {
-    let found = match allowed.check(&player.endpoint) {
-        Ok(endpoint) => endpoint.addresses().await.map(drop),
-        Err(error) => Err(error),
-    };
-    let refused = found.err().filter(|error| {
+    let refused = allowed.find(&player.endpoint).await.err().filter(|error| {
         use BadEndpoint::{Leads, NotAllowed, OnManager};
         matches!(error, NotAllowed(_) | OnManager(_) | Leads { .. })
     })?;

@@ -79,7 +79,10 @@ impl CommandError {
 
     /// A manager did not admit the agent: exit code 3.
     pub(crate) fn rejected(reason: &str) -> Self {
-        let hint = "correct the cause and start the agent again";
+        let hint = match reason {
+            "Registration closed" => "wait for the next league of this manager",
+            _ => "correct the cause and start the agent again",
+        };
         let what = "the league manager did not admit this agent";
         Self::new(ErrorKind::Rejected, what, reason, hint)
     }

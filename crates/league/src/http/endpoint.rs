@@ -233,6 +233,15 @@ impl AllowList {
         Self { resolver, ..self }
     }
 
+    /// The same list, which waits for names apart: addresses that strangers give cannot use up the
+    /// lookups of the others.
+    pub(crate) fn apart(&self) -> Self {
+        Self {
+            resolver: self.resolver.apart(),
+            ..self.clone()
+        }
+    }
+
     /// The same list without our own addresses, at which no other agent can answer.
     pub(crate) fn within(&self, own_addresses: &OwnAddresses) -> Self {
         Self {
@@ -311,14 +320,23 @@ impl AllowList {
         self.check_address(address, name)
     }
 
-    /// Parses an address that the organiser names, and finds where an agent there may be called.
+    /// Parses an address, and finds where an agent there may be called.
+    ///
+    /// # Errors
+    ///
+    /// Describes the problem and a correct address.
+    pub(crate) async fn find(&self, text: &str) -> Result<Vec<SocketAddr>, BadEndpoint> {
+        self.check(text)?.addresses().await
+    }
+
+    /// Finds an address that the organiser names; it must have the path of an agent.
     ///
     /// # Errors
     ///
     /// Describes the problem and a correct address.
     pub(crate) async fn find_named(&self, text: &str) -> Result<Vec<SocketAddr>, BadEndpoint> {
         self.check_path(text)?;
-        self.check(text)?.addresses().await
+        self.find(text).await
     }
 
     /// Parses the address of an agent, and checks its path.

@@ -95,8 +95,17 @@ impl Resolver {
     pub(crate) fn asking(
         lookup: impl Fn(&str) -> io::Result<Vec<IpAddr>> + Send + Sync + 'static,
     ) -> Self {
+        Self::sharing(Arc::new(lookup))
+    }
+
+    /// Resolves in the same way, with a share of lookups of its own.
+    pub(crate) fn apart(&self) -> Self {
+        Self::sharing(Arc::clone(&self.0.lookup))
+    }
+
+    fn sharing(lookup: Arc<Lookup>) -> Self {
         Self(Arc::new(ResolverState {
-            lookup: Arc::new(lookup),
+            lookup,
             turns: Arc::new(Semaphore::new(MAX_LOOKUPS)),
             failing: Mutex::default(),
         }))
@@ -308,6 +317,29 @@ mod tests {
             is_up.store(true, std::sync::atomic::Ordering::Relaxed);
             assert!(resolver.resolve("a.example").await.is_ok());
         }
+    }
+
+    #[tokio::test]
+    async fn lookups_apart_do_not_wait_for_others_that_hang() {
+        let (end, ended) = std::sync::mpsc::channel::<()>();
+        let ended = Mutex::new(ended);
+        let resolver = Resolver::asking(move |name| {
+            if name == "slow.example" {
+                // Returns when the test ends, so that the runtime can.
+                let _ = ended.lock().unwrap().recv();
+            }
+            Ok(vec![[127, 0, 0, 1].into()])
+        });
+        let door = resolver.apart();
+        for _ in 0..MAX_LOOKUPS {
+            let door = door.clone();
+            tokio::spawn(async move { door.resolve("slow.example").await });
+        }
+        while door.0.turns.available_permits() > 0 {
+            tokio::task::yield_now().await;
+        }
+        assert!(resolver.resolve("a.example").await.is_ok());
+        drop(end);
     }
 
     #[tokio::test]

@@ -349,7 +349,7 @@ impl ConnectionContext {
             (_, "/register") => not_allowed("POST"),
             _ => plain(
                 StatusCode::NOT_FOUND,
-                "agents answer `POST /mcp` and `GET /health`",
+                "agents answer `POST /mcp` and `GET /health`; a manager also `POST /register`",
             ),
         }
     }

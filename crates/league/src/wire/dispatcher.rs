@@ -340,7 +340,7 @@ impl<A: AgentService> Dispatcher<A> {
         };
         match admitted.as_ref().or(believed) {
             Some(sender) => note(&sender.to_string(), findings),
-            None => note("unproven callers", findings),
+            None => note("callers not admitted", findings),
         }
     }
 

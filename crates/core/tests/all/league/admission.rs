@@ -60,7 +60,10 @@ fn referee_that_nothing_speaks_for_is_told_what_would() {
         candidate.request.referee_key = Some(AuthToken::new("guess"));
     });
     let told = turned_away(&mut world, guess);
-    assert!(told.contains("is not the league's"), "{told}");
+    assert!(
+        told.contains("does not show the key of the league"),
+        "{told}"
+    );
 }
 
 #[test]

@@ -32,6 +32,13 @@ fn each_reason_for_turning_an_agent_away_is_told_in_the_documents_words() {
         reason(&mut world, no_address),
         "Invalid endpoint: `ftp` is not spoken"
     );
+    let nowhere = changed(beta.clone(), |candidate| {
+        candidate.request.meta.contact_endpoint = " ".to_owned();
+    });
+    assert_eq!(
+        reason(&mut world, nowhere),
+        "Invalid endpoint: `contact_endpoint` is missing; send the address at which you answer"
+    );
     let namesake = changed(beta.clone(), |candidate| {
         candidate.request.meta.display_name = " aLPHA ".to_owned();
     });

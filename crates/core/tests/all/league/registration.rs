@@ -167,6 +167,17 @@ fn namesakes_are_numbered_in_a_lenient_league() {
 }
 
 #[test]
+fn namesake_that_comes_too_late_is_told_so() {
+    let mut world = LeagueWorld::begun(2, 1, 1);
+    let name = world.league.player(&PlayerId::numbered(1)).unwrap();
+    let name = name.member().display_name().to_string();
+    let late = changed(world.candidate(&name), |candidate| {
+        candidate.request.meta.contact_endpoint = "http://localhost:9999/mcp".to_owned();
+    });
+    assert_eq!(reason(&mut world, late), "Registration closed");
+}
+
+#[test]
 fn namesake_moves_with_its_return_token() {
     let mut world = LeagueWorld::new(rules());
     world.admit_player("Alpha");

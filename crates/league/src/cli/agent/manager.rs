@@ -138,17 +138,17 @@ impl ManagerArgs {
         let is_over = is_over(&shared.root.league_journal(league));
         let game = rules.game_type.clone();
         let guests = self.guests(&rules, &setup.agents, &shared).await?;
+        let wanted = rules.clone();
         let advertised = setup.endpoint(&listener);
         let own = OwnAddresses::new(listener.local_addr().ok(), &advertised);
         let own = own.with_agents(setup.agents.endpoints());
         let (running, service) = manager::start(&shared, rules, &guests, &own, Some(tell))
             .map_err(|error| not_started(LABEL, &error, "`--league-id`"))?;
-        // A resumed league keeps the rules that it began with.
-        let rules = running.actor.query(|league| league.rules().clone()).await;
+        let rules = began_with(&running, &wanted).await;
         let joining = (!is_over).then(|| JoinInfo {
             system,
             key: shared.referee_key(league).ok(),
-            open_referees: rules.as_ref().is_ok_and(|rules| rules.open_referees),
+            open_referees: rules.as_ref().is_some_and(|rules| rules.open_referees),
         });
         self.greet(&mut out, league, joining, &advertised)?;
         if !is_over && self.common.talks() {
@@ -156,7 +156,7 @@ impl ManagerArgs {
         }
         let viewers = shared.limits.viewers();
         let site = Site::new(shared.root.clone(), league.clone(), viewers, false);
-        let awaited = rules.ok().and_then(|rules| rules.start_when);
+        let awaited = rules.and_then(|rules| rules.start_when);
         let screen = ManagerScreen::new(&self.common, is_over, awaited);
         let (print, lines) = mpsc::channel(MAX_LINES);
         // The league is over for people when its last lines are printed.
@@ -333,6 +333,29 @@ impl ManagerArgs {
     }
 }
 
+/// The rules that the league began with, which a resumed one keeps. Says which rules have changed
+/// since; those that flags set are compared before.
+async fn began_with(running: &RunningAgent<League>, wanted: &LeagueRules) -> Option<LeagueRules> {
+    let flagged = ["start_when", "mode", "open_referees", "game_type"];
+    let rules = running.actor.query(|league| league.rules().clone());
+    let rules = rules.await.ok()?;
+    let (began, now) = (json!(rules), json!(wanted));
+    let now = now.as_object().into_iter().flatten();
+    let changed = now.filter(|(name, value)| {
+        began[name.as_str()] != **value && !flagged.contains(&name.as_str())
+    });
+    let changed: Vec<String> = changed.map(|(name, _)| format!("`{name}`")).collect();
+    if !changed.is_empty() {
+        tracing::warn!(
+            component = "league_manager", league_id = %wanted.league_id, event_type = "RULES_KEPT",
+            "league `{}` keeps the rules that it began with, and the configuration has changed {}; \
+             start another league with `--league-id ID` to play by them",
+            wanted.league_id, changed.join(", ")
+        );
+    }
+    Some(rules)
+}
+
 /// What the manager prints for agents that want to join.
 struct JoinInfo<'s> {
     system: &'s SystemConfig,
@@ -419,13 +442,9 @@ pub(crate) async fn check_guests(
     guests: &[InvitedPlayer],
 ) -> Result<(), CommandError> {
     for guest in guests {
-        let found = match allowed.check(&guest.endpoint) {
-            Ok(endpoint) => endpoint.addresses().await.map(drop),
-            Err(error) => Err(error),
-        };
-        match found {
+        match allowed.find(&guest.endpoint).await {
             // It may be resolved by the time it is called.
-            Ok(()) | Err(BadEndpoint::Unresolved { .. }) => {}
+            Ok(_) | Err(BadEndpoint::Unresolved { .. }) => {}
             Err(error) => {
                 let cause = format!("`{}`: {error}", guest.endpoint);
                 let hint = "allow the address with `--allow`, or give another";

@@ -100,7 +100,8 @@ async fn sloppy_player_that_plays_is_graded_above_a_neat_one_that_loses() {
     };
     let (sloppy, neat) = tokio::join!(
         checked(sloppy, "league_register", |message| {
-            message["player_meta"]["game_types"] = "even_odd".into();
+            let meta = message["player_meta"].as_object_mut();
+            meta.unwrap().remove("game_types");
         }),
         checked(never_legal, "register_player", |_| {}),
     );

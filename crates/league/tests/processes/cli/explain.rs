@@ -150,6 +150,26 @@ fn unforgivable_deviation_is_an_error_with_its_place() {
 }
 
 #[test]
+fn registration_without_an_address_is_an_error() {
+    let request = r#"{"protocol": "league.v2", "message_type": "LEAGUE_REGISTER_REQUEST",
+        "sender": "player:Heron", "timestamp": "2025-01-15T10:00:00Z",
+        "conversation_id": "conv-1", "player_meta": {"display_name": "Heron",
+        "version": "1.0.0", "game_types": ["even_odd"]}}"#;
+    insta::assert_snapshot!(league(&["explain", "-"], request), @"
+    exit code 1
+    --- out
+    LEAGUE_REGISTER_REQUEST in dialect v2
+    not valid, 1 error
+
+    error E003 MISSING_REQUIRED_FIELD at player_meta.contact_endpoint
+      `contact_endpoint` is missing; send the address at which you answer
+      expected: the address at which the agent answers
+      clause: 000 §2.10.2
+    --- errors
+    ");
+}
+
+#[test]
 fn machines_get_the_same_facts_as_one_object_a_line() {
     let two = r#"[{"message_type": "GAME_OVER"}, {"game_registry": {}}]"#;
     insta::assert_snapshot!(league(&["explain", "--output", "json", "-"], two), @r#"

@@ -43,6 +43,20 @@ fn flags_that_contradict_how_the_league_began_are_wrong_use() {
 }
 
 #[test]
+fn restarted_manager_says_which_rules_it_does_not_take() {
+    let ground = Ground::new();
+    ground.manager(&["--players", "3"]).process.stop();
+    ground.manager(&[]).process.stop();
+    let file = format!("config/leagues/{LEAGUE}.json");
+    let written = std::fs::read_to_string(ground.path(&file)).unwrap();
+    let mut config: Value = serde_json::from_str(&written).unwrap();
+    config["strictness"] = "strict".into();
+    ground.write(&file, &config);
+    let told = manager(&ground, &[]).warning(|line| line.contains("keeps the rules"));
+    assert!(told.contains("has changed `strict`;"), "{told}");
+}
+
+#[test]
 fn restarted_manager_says_how_referees_are_admitted_in_its_league() {
     let ground = Ground::new();
     for flags in [&["--open-referees"][..], &[]] {

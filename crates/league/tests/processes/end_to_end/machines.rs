@@ -13,7 +13,10 @@ use crate::end_to_end::scripted::registration;
 /// A machine on which agents may answer nowhere, unless a flag says so.
 fn machine() -> Ground {
     let ground = Ground::new();
-    let system = json!({"security": {"allowed_endpoints": []}});
+    let system = json!({
+        "security": {"allowed_endpoints": []},
+        "timeouts": {"absent_player_timeout_sec": 0.3},
+    });
     ground.write("config/system.json", &system);
     ground
 }
