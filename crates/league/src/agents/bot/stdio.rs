@@ -133,6 +133,9 @@ impl Pipes {
 }
 
 impl Carrier for Pipes {
+    /// A bot shares its machine with the league, which may be busy; a wrong finding would last.
+    const PROBE_TIMEOUT: Duration = Duration::from_secs(8);
+
     async fn carry(&self, request: &PeerRequest, timeout: Duration) -> Result<Answer, CallError> {
         let exchanged = tokio::time::timeout(timeout, self.exchange(request)).await;
         exchanged.unwrap_or(Err(CallError::Timeout(timeout)))

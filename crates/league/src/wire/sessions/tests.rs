@@ -119,6 +119,32 @@ async fn whoever_hangs_on_the_questions_is_spoken_to_simply_from_then_on() {
     assert_eq!(link.methods().len(), 2);
 }
 
+/// Answers each question after a while.
+struct Slow(Duration);
+
+impl Carrier for Slow {
+    const PROBE_TIMEOUT: Duration = Duration::from_secs(8);
+
+    async fn carry(&self, request: &PeerRequest, wait: Duration) -> Result<Answer, CallError> {
+        tokio::time::sleep(self.0.min(wait)).await;
+        match self.0 > wait {
+            true => Err(CallError::Timeout(wait)),
+            false => Scripted::link(legacy).carrier.carry(request, wait).await,
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn slow_peer_is_found_out_within_the_time_of_its_carrier() {
+    let of = async |seconds| {
+        PeerSession::new(Slow(Duration::from_secs(seconds)))
+            .profile()
+            .await
+    };
+    assert!(of(4).await.has_session());
+    assert_eq!(of(9).await.layout(), Some(CallStyle::Tool));
+}
+
 #[tokio::test]
 async fn a_doubt_is_cleared_once_and_not_more_often_than_allowed() {
     let link = Scripted::link(legacy);
