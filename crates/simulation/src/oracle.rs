@@ -297,7 +297,7 @@ impl GroundTruth {
     }
 
     fn rounds(&self) -> u32 {
-        self.players - 1 + self.players % 2
+        (self.players - 1 + self.players % 2) * self.rules.legs
     }
 }
 

@@ -251,6 +251,8 @@ fn draw_rules(
     let plain = LeagueRules::new(league_id, game_type);
     let fair = LeagueRules {
         start_when: Some((players, referees)),
+        // Small leagues are over soon.
+        legs: if players <= 3 { 2 } else { 1 },
         assignment: chance.pick(&assignments).copied().unwrap_or_default(),
         token_ttl: Duration::from_secs(365 * 24 * 3_600),
         draws: chance

@@ -77,7 +77,8 @@ class League:
         self.exposed, self.unproven = [], 0
 
     def take(self, kind, event):  # takes in an event, if it is a possible successor of those before it
-        before, rounds, player = self.phase, len(self.players) - 1 + len(self.players) % 2, event.get("player_id")
+        before, player = self.phase, event.get("player_id")
+        rounds = (len(self.players) - 1 + len(self.players) % 2) * self.rules.get("legs", 1)
         absent = self.forfeits.get(player) == self.absences.get(player)
         fits = {"player_registered": before == "registering", "league_completed": before == "closed" and self.round == rounds,
                 "league_started": before == "registering" and len(self.players) > 1 and self.referees,
@@ -141,12 +142,13 @@ class League:
     def open_round(self, promises, referees):  # pairs the players by the circle method
         count, turned, self.round = len(self.players), self.round, self.round + 1
         even, circle, matters = 1 - count % 2, count - 1 + count % 2, self.rules["sides_matter"]
+        leg, turned = divmod(turned, circle)  # each leg swaps the seats of the one before
         expect(len(promises) == len(referees) == count // 2, "a match has one commitment and one referee")
         for index, (promise, referee) in enumerate(zip(promises, referees)):
             name, distance = f"R{self.round}M{index + 1}", index + 1 - even
             pair = [(turned - distance) % circle + even if distance else 0, (turned + distance) % circle + even]
             swap = (distance + 1 if distance else turned) % 2 if matters else (pair[0] > pair[1]) != (turned > 0)
-            seats = [self.players[seat] for seat in (pair[::-1] if swap else pair)]
+            seats = [self.players[seat] for seat in (pair[::-1] if swap != leg % 2 else pair)]
             signing = [player for player in seats if self.signs[player]]
             match = dict(name=name, promise=promise, seats=seats, signing=signing, attempt=self.losses * EPOCH, moves=None)
             self.place(self.open.setdefault(name, match), referee, match["attempt"] + 1)

@@ -334,7 +334,7 @@ impl League {
         self.phase = Phase::Running;
         self.seat_players();
         let sides = Sides::for_game(self.rules.sides_matter);
-        self.schedule = RoundRobin::new(self.players.len(), sides);
+        self.schedule = RoundRobin::new(self.players.len(), sides).with_legs(self.rules.legs);
         let standings = Standings::new(self.schedule, self.rules.score);
         self.standings = standings.ordered_by(self.rules.tiebreakers);
     }

@@ -68,6 +68,9 @@ pub struct LeagueRules {
     /// How the table is ordered, the most important first.
     #[serde(default = "usual_order", skip_serializing_if = "is_usual_order")]
     pub tiebreakers: [Tiebreaker; 5],
+    /// How often each pair meets.
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    pub legs: u32,
     /// Whether only results count whose draw is proven, from any referee.
     #[serde(default)]
     pub proven_draws: bool,
@@ -105,6 +108,18 @@ fn is_usual_order(order: &[Tiebreaker; 5]) -> bool {
     *order == Tiebreaker::USUAL
 }
 
+const fn one() -> u32 {
+    1
+}
+
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde passes a reference"
+)]
+const fn is_one(legs: &u32) -> bool {
+    *legs == 1
+}
+
 const fn yes() -> bool {
     true
 }
@@ -136,6 +151,7 @@ impl LeagueRules {
             draws: Some(DrawMode::Chance),
             open_referees: false,
             tiebreakers: Tiebreaker::USUAL,
+            legs: 1,
             proven_draws: false,
         };
         rules.match_limit = rules.longest_match();

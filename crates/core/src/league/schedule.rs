@@ -7,6 +7,8 @@
 //! There are two ways to assign sides, because 000 table 16 is not balanced: it seats P02 at B
 //! three times out of three. [`Sides::AsPrinted`] follows the table, for games in which a seat
 //! gives no advantage; [`Sides::Balanced`] is for the others.
+//!
+//! A schedule of several legs repeats the round robin; each leg swaps the seats of the one before.
 
 /// How seats A and B are given out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,6 +48,7 @@ pub struct Pairing {
 pub struct RoundRobin {
     players: u32,
     sides: Sides,
+    legs: u32,
 }
 
 impl RoundRobin {
@@ -57,6 +60,17 @@ impl RoundRobin {
         Self {
             players: players.min(Self::MAX_PLAYERS),
             sides,
+            legs: 1,
+        }
+    }
+
+    /// The same schedule, in which each pair meets so many times, as far as rounds can be numbered.
+    #[must_use]
+    pub fn with_legs(self, legs: u32) -> Self {
+        let most = u32::MAX / self.circle().max(1);
+        Self {
+            legs: legs.clamp(1, most.max(1)),
+            ..self
         }
     }
 
@@ -67,7 +81,11 @@ impl RoundRobin {
 
     /// How many rounds there are; none for fewer than two players.
     pub fn rounds(&self) -> u32 {
-        if self.players < 2 { 0 } else { self.circle() }
+        if self.players < 2 {
+            0
+        } else {
+            self.circle() * self.legs
+        }
     }
 
     /// How many matches each round has.
@@ -109,7 +127,7 @@ impl RoundRobin {
         if player >= self.players || round == 0 || round > self.rounds() {
             return None;
         }
-        let turned = round - 1;
+        let turned = (round - 1) % self.circle();
         let index = match self.place(player) {
             None => 0,
             Some(place) if place == turned && self.is_even() => 0,
@@ -119,8 +137,16 @@ impl RoundRobin {
         self.pairing(round, index)
     }
 
-    /// The one match in which two players meet.
-    pub fn meeting(&self, one: u32, other: u32) -> Option<Pairing> {
+    /// The matches in which two players meet, one in each leg.
+    pub fn meetings(&self, one: u32, other: u32) -> impl DoubleEndedIterator<Item = Pairing> {
+        let (schedule, first) = (*self, self.first_meeting(one, other));
+        (0..self.legs).filter_map(move |leg| {
+            let first = first?;
+            schedule.pairing(first.round + leg * schedule.circle(), first.index)
+        })
+    }
+
+    fn first_meeting(&self, one: u32, other: u32) -> Option<Pairing> {
         if one == other || one >= self.players || other >= self.players {
             return None;
         }
@@ -184,6 +210,15 @@ impl RoundRobin {
     }
 
     fn seats(&self, turned: u32, index: u32) -> [u32; 2] {
+        let circle = self.circle();
+        let [a, b] = self.seats_of_leg(turned % circle, index);
+        match (turned / circle).is_multiple_of(2) {
+            true => [a, b],
+            false => [b, a],
+        }
+    }
+
+    fn seats_of_leg(&self, turned: u32, index: u32) -> [u32; 2] {
         let circle = self.circle();
         let distance = if self.is_even() { index } else { index + 1 };
         if distance == 0 {
@@ -265,8 +300,8 @@ mod tests {
                 );
                 assert_eq!(schedule.pairing_of(player, pairing.round), Some(pairing));
             }
-            assert_eq!(schedule.meeting(a, b), Some(pairing));
-            assert_eq!(schedule.meeting(b, a), Some(pairing));
+            assert_eq!(schedule.first_meeting(a, b), Some(pairing));
+            assert_eq!(schedule.first_meeting(b, a), Some(pairing));
             as_a[a as usize] += 1;
             as_b[b as usize] += 1;
         }
@@ -295,6 +330,30 @@ mod tests {
             check(players, Sides::AsPrinted);
             check(players, Sides::Balanced);
         }
+    }
+
+    #[test]
+    fn each_leg_repeats_the_rounds_with_seats_swapped() {
+        for (players, legs) in [(2, 5), (3, 2), (4, 3), (7, 4)] {
+            let once = RoundRobin::new(players, Sides::Balanced);
+            let all = once.with_legs(legs);
+            assert_eq!(all.rounds(), once.rounds() * legs);
+            let pairings = once.pairings().collect::<Vec<_>>();
+            for (number, pairing) in all.pairings().enumerate() {
+                let first = pairings[number % pairings.len()];
+                let mut seats = first.seats;
+                if (number / pairings.len()) % 2 == 1 {
+                    seats.reverse();
+                }
+                assert_eq!(pairing.seats, seats);
+                let [a, b] = seats;
+                assert_eq!(all.pairing_of(a, pairing.round), Some(pairing));
+                assert_eq!(all.meetings(b, a).count(), legs as usize);
+                assert!(all.meetings(a, b).any(|meeting| meeting == pairing));
+            }
+        }
+        let many = RoundRobin::new(RoundRobin::MAX_PLAYERS, Sides::Balanced).with_legs(u32::MAX);
+        assert!(many.rounds() >= RoundRobin::MAX_PLAYERS - 1);
     }
 
     #[test]
@@ -338,8 +397,8 @@ mod tests {
         }
         assert_eq!(schedule.pairing_of(4, 1), None);
         assert_eq!(schedule.pairing_of(0, 0), None);
-        assert_eq!(schedule.meeting(1, 1), None);
-        assert_eq!(schedule.meeting(1, 9), None);
+        assert_eq!(schedule.first_meeting(1, 1), None);
+        assert_eq!(schedule.first_meeting(1, 9), None);
         let vast = RoundRobin::new(u32::MAX, Sides::Balanced);
         assert!(
             vast.pairing(vast.rounds(), vast.matches_a_round() - 1)

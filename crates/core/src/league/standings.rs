@@ -304,7 +304,7 @@ impl Standings {
             between[player as usize] = if group.len() <= rounds as usize {
                 let others = members.iter();
                 others
-                    .filter_map(|&other| self.schedule.meeting(player, other))
+                    .flat_map(|&other| self.schedule.meetings(player, other))
                     .map(points)
                     .sum()
             } else {

@@ -76,6 +76,9 @@ pub(crate) struct RunArgs {
     /// Slow down so that people can watch: how long a player thinks [default: 0ms, or as before]
     #[arg(long, value_name = "DURATION", value_parser = duration)]
     pace: Option<Duration>,
+    /// How often each pair meets [default: from config, 1]
+    #[arg(long, value_name = "N", value_parser = number::<u32>(1..=1_000))]
+    legs: Option<u32>,
     /// Keep the page up after the league, until Ctrl-C
     #[arg(long)]
     web: bool,
@@ -92,7 +95,7 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "ID", value_parser = league_id)]
     league_id: Option<LeagueId>,
     /// Resume an interrupted league as it was
-    #[arg(long, conflicts_with_all = ["players", "referees", "strategies", "dialects", "game", "seed", "manual", "invite"])]
+    #[arg(long, conflicts_with_all = ["players", "referees", "strategies", "dialects", "game", "legs", "seed", "manual", "invite"])]
     resume: bool,
     /// Resume although the journal lost lines that may have been acknowledged; this stays noted
     #[arg(long, requires = "resume")]

@@ -50,6 +50,8 @@ impl LineWidth {
 pub(crate) struct Scores {
     /// How many matches the league has.
     pub(crate) total: u64,
+    /// How often each pair meets.
+    legs: u64,
     /// How many are over.
     pub(crate) done: u64,
     names: BTreeMap<PlayerId, String>,
@@ -70,10 +72,12 @@ pub(crate) struct MatchEnd<'e> {
 }
 
 impl Scores {
-    /// The scores of a league with so many matches; 0 if that is known only when it starts.
-    pub(crate) fn new(total: u64) -> Self {
+    /// The scores of a league with so many matches; 0 if that is known only when it starts, by how
+    /// often each pair meets.
+    pub(crate) fn new(total: u64, legs: u32) -> Self {
         Self {
             total,
+            legs: legs.into(),
             ..Self::default()
         }
     }
@@ -89,7 +93,7 @@ impl Scores {
             }
             Event::LeagueStarted { .. } if self.total == 0 => {
                 let players = self.names.len() as u64;
-                self.total = players * players.saturating_sub(1) / 2;
+                self.total = players * players.saturating_sub(1) / 2 * self.legs;
             }
             Event::RoundOpened { .. } => {
                 self.round_began = Some(at);
@@ -458,7 +462,7 @@ mod tests {
             result: &result,
             millis: None,
         };
-        let shown = Scores::new(1).sentence(&ended);
+        let shown = Scores::new(1, 1).sentence(&ended);
         assert_eq!(shown.lines().count(), 1, "{shown}");
         assert!(shown.ends_with("draw not proven"), "{shown}");
     }

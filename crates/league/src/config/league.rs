@@ -39,6 +39,9 @@ with_defaults! {
         scoring: ScoringConfig = ScoringConfig::default();
         /// The limits on participants, and how many are needed to start.
         participants: ParticipantsConfig = ParticipantsConfig::default();
+        /// How often each pair meets.
+        #[serde(deserialize_with = "within::<1, 1_000, _, _>")]
+        legs: u32 = 1;
         /// How tolerantly messages are read.
         strictness: Strictness = Strictness::Lenient;
         /// Which results count, by what is known of their draws (ruling 25a).
@@ -192,6 +195,7 @@ impl LeagueConfig {
         rules.min_players = self.participants.min_players;
         rules.max_players = self.participants.max_players;
         rules.start_when = self.participants.start_when();
+        rules.legs = self.legs;
         rules.strict = self.strictness == Strictness::Strict;
         rules.proven_draws = self.draws == CountedDraws::Proven;
         rules.mode = self.match_mode;

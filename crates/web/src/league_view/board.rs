@@ -141,20 +141,23 @@ impl LeagueView {
         }
     }
 
-    /// The match of two players, from the view of the first.
+    /// The latest match of two players that has begun, from the view of the first.
     fn cross_cell(&self, one: u32, other: u32) -> Option<CrossCell> {
         if one == other || self.league.phase() == Phase::Registering {
             return None;
         }
-        let pairing = self.league.schedule().meeting(one, other)?;
-        let match_id = MatchId::numbered(pairing.round, pairing.index + 1);
-        let seat = pairing.seats.iter().position(|seat| *seat == one)?;
-        let outcome = match self.results.get(&match_id) {
-            Some(recorded) => Some(outcome(&recorded.result, seat)),
-            None if self.league.fixture(&match_id)?.is_started() => None,
-            None => return None,
-        };
-        Some(CrossCell { match_id, outcome })
+        let schedule = self.league.schedule();
+        let mut meetings = schedule.meetings(one, other).rev();
+        meetings.find_map(|pairing| {
+            let match_id = MatchId::numbered(pairing.round, pairing.index + 1);
+            let seat = pairing.seats.iter().position(|seat| *seat == one)?;
+            let outcome = match self.results.get(&match_id) {
+                Some(recorded) => Some(outcome(&recorded.result, seat)),
+                None if self.league.fixture(&match_id)?.is_started() => None,
+                None => return None,
+            };
+            Some(CrossCell { match_id, outcome })
+        })
     }
 
     fn chart(&self, standings: &[TableRow]) -> Chart {

@@ -170,7 +170,7 @@ fn head_to_head_winner_ranks_first_among_equals() {
     let mut standings = Standings::new(schedule, Score::default());
     // 3 beats 0, 0 beats 1: with a win and a loss against others, 0 and 3 have equal records.
     for (winner, loser) in [(3, 0), (0, 1), (2, 3)] {
-        let pairing = schedule.meeting(winner, loser).unwrap();
+        let pairing = schedule.meetings(winner, loser).next().unwrap();
         let seat = usize::from(pairing.seats[1] == winner);
         standings.note(pairing, MatchEnding::Win(seat));
     }
@@ -200,7 +200,7 @@ fn table_follows_any_order_of_tiebreakers() {
         (1, 0, None),
     ];
     for (a, b, winner) in ends {
-        let pairing = schedule.meeting(a, b).unwrap();
+        let pairing = schedule.meetings(a, b).next().unwrap();
         let seat = |player| usize::from(pairing.seats[1] == player);
         let ending = winner.map_or(MatchEnding::Draw, |winner| MatchEnding::Win(seat(winner)));
         standings.note(pairing, ending);

@@ -89,6 +89,9 @@ pub(crate) struct ManagerArgs {
     /// Let every match wait for `league step`
     #[arg(long)]
     manual: bool,
+    /// How often each pair meets [default: from config, 1]
+    #[arg(long, value_name = "N", value_parser = number::<u32>(1..=1_000))]
+    legs: Option<u32>,
     /// Take all randomness from this number: the league can be repeated, and is not for prizes
     #[arg(long, value_name = "N", value_parser = seed)]
     seed: Option<u64>,
@@ -121,8 +124,8 @@ impl ManagerArgs {
         self.settle(&mut setup.system.security);
         let setup = setup.secure(LABEL)?;
         let system = &setup.system;
-        let usual = || usual_league(system, self.game.as_ref());
-        let league = &self.league_id.clone().unwrap_or_else(usual);
+        let league = self.league_id.clone();
+        let league = &league.unwrap_or_else(|| usual_league(system, self.game.as_ref()));
         let rules = self.rules(&setup, league)?;
         self.check_stored(setup.loader.root(), &rules)?;
         let configured = port_of(&setup.agents.league_manager.endpoint)
@@ -136,7 +139,6 @@ impl ManagerArgs {
         };
         let (tell, news) = LeagueNews::of(&shared.root, league);
         let is_over = is_over(&shared.root.league_journal(league));
-        let game = rules.game_type.clone();
         let guests = self.guests(&rules, &setup.agents, &shared).await?;
         let wanted = rules.clone();
         let advertised = setup.endpoint(&listener);
@@ -156,14 +158,13 @@ impl ManagerArgs {
         }
         let viewers = shared.limits.viewers();
         let site = Site::new(shared.root.clone(), league.clone(), viewers, false);
-        let awaited = rules.and_then(|rules| rules.start_when);
-        let screen = ManagerScreen::new(&self.common, is_over, awaited);
+        let screen = ManagerScreen::new(&self.common, is_over, rules.as_ref());
         let (print, lines) = mpsc::channel(MAX_LINES);
         // The league is over for people when its last lines are printed.
         let (over, membership) = watch::channel(Membership::Enrolled);
         let followed = screen.follow(news, (print, over), &shared, &running, league.clone());
         tokio::task::spawn_blocking(followed);
-        let next = self.next_league(&shared.root, league, &game);
+        let next = self.next_league(&shared.root, league, &wanted.game_type);
         let server = AgentServer {
             pages: Some(Arc::new(site)),
             shared,
@@ -227,6 +228,7 @@ impl ManagerArgs {
         if let Some(referees) = self.referees {
             config.participants.expected_referees = referees;
         }
+        config.legs = self.legs.unwrap_or(config.legs);
         if self.manual {
             config.match_mode = Mode::Manual;
         }
@@ -318,6 +320,10 @@ impl ManagerArgs {
                 differs("--game", game, rules.game_type.to_string())
             })
             .or_else(|| {
+                let legs = text(self.legs);
+                differs("--legs", legs, rules.legs.to_string())
+            })
+            .or_else(|| {
                 let manual = self.manual && rules.mode != Mode::Manual;
                 manual.then(|| ("--manual".to_owned(), "without `--manual`".to_owned()))
             })
@@ -336,7 +342,7 @@ impl ManagerArgs {
 /// The rules that the league began with, which a resumed one keeps. Says which rules have changed
 /// since; those that flags set are compared before.
 async fn began_with(running: &RunningAgent<League>, wanted: &LeagueRules) -> Option<LeagueRules> {
-    let flagged = ["start_when", "mode", "open_referees", "game_type"];
+    let flagged = ["start_when", "legs", "mode", "open_referees", "game_type"];
     let rules = running.actor.query(|league| league.rules().clone());
     let rules = rules.await.ok()?;
     let (began, now) = (json!(rules), json!(wanted));
@@ -474,16 +480,16 @@ struct ManagerScreen {
 }
 
 impl ManagerScreen {
-    fn new(common: &CommonArgs, is_over: bool, awaited: Option<(u32, u32)>) -> Self {
+    fn new(common: &CommonArgs, is_over: bool, rules: Option<&LeagueRules>) -> Self {
         let json = common.output == Output::Json;
         Self {
             json,
             silent: common.quiet && !json,
             is_over,
-            awaited,
+            awaited: rules.and_then(|rules| rules.start_when),
             players: 0,
             referees: 0,
-            scores: Scores::default(),
+            scores: Scores::new(0, rules.map_or(1, |rules| rules.legs)),
         }
     }
 

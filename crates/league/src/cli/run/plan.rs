@@ -58,6 +58,9 @@ pub(crate) struct SeatList {
     /// How many players are invited by their address, now or when it began.
     #[serde(default)]
     pub(crate) invited: usize,
+    /// How often each pair meets, if not as configured.
+    #[serde(default)]
+    legs: Option<u32>,
 }
 
 impl RunArgs {
@@ -113,6 +116,7 @@ impl RunPlan {
             check_count(players, &rules, &root)?;
         }
         rules.start_when = Some((players, seats.referees.len() as u32));
+        rules.legs = seats.legs.unwrap_or(rules.legs);
         if run.manual {
             rules.mode = Mode::Manual;
         }
@@ -335,6 +339,7 @@ impl RunArgs {
             seed: None,
             ports: Ports::default(),
             invited: 0,
+            legs: self.legs,
         })
     }
 

@@ -40,8 +40,9 @@ impl<'s, W: Write> RunScreen<'s, W> {
     pub(crate) fn new(run: &'s RunArgs, run_plan: &RunPlan, out: &'s mut W) -> Self {
         let plan = &run_plan.plan;
         let players = (plan.players.len() + run_plan.seats.invited) as u64;
-        let rounds = players - u64::from(players.is_multiple_of(2));
-        let total = players * (players - 1) / 2;
+        let legs = u64::from(plan.rules.legs);
+        let rounds = (players - u64::from(players.is_multiple_of(2))) * legs;
+        let total = players * (players - 1) / 2 * legs;
         let league = plan.rules.league_id.clone();
         let seed = match run_plan.seats.seed {
             Some(seed) => format!("{seed}: can be repeated, not for prizes"),
@@ -70,7 +71,7 @@ impl<'s, W: Write> RunScreen<'s, W> {
             facts,
             notes: notes(&run_plan.interrupted),
             opening,
-            scores: Scores::new(total),
+            scores: Scores::new(total, plan.rules.legs),
             resumed: run_plan.resumed,
             page: String::new(),
             bar: bar(run, total),
