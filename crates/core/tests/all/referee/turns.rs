@@ -2,7 +2,6 @@
 
 use league_core::league::{Event, LeagueRules, Reply as LeagueReply};
 use league_core::letter::PeerAnswer;
-use league_core::machine::Machine;
 use league_core::referee::{Command, Reply};
 use league_protocol::id::{GameType, RefereeId};
 use league_protocol::message::{MatchStatus, Message, StartMatch};
