@@ -80,6 +80,16 @@ impl Game for EvenOdd {
         max_moves: 2,
         sides_matter: false,
         hidden_moves: true,
+        simultaneous: true,
+        rules_text: "\
+Both players guess, at the same time and in secret, whether a number will be even or odd. Then the \
+number is drawn: every whole number from `lowest` to `highest` is equally likely, both included.
+A move is the word `even` or the word `odd`. Each player makes one move.
+The view: `lowest` and `highest` are the bounds of the draw; `your_choice` is your guess once made; \
+`opponent_choice` is null until the number is drawn; `drawn_number` is the number and \
+`number_parity` says whether it is even or odd, both null before the draw.
+The game ends with the draw. If one guess is right and the other wrong, the right one wins; if both \
+are right or both are wrong, it is a draw.",
     };
     type Settings = Settings;
     type Move = NumberParity;
@@ -137,12 +147,11 @@ impl Game for EvenOdd {
     }
 
     fn view(&self, seat: Seat) -> EvenOddView {
-        let opponent = if seat == Seat::A { Seat::B } else { Seat::A };
         EvenOddView {
             lowest: self.settings.lowest,
             highest: self.settings.highest,
             your_choice: self.choice(seat),
-            opponent_choice: self.drawn.and_then(|_| self.choice(opponent)),
+            opponent_choice: self.drawn.and_then(|_| self.choice(seat.other())),
             drawn_number: self.drawn,
             number_parity: self.drawn.map(NumberParity::of),
         }
