@@ -9,3 +9,4 @@
 mod league;
 mod player;
 mod referee;
+mod strategy;

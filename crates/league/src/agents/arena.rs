@@ -20,7 +20,7 @@ use tokio::sync::watch;
 use crate::agents::assemble::{Shared, StartError};
 use crate::agents::manager::{self, InvitedPlayer, LeagueNews};
 use crate::agents::player::{Chooser, PlayStyle};
-use crate::agents::strategy::{self, Strategy};
+use league_core::strategy::{self, Strategy};
 use crate::agents::{RunningAgent, player, referee};
 use crate::http::descriptors::Shortage;
 use crate::http::endpoint::OwnAddresses;

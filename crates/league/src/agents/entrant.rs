@@ -26,7 +26,7 @@ use crate::agents::RunningAgent;
 use crate::agents::assemble::Shared;
 use crate::agents::identity::{Identity, Membership};
 use crate::agents::player::{self, Chooser, PlayStyle};
-use crate::agents::strategy::Strategy;
+use league_core::strategy::Strategy;
 use crate::chance::Chance;
 use crate::config::{ConfigError, ConfigLoader, SystemConfig, timeouts};
 use crate::http::descriptors::Descriptors;
@@ -253,7 +253,7 @@ fn own_strategy(choose: Choose) -> &'static Strategy {
     Box::leak(Box::new(Strategy {
         name: "own",
         about: "as the program says",
-        game: Some(GAME),
+        games: &[GAME],
         idea: Box::leak(Box::new(idea)),
     }))
 }

@@ -22,7 +22,7 @@ use crate::agents::actor::{ActorError, Handle, MachineAnswer, Observer};
 use crate::agents::assemble::{AgentParts, JournalSource, Shared, StartError, restore, spawn};
 use crate::agents::bot::Bot;
 use crate::agents::identity::{AgentInfo, Identity, Membership, Unregistered, first_name};
-use crate::agents::strategy::Strategy;
+use league_core::strategy::Strategy;
 use crate::agents::{KeptTokens, RunningAgent, actor_unavailable, not_for_me, not_in_yet};
 use crate::chance::Chance;
 use crate::clock;

@@ -15,7 +15,7 @@ use crate::agents::arena::{Arena, ArenaError, BoundPorts, Plan};
 use crate::agents::assemble::Shared;
 use crate::agents::assemble::StartError;
 use crate::agents::manager::{InvitedPlayer, collect_journals};
-use crate::agents::strategy::{self, Strategy};
+use league_core::strategy::{self, Strategy};
 use crate::cli::Exit;
 use crate::cli::agent::check_guests;
 use crate::cli::arguments::{

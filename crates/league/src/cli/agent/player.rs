@@ -13,7 +13,7 @@ use crate::agents::bot::Bot;
 use crate::agents::bot::launch::{self, BotLimits, Launch, LaunchError};
 use crate::agents::bot::stderr::shown;
 use crate::agents::player::{self, Chooser, PlayStyle};
-use crate::agents::strategy::{self, Strategy};
+use league_core::strategy::{self, Strategy};
 use crate::cli::Exit;
 use crate::cli::agent::{
     AgentFiles, AgentSetup, JoinArgs, LastLeague, NewJournal, last_league, not_started, port_of,

@@ -1,6 +1,6 @@
 //! Whatever a referee shows and a player remembers, the choice is one of the options.
 
-use crate::agents::strategy::all;
+use league_core::strategy::all;
 use league_core::player::MatchOutcome;
 use proptest::prelude::*;
 use serde_json::{Value, json};

@@ -85,7 +85,7 @@ fn strategies_are_dealt_out_in_turn() {
 
 #[test]
 fn the_page_has_a_row_for_every_strategy() {
-    let page = include_str!("../../../../../docs/strategies.md");
+    let page = include_str!("../../../../docs/strategies.md");
     for strategy in all() {
         let row = format!("\n| `{}` | ", strategy.name);
         assert!(page.contains(&row), "{}", strategy.name);

@@ -7,7 +7,7 @@ mod tic_tac_toe;
 
 use std::sync::Arc;
 
-use crate::agents::strategy::{Strategy, find};
+use league_core::strategy::{Strategy, find};
 use league_core::letter::Peer;
 use league_core::machine::Machine;
 use league_core::player::{

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::agents::strategy::all;
+use league_core::strategy::all;
 use league_core::player::MatchOutcome;
 use league_games::{Dice, Outcome, Seat, find};
 use serde_json::{Value, json};
