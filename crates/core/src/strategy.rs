@@ -69,7 +69,7 @@ const NIM: &str = "nim";
 /// The games in which both sides choose at once.
 const SIMULTANEOUS: &[&str] = &[EVEN_ODD, ROCK_PAPER_SCISSORS, DILEMMA];
 
-static STRATEGIES: [Strategy; 21] = [
+static STRATEGIES: [Strategy; 25] = [
     Strategy {
         name: "random",
         about: "any legal move, by chance",
@@ -195,6 +195,30 @@ static STRATEGIES: [Strategy; 21] = [
         about: "memory, with the last four cards in mind",
         games: &["memory"],
         idea: &turns::forgetful,
+    },
+    Strategy {
+        name: "halving",
+        about: "21 questions: asks what halves the items that are left",
+        games: &["twenty_one_questions"],
+        idea: &turns::halving,
+    },
+    Strategy {
+        name: "guesser",
+        about: "21 questions: guesses an item that fits, and never asks",
+        games: &["twenty_one_questions"],
+        idea: &turns::guesser,
+    },
+    Strategy {
+        name: "equilibrium",
+        about: "Kuhn poker so that nobody gains against it in the long run",
+        games: &["kuhn_poker"],
+        idea: &turns::equilibrium,
+    },
+    Strategy {
+        name: "bold",
+        about: "Kuhn poker: bets whenever it can, and folds the jack alone",
+        games: &["kuhn_poker"],
+        idea: &turns::bold,
     },
 ];
 

@@ -155,7 +155,9 @@ fn luck_looks_like_luck_and_skill_does_not() {
             tests.filter(|test| !test.is_luck()).count()
         };
         let alarms = found(&[0.0; 8], &mut dice);
-        assert!((5..=50).contains(&alarms), "{games}: {alarms} of 500");
+        // With few games the test errs towards luck.
+        let least = if games < 40 { 0 } else { 5 };
+        assert!((least..=45).contains(&alarms), "{games}: {alarms} of 500");
         let ladder: Vec<f64> = (0..8).map(f64::from).collect();
         let skill = found(&ladder, &mut dice);
         assert!(skill > 450, "{games}: {skill} of 500");

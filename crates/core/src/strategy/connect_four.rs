@@ -96,7 +96,7 @@ impl Position {
             return -WIN + (FAR - depth) as i32;
         }
         if depth == 0 {
-            return value(self.own) - value(self.other);
+            return self.value();
         }
         let mut best = None;
         for (column, _) in ORDER {
@@ -112,6 +112,23 @@ impl Position {
         // A full board is a draw.
         best.unwrap_or(0)
     }
+
+    /// An estimate of the position: free cells that win, and discs near the middle.
+    fn value(self) -> i32 {
+        const WINNING_CELL: i32 = 8;
+        let free = !(self.own | self.other);
+        let side = |discs: u64| {
+            let mut worth = 0;
+            for (column, weight) in ORDER {
+                let cells = COLUMN << (column * HEIGHT);
+                let wins = completing(discs) & cells & free;
+                worth += wins.count_ones() as i32 * WINNING_CELL;
+                worth += (discs & cells).count_ones() as i32 * weight;
+            }
+            worth
+        };
+        side(self.own) - side(self.other)
+    }
 }
 
 fn has_line(discs: u64) -> bool {
@@ -121,11 +138,14 @@ fn has_line(discs: u64) -> bool {
     })
 }
 
-fn value(discs: u64) -> i32 {
-    let columns = ORDER.iter();
-    let worth = columns.map(|(column, worth)| {
-        let held = discs & (COLUMN << (column * HEIGHT));
-        held.count_ones() as i32 * worth
-    });
-    worth.sum()
+/// The cells that would complete a line of four, taken ones among them.
+fn completing(discs: u64) -> u64 {
+    let mut cells = (discs << 1) & (discs << 2) & (discs << 3);
+    for step in [HEIGHT - 1, HEIGHT, HEIGHT + 1] {
+        let below = (discs << step) & (discs << (2 * step));
+        let above = (discs >> step) & (discs >> (2 * step));
+        cells |= below & ((discs << (3 * step)) | (discs >> step));
+        cells |= above & ((discs << step) | (discs >> (3 * step)));
+    }
+    cells
 }

@@ -1,4 +1,5 @@
-//! The strategies for games of turns that need a thought and not a search: nim and memory.
+//! The strategies for games of turns that need a thought and not a search: nim, memory, twenty-one
+//! questions, Kuhn poker.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -81,4 +82,103 @@ fn turn_card(think: &Think, remembered: usize, dice: &mut Dice) -> Option<Value>
     }
     let unknown: Vec<&Value> = options().filter(|option| value_of(option).is_none()).collect();
     dice.pick(&unknown).copied().cloned()
+}
+
+/// Asks what halves the items that are left, and guesses once an answer would help the opponent.
+pub(crate) fn halving(think: &Think, _: &Matches, dice: &mut Dice) -> Option<Value> {
+    /// With so few items left, the opponent would win after the next answer.
+    const GUESSED: usize = 2;
+    let candidates = Candidates::read(&think.view)?;
+    let left = candidates.items.len();
+    if left <= GUESSED {
+        return candidates.guess(think, dice);
+    }
+    let worth = |option: &Value| {
+        let having = candidates.having(option.as_str()?);
+        // How many items either answer leaves out at least.
+        (having > 0 && having < left).then_some(having.min(left - having))
+    };
+    let options = think.options.iter();
+    let asked = options.filter(|option| !candidates.holds(option));
+    let weighed = asked.filter_map(|option| Some((worth(option)?, option)));
+    super::best_of(weighed.collect(), dice).or_else(|| candidates.guess(think, dice))
+}
+
+/// Guesses an item that fits all answers, and never asks.
+pub(crate) fn guesser(think: &Think, _: &Matches, dice: &mut Dice) -> Option<Value> {
+    Candidates::read(&think.view)?.guess(think, dice)
+}
+
+/// The items that fit all answers so far, with their attributes.
+struct Candidates<'v> {
+    items: BTreeMap<&'v str, Vec<&'v str>>,
+}
+
+impl<'v> Candidates<'v> {
+    fn read(view: &'v Value) -> Option<Self> {
+        let items = view.get("items")?.as_object()?.iter();
+        let item = |(name, attributes): (&'v String, &'v Value)| {
+            let attributes = attributes.as_array()?.iter().filter_map(Value::as_str);
+            Some((name.as_str(), attributes.collect()))
+        };
+        let mut items: BTreeMap<&str, Vec<&str>> = items.filter_map(item).collect();
+        for answer in view.get("answers")?.as_array()? {
+            let question = answer.get("question")?.as_str()?;
+            let expected = answer.get("answer")?.as_bool()?;
+            items.retain(|name, attributes| {
+                (*name == question || attributes.contains(&question)) == expected
+            });
+        }
+        Some(Self { items })
+    }
+
+    fn holds(&self, option: &Value) -> bool {
+        option.as_str().is_some_and(|word| self.items.contains_key(word))
+    }
+
+    /// How many of them have an attribute.
+    fn having(&self, attribute: &str) -> usize {
+        let attributes = self.items.values();
+        attributes.filter(|all| all.contains(&attribute)).count()
+    }
+
+    fn guess(&self, think: &Think, dice: &mut Dice) -> Option<Value> {
+        let options = think.options.iter().filter(|option| self.holds(option));
+        dice.pick(&options.collect::<Vec<_>>()).copied().cloned()
+    }
+}
+
+/// Plays Kuhn poker so that no opponent gains in the long run (the equilibrium that bluffs most).
+pub(crate) fn equilibrium(think: &Think, _: &Matches, dice: &mut Dice) -> Option<Value> {
+    let mut in_three = |times: u64| dice.roll(1..=3) <= times;
+    let is_first = think.view.get("you_move_first")?.as_bool()?;
+    let stays = match (think.view.get("your_card")?.as_str()?, can_bet(think)) {
+        ("king", _) => true,
+        ("queen", true) | ("jack", false) => false,
+        ("queen", false) => in_three(if is_first { 2 } else { 1 }),
+        _ => in_three(1),
+    };
+    action(think, stays)
+}
+
+/// Bets whenever it can, and folds the jack alone.
+pub(crate) fn bold(think: &Think, _: &Matches, _: &mut Dice) -> Option<Value> {
+    let stays = can_bet(think) || think.view.get("your_card")?.as_str()? != "jack";
+    action(think, stays)
+}
+
+/// Whether there is no bet yet.
+fn can_bet(think: &Think) -> bool {
+    think.options.iter().any(|option| option == "bet")
+}
+
+/// Puts a chip in, or not.
+fn action(think: &Think, stays: bool) -> Option<Value> {
+    let name = match (can_bet(think), stays) {
+        (true, true) => "bet",
+        (true, false) => "check",
+        (false, true) => "call",
+        (false, false) => "fold",
+    };
+    Some(name.into())
 }

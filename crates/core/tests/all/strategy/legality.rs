@@ -5,7 +5,7 @@ use league_core::player::MatchOutcome;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use crate::tests::strategy::Chair;
+use crate::strategy::Chair;
 
 fn games() -> impl Strategy<Value = &'static str> {
     prop_oneof![Just("even_odd"), Just("tic_tac_toe"), Just("chess")]

@@ -155,11 +155,14 @@ impl PlayerArgs {
         exit
     }
 
-    /// The games that it offers to play; a named strategy may know only one.
+    /// The games that it offers to play; a named strategy may know only some.
     fn games(&self, usual: &[GameType]) -> Vec<GameType> {
-        let only = self.strategy.and_then(|strategy| strategy.game);
-        let only = only.and_then(|game| GameType::new(game).ok());
-        only.map_or_else(|| usual.to_vec(), |game| vec![game])
+        let known = self.strategy.map_or(&[][..], |strategy| strategy.games);
+        if known.is_empty() {
+            return usual.to_vec();
+        }
+        let known = known.iter().filter_map(|game| GameType::new(*game).ok());
+        known.collect()
     }
 
     /// The setup with the manager of the league that the player prefers.
