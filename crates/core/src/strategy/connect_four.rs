@@ -17,8 +17,11 @@ const ROWS: u32 = 6;
 /// The bits of a column: its cells from the bottom up, and an empty one that ends every line.
 const HEIGHT: u32 = ROWS + 1;
 const COLUMN: u64 = (1 << ROWS) - 1;
+/// All cells, and those of the first, third and fifth row.
+const BOARD: u64 = every_column(COLUMN);
+const ODD_ROWS: u64 = every_column(0b01_0101);
 /// The columns by how much they are worth, and their values; in the middle there are more lines.
-const ORDER: [(u32, i32); 7] = [(3, 3), (2, 2), (4, 2), (1, 1), (5, 1), (0, 0), (6, 0)];
+const ORDER: [(u32, u32); 7] = [(3, 3), (2, 2), (4, 2), (1, 1), (5, 1), (0, 0), (6, 0)];
 /// The value of a win; a later win is worth one less for each move.
 const WIN: i32 = 1_000;
 
@@ -73,11 +76,14 @@ impl Position {
 
     /// The position after a disc, from the other side's view; `None` if the column is full.
     fn after(self, column: u32) -> Option<Self> {
-        let cells = COLUMN.checked_shl(column * HEIGHT)?;
+        if column >= COLUMNS {
+            return None;
+        }
+        let cells = COLUMN << (column * HEIGHT);
         let taken = self.own | self.other;
         // The lowest free cell.
         let bit = cells & !taken & (taken + (1 << (column * HEIGHT)));
-        (column < COLUMNS && bit != 0).then_some(Self {
+        (bit != 0).then_some(Self {
             own: self.other,
             other: self.own | bit,
         })
@@ -114,21 +120,34 @@ impl Position {
     }
 
     /// An estimate of the position: free cells that win, and discs near the middle.
+    ///
+    /// When the board fills up, the side that began gets the cells of odd rows, the other side those
+    /// of even rows; so these count most.
     fn value(self) -> i32 {
-        const WINNING_CELL: i32 = 8;
-        let free = !(self.own | self.other);
-        let side = |discs: u64| {
-            let mut worth = 0;
+        let taken = self.own | self.other;
+        let began = taken.count_ones().is_multiple_of(2);
+        let side = |discs: u64, began: bool| {
+            let own_rows = if began { ODD_ROWS } else { ODD_ROWS << 1 };
+            let wins = completing(discs) & BOARD & !taken;
+            let mut worth = 4 * wins.count_ones() + 12 * (wins & own_rows).count_ones();
             for (column, weight) in ORDER {
-                let cells = COLUMN << (column * HEIGHT);
-                let wins = completing(discs) & cells & free;
-                worth += wins.count_ones() as i32 * WINNING_CELL;
-                worth += (discs & cells).count_ones() as i32 * weight;
+                worth += weight * (discs & (COLUMN << (column * HEIGHT))).count_ones();
             }
-            worth
+            worth.cast_signed()
         };
-        side(self.own) - side(self.other)
+        side(self.own, began) - side(self.other, !began)
     }
+}
+
+/// These cells of a column, in every column.
+const fn every_column(cells: u64) -> u64 {
+    let mut all = 0;
+    let mut column = 0;
+    while column < COLUMNS {
+        all |= cells << (column * HEIGHT);
+        column += 1;
+    }
+    all
 }
 
 fn has_line(discs: u64) -> bool {

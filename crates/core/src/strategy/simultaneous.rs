@@ -55,12 +55,12 @@ static GAMES: [SimultaneousGame; 3] = [
     },
 ];
 
-/// The choices of both sides in one turn; the own choice may be forgotten.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Exchange {
-    own: Option<usize>,
-    other: usize,
-}
+/// The choices of both sides in one turn: the own one, if it is not forgotten, and the opponent's.
+type Exchange = [Option<usize>; 2];
+
+/// The sides of an exchange.
+const OWN: usize = 0;
+const OTHER: usize = 1;
 
 /// What a player knows of its opponent: their turns, oldest first.
 struct Experience {
@@ -68,19 +68,19 @@ struct Experience {
     turns: Vec<Exchange>,
 }
 
-/// Predicts the opponent's next choice from the turns so far.
-type Predictor = fn(&[Exchange]) -> Option<usize>;
+/// Predicts the next choice of a side from the turns so far.
+type Predictor = fn(&[Exchange], usize) -> Option<usize>;
 
 /// The next of its choices in turn: even, odd, even, …
 pub(crate) fn alternating(think: &Think, memory: &Matches, _: &mut Dice) -> Option<Value> {
     let Experience { game, turns } = Experience::of_opponent(think, memory)?;
-    game.choice((turns.last()?.own? + 1) % game.choices.len())
+    game.choice((turns.last()?[OWN]? + 1) % game.choices.len())
 }
 
 /// What the opponent chose last (003, mirror agent).
 pub(crate) fn mirror(think: &Think, memory: &Matches, _: &mut Dice) -> Option<Value> {
     let Experience { game, turns } = Experience::of_opponent(think, memory)?;
-    game.choice(turns.last()?.other)
+    game.choice(turns.last()?[OTHER]?)
 }
 
 /// The reply to what the opponent chooses most (003, frequency counter).
@@ -105,14 +105,14 @@ pub(crate) fn bayesian(think: &Think, memory: &Matches, _: &mut Dice) -> Option<
     let last = experience.turns.last()?;
     let choices = experience.game.choices.len();
     // The prior weighs one turn: the opponent's frequencies, and each choice once.
-    let overall = counts(experience.turns.iter().map(|turn| turn.other));
+    let overall = counts(experience.turns.iter().filter_map(|turn| turn[OTHER]));
     let sum = experience.turns.len() as f64 + choices as f64;
     let mut belief = overall.map(|count| (count + 1.0) / sum);
     for step in experience.turns.windows(2) {
-        if let [before, after] = step
+        if let [before, [_, Some(after)]] = step
             && before == last
         {
-            belief[after.other] += 1.0;
+            belief[*after] += 1.0;
         }
     }
     let payoffs = experience.game.payoffs.iter();
@@ -125,7 +125,7 @@ pub(crate) fn bayesian(think: &Think, memory: &Matches, _: &mut Dice) -> Option<
 pub(crate) fn bandit(think: &Think, memory: &Matches, dice: &mut Dice) -> Option<Value> {
     let Experience { game, turns } = Experience::read(think, memory)?;
     let arms = game.choices.len();
-    let paid = turns.iter().filter_map(|turn| Some((turn.own?, turn.other)));
+    let paid = turns.iter().filter_map(|turn| Some((turn[OWN]?, turn[OTHER]?)));
     let paid: Vec<(usize, usize)> = paid.collect();
     let tried = counts(paid.iter().map(|(own, _)| *own));
     let untried: Vec<usize> = (0..arms).filter(|&arm| tried[arm] == 0.0).collect();
@@ -156,7 +156,7 @@ pub(crate) fn adaptive(think: &Think, memory: &Matches, _: &mut Dice) -> Option<
     let judged = turns.len().saturating_sub(JUDGED)..turns.len();
     let mut best = (0, None);
     for expert in EXPERTS {
-        let is_right = |at: &usize| expert.predict(game, &turns[..*at]) == Some(turns[*at].other);
+        let is_right = |at: &usize| expert.predict(game, &turns[..*at]) == turns[*at][OTHER];
         let hits = judged.clone().filter(is_right).count();
         if hits > best.0
             && let Some(predicted) = expert.predict(game, turns)
@@ -191,15 +191,8 @@ const EXPERTS: [Expert; 7] = [
 impl Expert {
     fn predict(self, game: &SimultaneousGame, turns: &[Exchange]) -> Option<usize> {
         match self {
-            Self::Habit(predictor) => predictor(turns),
-            Self::Counter(predictor) => {
-                let seen_by_other = turns.iter().filter_map(|turn| {
-                    let (own, other) = (Some(turn.other), turn.own?);
-                    Some(Exchange { own, other })
-                });
-                let of_own = predictor(&seen_by_other.collect::<Vec<_>>())?;
-                game.best_reply(of_own)
-            }
+            Self::Habit(predictor) => predictor(turns, OTHER),
+            Self::Counter(predictor) => game.best_reply(predictor(turns, OWN)?),
         }
     }
 }
@@ -208,14 +201,14 @@ impl Expert {
 pub(crate) fn tit_for_tat(think: &Think, _: &Matches, _: &mut Dice) -> Option<Value> {
     let game = SimultaneousGame::find(think)?;
     let last = game.turns_of_match(&think.view).last().copied();
-    game.choice(last.map_or(COOPERATE, |turn| turn.other))
+    game.choice(last.map_or(Some(COOPERATE), |turn| turn[OTHER])?)
 }
 
 /// Cooperates until the opponent defects, and never again.
 pub(crate) fn grim(think: &Think, _: &Matches, _: &mut Dice) -> Option<Value> {
     let game = SimultaneousGame::find(think)?;
     let turns = game.turns_of_match(&think.view);
-    let betrayed = turns.iter().any(|turn| turn.other != COOPERATE);
+    let betrayed = turns.iter().any(|turn| turn[OTHER] == Some(DEFECT));
     game.choice(if betrayed { DEFECT } else { COOPERATE })
 }
 
@@ -265,10 +258,8 @@ impl SimultaneousGame {
     fn turns(&self, own: Option<&Value>, other: &Value) -> Vec<Exchange> {
         let own = own.map(choices_in).unwrap_or_default();
         let turn = |(at, other): (usize, &Value)| {
-            Some(Exchange {
-                own: own.get(at).and_then(|own| self.read(own)),
-                other: self.read(other)?,
-            })
+            let own = own.get(at).and_then(|own| self.read(own));
+            Some([own, Some(self.read(other)?)])
         };
         choices_in(other).iter().enumerate().filter_map(turn).collect()
     }
@@ -333,8 +324,7 @@ impl Experience {
             let recent = think.opponent.iter().flat_map(|it| &it.recent);
             let recent: Vec<usize> = recent.filter_map(|choice| game.read(choice)).collect();
             if turns.len() < recent.len() {
-                let alone = |other| Exchange { own: None, other };
-                turns = recent.into_iter().map(alone).collect();
+                turns = recent.into_iter().map(|other| [None, Some(other)]).collect();
             }
             turns.append(&mut present);
             present = turns;
@@ -344,7 +334,7 @@ impl Experience {
     }
 
     fn reply_to(&self, predictor: Predictor) -> Option<Value> {
-        self.game.reply(predictor(&self.turns)?)
+        self.game.reply(predictor(&self.turns, OTHER)?)
     }
 }
 
@@ -356,40 +346,40 @@ fn latest(matches: impl DoubleEndedIterator<Item = Vec<Exchange>>) -> Vec<Exchan
     turns
 }
 
-/// The opponent's most frequent choice; `None` if two are equally frequent.
-fn most_frequent(turns: &[Exchange]) -> Option<usize> {
-    majority(turns.iter().map(|turn| turn.other))
+/// The most frequent choice; `None` if two are equally frequent.
+fn most_frequent(turns: &[Exchange], side: usize) -> Option<usize> {
+    majority(turns.iter().filter_map(|turn| turn[side]))
 }
 
-/// The opponent's choice after the longest run of its latest choices that had occurred before; of
-/// several occurrences the last counts.
-fn continuation(turns: &[Exchange]) -> Option<usize> {
+/// The choice after the longest run of latest choices that had occurred before; of several
+/// occurrences the last counts.
+fn continuation(turns: &[Exchange], side: usize) -> Option<usize> {
     let (_, place) = (1..turns.len())
-        .map(|place| (common_end(&turns[..place], turns), place))
+        .map(|place| (common_end(&turns[..place], turns, side), place))
         .filter(|(length, _)| *length >= MIN_PATTERN)
         .max()?;
-    turns.get(place).map(|turn| turn.other)
+    turns[place][side]
 }
 
-/// The number of equal choices of the opponent at the ends of two runs.
-fn common_end(one: &[Exchange], other: &[Exchange]) -> usize {
+/// The number of equal choices at the ends of two runs.
+fn common_end(one: &[Exchange], other: &[Exchange], side: usize) -> usize {
     let pairs = one.iter().rev().zip(other.iter().rev());
-    pairs.take_while(|(a, b)| a.other == b.other).count()
+    pairs.take_while(|(a, b)| a[side] == b[side]).count()
 }
 
-/// What most often followed the opponent's last choice.
-fn likeliest_step(turns: &[Exchange]) -> Option<usize> {
-    let last = turns.last()?.other;
+/// What most often followed the last choice.
+fn likeliest_step(turns: &[Exchange], side: usize) -> Option<usize> {
+    let last = turns.last()?[side]?;
     let steps = turns.windows(2).filter_map(|step| match step {
-        [from, to] if from.other == last => Some(to.other),
+        [from, to] if from[side] == Some(last) => to[side],
         _ => None,
     });
     majority(steps)
 }
 
-/// This player's last choice: the opponent is a mirror.
-fn repeated(turns: &[Exchange]) -> Option<usize> {
-    turns.last()?.own
+/// The last choice of the other side: this side is a mirror.
+fn repeated(turns: &[Exchange], side: usize) -> Option<usize> {
+    turns.last()?[1 - side]
 }
 
 /// The most choices that a game here has.
@@ -423,18 +413,14 @@ mod tests {
     /// Turns in which the opponent chose the letters; the own choice is the first.
     fn turns(letters: &str) -> Vec<Exchange> {
         let place = |letter| "eor".find(letter).expect("a known letter");
-        let turn = |letter| Exchange {
-            own: Some(0),
-            other: place(letter),
-        };
-        letters.chars().map(turn).collect()
+        letters.chars().map(|letter| [Some(0), Some(place(letter))]).collect()
     }
 
     #[track_caller]
     fn predicts(predictor: Predictor, cases: &[(&str, &str)]) {
         for (before, expected) in cases {
-            let expected = turns(expected).first().map(|turn| turn.other);
-            assert_eq!(predictor(&turns(before)), expected, "{before}");
+            let expected = turns(expected).first().and_then(|turn| turn[OTHER]);
+            assert_eq!(predictor(&turns(before), OTHER), expected, "{before}");
         }
     }
 

@@ -84,7 +84,7 @@ fn strategies_of_skill_beat_simpler_ones() {
         ("twenty_one_questions", "halving", "random"),
         ("twenty_one_questions", "guesser", "random"),
         ("kuhn_poker", "equilibrium", "random"),
-        ("kuhn_poker", "equilibrium", "bold"),
+        ("kuhn_poker", "bold", "random"),
         ("iterated_prisoners_dilemma", "always-defect", "tit-for-tat"),
         ("iterated_prisoners_dilemma", "grim", "random"),
     ] {
@@ -92,6 +92,16 @@ fn strategies_of_skill_beat_simpler_ones() {
         println!("{game}, {better} against {worse}: {score:?}");
         let ratings = Ratings::estimate(2, &[score]).difference(0, 1);
         assert!(ratings.elo > ratings.error, "{game}, {better}: {score:?}");
+    }
+}
+
+#[test]
+fn nobody_gains_against_the_equilibrium_of_poker() {
+    for other in ["bold", "random"] {
+        let score = pair("kuhn_poker", "equilibrium", other, 4_000);
+        println!("equilibrium against {other}: {score:?}");
+        let difference = Ratings::estimate(2, &[score]).difference(0, 1);
+        assert!(difference.elo + difference.error > 0.0, "{other}: {score:?}");
     }
 }
 

@@ -31,8 +31,9 @@ const WHAT: &str = "could not run the lab";
 const MATCHES: u64 = 1_000;
 /// The most matches of a sequential test, unless the user says otherwise.
 const MAX_TEST_MATCHES: u64 = 100_000;
-/// The seasons that are played before a sequential test looks at the results again.
-const SEASONS_PER_LOOK: u64 = 64;
+/// The fewest and the most seasons that are played before a sequential test looks at the results
+/// again; it looks at each of them in turn, so that this changes no result.
+const SEASONS_PER_LOOK: [u64; 2] = [4, 64];
 
 /// Let strategies play against each other, without a league and without messages
 ///
@@ -233,7 +234,8 @@ impl LabArgs {
         let mut verdict = Verdict::Open;
         let mut begin = 0;
         while verdict == Verdict::Open && begin < plan.len() {
-            let end = plan.len().min(begin + SEASONS_PER_LOOK);
+            let [fewest, most] = SEASONS_PER_LOOK;
+            let end = plan.len().min(begin + begin.clamp(fewest, most));
             for season in self.play(lab, begin..end, &plan) {
                 sum.add(&season);
                 let score = sum.pairs[0];

@@ -12,7 +12,7 @@ use league_protocol::id::GameType;
 use league_web::report::{PlainTable, write_tables};
 use serde_json::{Value, json};
 
-use crate::cli::text::paragraph;
+use crate::cli::text::{count, paragraph};
 
 /// The results of a lab, and what follows from them.
 pub(super) struct LabSummary {
@@ -220,10 +220,15 @@ impl LabSummary {
             && let Some(&first) = self.ratings.order().first()
         {
             let percent = 100.0 * self.ratings.certainty_of_first();
+            let percent = if percent > 99.0 {
+                "more than 99".to_owned()
+            } else {
+                format!("{percent:.0}")
+            };
             let name = self.names[first];
             notes.push(format!(
                 "`{name}` has the highest rating; it is truly the strongest of them with a \
-                 probability of {percent:.0} %."
+                 probability of {percent} %."
             ));
         }
         notes.push(self.seat_note());
@@ -236,8 +241,9 @@ impl LabSummary {
             degrees,
             p,
         } = self.luck;
+        let degrees_text = count(degrees, "degree");
         let figures = format!(
-            "chi-square {chi_square:.1} with {degrees} degrees of freedom, {}",
+            "chi-square {chi_square:.1} with {degrees_text} of freedom, {}",
             p_text(p)
         );
         if degrees == 0 {
@@ -250,8 +256,13 @@ impl LabSummary {
     }
 
     fn pair_note(&self, pair: &PairScore) -> String {
-        let [one, other] = [pair.first, pair.second].map(|at| self.names[at]);
-        let (wins, losses) = (pair.wins, pair.losses);
+        let sides = [(pair.wins, pair.first), (pair.losses, pair.second)];
+        let [(losses, other), (wins, one)] = if pair.wins < pair.losses {
+            sides
+        } else {
+            [sides[1], sides[0]]
+        };
+        let (one, other) = (self.names[one], self.names[other]);
         let p = sign_test(wins, losses);
         let verdict = if p < 0.05 { "not by luck" } else { "perhaps by luck" };
         format!(
