@@ -204,7 +204,11 @@ impl LabMatch<'_> {
             let asked = owing.into_iter().map(|seat| {
                 let own = seat.index().min(1);
                 let opponent = &players[seats[1 - own]].id;
-                (seat, own, self.question(seat, own, &players[seats[own]], opponent))
+                (
+                    seat,
+                    own,
+                    self.question(seat, own, &players[seats[own]], opponent),
+                )
             });
             for (seat, own, think) in asked.collect::<Vec<_>>() {
                 let player = &mut players[seats[own]];

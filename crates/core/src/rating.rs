@@ -206,7 +206,11 @@ fn derivatives(parameters: &[f64], scores: &[PairScore]) -> (Vec<f64>, Matrix) {
     let mut gradient = vec![0.0; size];
     let mut information = Matrix::zero(size);
     for (at, parameter) in parameters.iter().enumerate() {
-        let deviation = if at == last { DRAW_PRIOR } else { STRENGTH_PRIOR };
+        let deviation = if at == last {
+            DRAW_PRIOR
+        } else {
+            STRENGTH_PRIOR
+        };
         let precision = 1.0 / (deviation * deviation);
         gradient[at] -= parameter * precision;
         information.add(at, at, precision);
@@ -319,7 +323,10 @@ fn degrees(players: usize, decided: &[&PairScore]) -> u64 {
         let (from, to) = (group[score.first], group[score.second]);
         if from != to {
             joined += 1;
-            group.iter_mut().filter(|it| **it == from).for_each(|it| *it = to);
+            group
+                .iter_mut()
+                .filter(|it| **it == from)
+                .for_each(|it| *it = to);
         }
     }
     joined

@@ -266,9 +266,7 @@ pub mod by_name {
         to.serialize_str(strategy.name)
     }
 
-    pub fn deserialize<'de, D: Deserializer<'de>>(
-        from: D,
-    ) -> Result<&'static Strategy, D::Error> {
+    pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<&'static Strategy, D::Error> {
         find(&String::deserialize(from)?).map_err(D::Error::custom)
     }
 }

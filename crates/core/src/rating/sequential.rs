@@ -49,7 +49,8 @@ impl SequentialTest {
             return 0.0;
         }
         let counts = [wins, draws, losses].map(|count| (count as f64).max(LEAST_COUNT));
-        let [likely0, likely1] = [self.elo0, self.elo1].map(|elo| likeliest(&counts, score_of(elo)));
+        let [likely0, likely1] =
+            [self.elo0, self.elo1].map(|elo| likeliest(&counts, score_of(elo)));
         let parts = counts.iter().zip(likely0.iter().zip(&likely1));
         parts.map(|(count, (p0, p1))| count * (p1 / p0).ln()).sum()
     }
@@ -80,7 +81,9 @@ fn likeliest(counts: &[f64; 3], score: f64) -> [f64; 3] {
     let distances = [1.0 - score, 0.5 - score, -score];
     let excess = |t: f64| -> f64 {
         let parts = counts.iter().zip(distances);
-        parts.map(|(count, distance)| count * distance / (1.0 + t * distance)).sum()
+        parts
+            .map(|(count, distance)| count * distance / (1.0 + t * distance))
+            .sum()
     };
     // Within these bounds every probability is positive; the excess falls from +inf to -inf.
     let (mut low, mut high) = (-1.0 / (1.0 - score), 1.0 / score);

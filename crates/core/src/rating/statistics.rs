@@ -114,6 +114,7 @@ fn ln_gamma(x: f64) -> f64 {
         x += 1.0;
     }
     let square = 1.0 / (x * x);
-    let series = (1.0 / 12.0 - square * (1.0 / 360.0 - square * (1.0 / 1260.0 - square / 1680.0))) / x;
+    let series =
+        (1.0 / 12.0 - square * (1.0 / 360.0 - square * (1.0 / 1260.0 - square / 1680.0))) / x;
     (x - 0.5) * x.ln() - x + std::f64::consts::TAU.ln() / 2.0 + series - shift
 }

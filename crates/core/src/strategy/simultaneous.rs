@@ -125,7 +125,9 @@ pub(crate) fn bayesian(think: &Think, memory: &Matches, _: &mut Dice) -> Option<
 pub(crate) fn bandit(think: &Think, memory: &Matches, dice: &mut Dice) -> Option<Value> {
     let Experience { game, turns } = Experience::read(think, memory)?;
     let arms = game.choices.len();
-    let paid = turns.iter().filter_map(|turn| Some((turn[OWN]?, turn[OTHER]?)));
+    let paid = turns
+        .iter()
+        .filter_map(|turn| Some((turn[OWN]?, turn[OTHER]?)));
     let paid: Vec<(usize, usize)> = paid.collect();
     let tried = counts(paid.iter().map(|(own, _)| *own));
     let untried: Vec<usize> = (0..arms).filter(|&arm| tried[arm] == 0.0).collect();
@@ -166,7 +168,9 @@ pub(crate) fn adaptive(think: &Think, memory: &Matches, _: &mut Dice) -> Option<
     }
     let (hits, predicted) = best;
     let is_better_than_chance = hits * game.choices.len() > judged.len();
-    predicted.filter(|_| is_better_than_chance).and_then(|it| game.reply(it))
+    predicted
+        .filter(|_| is_better_than_chance)
+        .and_then(|it| game.reply(it))
 }
 
 /// A model of the opponent.
@@ -246,7 +250,11 @@ impl SimultaneousGame {
 
     /// The best reply to a choice of the opponent.
     fn best_reply(&self, other: usize) -> Option<usize> {
-        let pays: Option<Vec<f64>> = self.payoffs.iter().map(|row| row.get(other).copied()).collect();
+        let pays: Option<Vec<f64>> = self
+            .payoffs
+            .iter()
+            .map(|row| row.get(other).copied())
+            .collect();
         only_highest(&pays?)
     }
 
@@ -261,12 +269,18 @@ impl SimultaneousGame {
             let own = own.get(at).and_then(|own| self.read(own));
             Some([own, Some(self.read(other)?)])
         };
-        choices_in(other).iter().enumerate().filter_map(turn).collect()
+        choices_in(other)
+            .iter()
+            .enumerate()
+            .filter_map(turn)
+            .collect()
     }
 
     fn turns_of_record(&self, record: &MatchRecord) -> Vec<Exchange> {
         let other = record.opponent_choice.as_ref();
-        other.map_or_else(Vec::new, |other| self.turns(record.my_choice.as_ref(), other))
+        other.map_or_else(Vec::new, |other| {
+            self.turns(record.my_choice.as_ref(), other)
+        })
     }
 
     fn turns_of_match(&self, view: &Value) -> Vec<Exchange> {
@@ -324,7 +338,10 @@ impl Experience {
             let recent = think.opponent.iter().flat_map(|it| &it.recent);
             let recent: Vec<usize> = recent.filter_map(|choice| game.read(choice)).collect();
             if turns.len() < recent.len() {
-                turns = recent.into_iter().map(|other| [None, Some(other)]).collect();
+                turns = recent
+                    .into_iter()
+                    .map(|other| [None, Some(other)])
+                    .collect();
             }
             turns.append(&mut present);
             present = turns;
@@ -413,7 +430,10 @@ mod tests {
     /// Turns in which the opponent chose the letters; the own choice is the first.
     fn turns(letters: &str) -> Vec<Exchange> {
         let place = |letter| "eor".find(letter).expect("a known letter");
-        letters.chars().map(|letter| [Some(0), Some(place(letter))]).collect()
+        letters
+            .chars()
+            .map(|letter| [Some(0), Some(place(letter))])
+            .collect()
     }
 
     #[track_caller]

@@ -62,7 +62,9 @@ pub(crate) fn forgetful(think: &Think, _: &Matches, dice: &mut Dice) -> Option<V
 fn turn_card(think: &Think, remembered: usize, dice: &mut Dice) -> Option<Value> {
     let turned = think.view.get("turned")?.as_array()?;
     let latest = &turned[turned.len().saturating_sub(remembered)..];
-    let seen = latest.iter().filter_map(|card| Some((card.get("card")?.as_u64()?, card.get("value")?)));
+    let seen = latest
+        .iter()
+        .filter_map(|card| Some((card.get("card")?.as_u64()?, card.get("value")?)));
     let known: BTreeMap<u64, &Value> = seen.collect();
     let value_of = |option: &Value| known.get(&option.as_u64()?).copied();
     let cards = think.view.get("cards")?.as_array()?;
@@ -72,7 +74,10 @@ fn turn_card(think: &Think, remembered: usize, dice: &mut Dice) -> Option<Value>
         (None, _) => false,
         (Some(value), Some(first)) => value == first,
         (Some(value), None) => {
-            let same = think.options.iter().filter(|other| value_of(other) == Some(value));
+            let same = think
+                .options
+                .iter()
+                .filter(|other| value_of(other) == Some(value));
             same.count() > 1
         }
     };
@@ -80,7 +85,9 @@ fn turn_card(think: &Think, remembered: usize, dice: &mut Dice) -> Option<Value>
     if let Some(option) = options().find(completes) {
         return Some(option.clone());
     }
-    let unknown: Vec<&Value> = options().filter(|option| value_of(option).is_none()).collect();
+    let unknown: Vec<&Value> = options()
+        .filter(|option| value_of(option).is_none())
+        .collect();
     dice.pick(&unknown).copied().cloned()
 }
 
@@ -133,7 +140,9 @@ impl<'v> Candidates<'v> {
     }
 
     fn holds(&self, option: &Value) -> bool {
-        option.as_str().is_some_and(|word| self.items.contains_key(word))
+        option
+            .as_str()
+            .is_some_and(|word| self.items.contains_key(word))
     }
 
     /// How many of them have an attribute.

@@ -64,7 +64,10 @@ fn adaptive_beats_predictable_players() {
     for other in ["alternating", "mirror", "pattern"] {
         let score = pair("rock_paper_scissors", "adaptive", other, scaled(10_000));
         let share = score.wins as f64 / score.decided() as f64;
-        println!("adaptive against {other}: {score:?}, {:.1} %", 100.0 * share);
+        println!(
+            "adaptive against {other}: {score:?}, {:.1} %",
+            100.0 * share
+        );
         assert!(share > 0.6, "{other}: {score:?}");
     }
 }
@@ -101,7 +104,10 @@ fn nobody_gains_against_the_equilibrium_of_poker() {
         let score = pair("kuhn_poker", "equilibrium", other, 4_000);
         println!("equilibrium against {other}: {score:?}");
         let difference = Ratings::estimate(2, &[score]).difference(0, 1);
-        assert!(difference.elo + difference.error > 0.0, "{other}: {score:?}");
+        assert!(
+            difference.elo + difference.error > 0.0,
+            "{other}: {score:?}"
+        );
     }
 }
 
@@ -113,7 +119,12 @@ fn tit_for_tat_never_wins_and_defection_never_loses() {
         }
         let kind = pair("iterated_prisoners_dilemma", "tit-for-tat", other.name, 100);
         assert_eq!(kind.wins, 0, "{}", other.name);
-        let hard = pair("iterated_prisoners_dilemma", "always-defect", other.name, 100);
+        let hard = pair(
+            "iterated_prisoners_dilemma",
+            "always-defect",
+            other.name,
+            100,
+        );
         assert_eq!(hard.losses, 0, "{}", other.name);
     }
 }
@@ -156,6 +167,9 @@ fn order_of_seasons_does_not_matter() {
     let seasons: Vec<LabScores> = (0..6).map(|number| lab.season(number, 3)).collect();
     let (mut forwards, mut backwards) = (LabScores::default(), LabScores::default());
     seasons.iter().for_each(|season| forwards.add(season));
-    seasons.iter().rev().for_each(|season| backwards.add(season));
+    seasons
+        .iter()
+        .rev()
+        .for_each(|season| backwards.add(season));
     assert_eq!(forwards, backwards);
 }

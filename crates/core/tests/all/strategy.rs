@@ -8,8 +8,8 @@ mod tic_tac_toe;
 
 use std::sync::Arc;
 
-use league_core::strategy::{Strategy, find};
 use league_core::player::{MatchOutcome, MatchRecord, Memory, MemoryRule, Think};
+use league_core::strategy::{Strategy, find};
 use league_games::{Dice, Outcome, Seat, Table, Turn};
 use league_protocol::id::{GameType, LeagueId, MatchId, PlayerId};
 use league_protocol::message::WinLossDraw;

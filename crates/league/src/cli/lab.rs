@@ -143,7 +143,10 @@ impl LabArgs {
         };
         for (place, strategy) in named.iter().enumerate() {
             check_strategy(strategy, Some(&self.game), WHAT)?;
-            if named[..place].iter().any(|other| other.name == strategy.name) {
+            if named[..place]
+                .iter()
+                .any(|other| other.name == strategy.name)
+            {
                 let cause = format!("strategy `{}` is named twice", strategy.name);
                 return Err(CommandError::usage(WHAT, cause, "name each strategy once"));
             }
@@ -156,7 +159,11 @@ impl LabArgs {
         };
         if strategies.len() < 2 {
             let hint = format!("choose two or more of {}", strategy::names_for(&self.game));
-            return Err(CommandError::usage(WHAT, "a lab needs two strategies", hint));
+            return Err(CommandError::usage(
+                WHAT,
+                "a lab needs two strategies",
+                hint,
+            ));
         }
         Lab::new(&self.game, strategies, seed).ok_or_else(|| {
             let cause = format!("the game `{}` is not listed", self.game);
@@ -227,7 +234,12 @@ impl LabArgs {
     }
 
     /// Plays two strategies until a hypothesis is accepted or the matches are used up.
-    fn test(&self, lab: &Lab, seed: u64, out: &mut impl Write) -> Result<(Exit, u64), CommandError> {
+    fn test(
+        &self,
+        lab: &Lab,
+        seed: u64,
+        out: &mut impl Write,
+    ) -> Result<(Exit, u64), CommandError> {
         let test = self.hypotheses()?;
         let plan = self.seasons(self.matches.unwrap_or(MAX_TEST_MATCHES));
         let mut sum = LabScores::default();
@@ -258,7 +270,11 @@ impl LabArgs {
     fn hypotheses(&self) -> Result<SequentialTest, CommandError> {
         if self.elo0 >= self.elo1 {
             let cause = format!("--elo0 `{}` is not below --elo1 `{}`", self.elo0, self.elo1);
-            return Err(CommandError::usage(WHAT, cause, "choose --elo0 below --elo1"));
+            return Err(CommandError::usage(
+                WHAT,
+                cause,
+                "choose --elo0 below --elo1",
+            ));
         }
         Ok(SequentialTest {
             elo0: self.elo0,
@@ -282,7 +298,8 @@ impl LabArgs {
             ..
         } = score;
         let names = self.sprt.iter().map(|strategy| strategy.name);
-        let [one, other] = [names.clone().next(), names.clone().nth(1)].map(Option::unwrap_or_default);
+        let [one, other] =
+            [names.clone().next(), names.clone().nth(1)].map(Option::unwrap_or_default);
         let ratio = test.log_likelihood_ratio(wins, draws, losses);
         let [lower, upper] = test.bounds();
         if self.output == Output::Json {
@@ -308,7 +325,10 @@ impl LabArgs {
             "  {}: {wins} won, {draws} drawn, {losses} lost",
             count(score.games(), "match")
         )?;
-        writeln!(out, "  log-likelihood ratio {ratio:.2}, bounds {lower:.2} and {upper:.2}")?;
+        writeln!(
+            out,
+            "  log-likelihood ratio {ratio:.2}, bounds {lower:.2} and {upper:.2}"
+        )?;
         let told = match verdict {
             Verdict::Stronger => format!("H1: {one} is stronger than {other}"),
             Verdict::Weaker => format!("H0: {one} is not stronger than {other}"),
@@ -362,6 +382,9 @@ fn elo(text: &str) -> Result<f64, String> {
 }
 
 fn risk(text: &str) -> Result<f64, String> {
-    let number = text.parse().ok().filter(|risk| (0.000_1..0.5).contains(risk));
+    let number = text
+        .parse()
+        .ok()
+        .filter(|risk| (0.000_1..0.5).contains(risk));
     number.ok_or_else(|| "give a number from 0.0001 to below 0.5, such as 0.05".to_owned())
 }

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use league_core::strategy::all;
 use league_core::player::MatchOutcome;
+use league_core::strategy::all;
 use league_games::{Dice, Outcome, Seat, find};
 use serde_json::{Value, json};
 

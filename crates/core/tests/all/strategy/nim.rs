@@ -31,7 +31,8 @@ fn win(table: &dyn Table, chair: &mut Chair, own: Seat) -> u32 {
 #[test]
 fn solver_never_loses_a_won_position() {
     let mut games = 0;
-    for heaps in (1..=4_u8).flat_map(|a| (1..=4).flat_map(move |b| (1..=5).map(move |c| [a, b, c]))) {
+    for heaps in (1..=4_u8).flat_map(|a| (1..=4).flat_map(move |b| (1..=5).map(move |c| [a, b, c])))
+    {
         let [a, b, c] = heaps;
         // The seat to move wins unless the heaps cancel out in binary; then the other seat does.
         let own = if a ^ b ^ c == 0 { Seat::B } else { Seat::A };

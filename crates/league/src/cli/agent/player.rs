@@ -13,7 +13,6 @@ use crate::agents::bot::Bot;
 use crate::agents::bot::launch::{self, BotLimits, Launch, LaunchError};
 use crate::agents::bot::stderr::shown;
 use crate::agents::player::{self, Chooser, PlayStyle};
-use league_core::strategy::{self, Strategy};
 use crate::cli::Exit;
 use crate::cli::agent::{
     AgentFiles, AgentSetup, JoinArgs, LastLeague, NewJournal, last_league, not_started, port_of,
@@ -25,6 +24,7 @@ use crate::http::endpoint::Endpoint;
 use crate::storage::root::Root;
 use crate::storage::secrets::{BY_PORT, place_of_agent};
 use crate::wire::ask::{Health, State};
+use league_core::strategy::{self, Strategy};
 
 /// Run a player, which registers with the manager and plays its matches
 #[derive(Debug, Clone, Args)]

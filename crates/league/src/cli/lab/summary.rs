@@ -149,7 +149,9 @@ impl LabSummary {
     }
 
     fn ranking(&self) -> PlainTable {
-        let head = ["rank", "strategy", "rating", "±", "won", "drawn", "lost", "points %"];
+        let head = [
+            "rank", "strategy", "rating", "±", "won", "drawn", "lost", "points %",
+        ];
         let row = |&player: &usize| {
             let [wins, draws, losses] = self.sums(player);
             let games = wins + draws + losses;
@@ -171,8 +173,9 @@ impl LabSummary {
             ]
         };
         PlainTable {
-            title: "ratings on the Elo scale, with 95 % intervals; ranks that may be equal are a group"
-                .to_owned(),
+            title:
+                "ratings on the Elo scale, with 95 % intervals; ranks that may be equal are a group"
+                    .to_owned(),
             head: head.map(str::to_owned).to_vec(),
             rows: self.ratings.order().iter().map(row).collect(),
         }
@@ -264,7 +267,11 @@ impl LabSummary {
         };
         let (one, other) = (self.names[one], self.names[other]);
         let p = sign_test(wins, losses);
-        let verdict = if p < 0.05 { "not by luck" } else { "perhaps by luck" };
+        let verdict = if p < 0.05 {
+            "not by luck"
+        } else {
+            "perhaps by luck"
+        };
         format!(
             "`{one}` won {wins} and `{other}` {losses} of the decided matches, {verdict} (sign test, {}).",
             p_text(p)

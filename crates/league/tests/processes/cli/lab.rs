@@ -48,13 +48,18 @@ fn luck_is_called_luck() {
 fn sequential_test_answers_by_its_exit_code() {
     let run = |one: &str, other: &str| {
         let game = "rock_paper_scissors";
-        let arguments = ["lab", "-q", "--seed", "1", "--game", game, "--sprt", one, other];
+        let arguments = [
+            "lab", "-q", "--seed", "1", "--game", game, "--sprt", one, other,
+        ];
         league(&arguments, "")
     };
     insta::assert_snapshot!("sprt_of_a_stronger_one", run("adaptive", "mirror"));
     let weaker = run("mirror", "adaptive");
     assert!(weaker.starts_with("exit code 1\n"), "{weaker}");
-    assert!(weaker.contains("\nH0: mirror is not stronger than adaptive\n"), "{weaker}");
+    assert!(
+        weaker.contains("\nH0: mirror is not stronger than adaptive\n"),
+        "{weaker}"
+    );
 }
 
 #[test]
@@ -88,13 +93,31 @@ fn files_hold_every_pair_and_every_table() {
     assert_eq!(csv.lines().count(), 4, "{csv}");
     assert!(csv.starts_with("strategy_A,strategy_B,wins_A,draws,wins_B,p\r\n"));
     let html = std::fs::read_to_string(html).unwrap();
-    assert!(html.contains("<td>solver</td>") && html.ends_with("</html>"), "{html}");
+    assert!(
+        html.contains("<td>solver</td>") && html.ends_with("</html>"),
+        "{html}"
+    );
 }
 
 #[test]
 fn strategy_that_does_not_know_the_game_is_wrong_use() {
-    insta::assert_snapshot!(league(&["lab", "--strategies", "random,minimax"], ""), @"");
-    insta::assert_snapshot!(league(&["lab", "--strategies", "random"], ""), @"");
+    insta::assert_snapshot!(league(&["lab", "--strategies", "random,minimax"], ""), @"
+    exit code 2
+    --- out
+    --- errors
+    error: could not run the lab
+      cause: strategy `minimax` does not know the game `even_odd`
+    hint: choose one of `random`, `always-even`, `always-odd`, `history`, `frequency`, `pattern`, `markov`, `alternating`, `mirror`, `bayesian`, `bandit`, `adaptive`
+    ");
+    let alone = league(&["lab", "--strategies", "random"], "");
+    assert!(alone.starts_with("exit code 2\n"), "{alone}");
+    assert!(
+        alone.contains("cause: a lab needs two strategies\n"),
+        "{alone}"
+    );
     let twice = league(&["lab", "--strategies", "random,random"], "");
-    assert!(twice.contains("strategy `random` is named twice"), "{twice}");
+    assert!(
+        twice.contains("strategy `random` is named twice"),
+        "{twice}"
+    );
 }
