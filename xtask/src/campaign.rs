@@ -44,6 +44,8 @@ pub(crate) enum Campaign {
     Rogue(Rogue),
     /// Read damaged and hostile frames, and check that no reader panics.
     Fuzz(Fuzz),
+    /// Play strategies against each other, and check the figures of `docs/strategies.md`.
+    Lab(LabCampaign),
     /// Flood the agents of a real league, and compare what honest callers notice.
     Flood(Flood),
     /// Run all campaigns one after the other, at their full size; takes hours.
@@ -51,8 +53,8 @@ pub(crate) enum Campaign {
 }
 
 /// The campaigns of `all`, each with its usual options.
-const ALL: [&str; 8] = [
-    "sim", "rogue", "kill9", "damage", "disk", "absence", "fuzz", "flood",
+const ALL: [&str; 9] = [
+    "sim", "lab", "rogue", "kill9", "damage", "disk", "absence", "fuzz", "flood",
 ];
 
 impl Campaign {
@@ -65,6 +67,7 @@ impl Campaign {
             Self::Absence(options) => options.run(),
             Self::Rogue(options) => options.run(),
             Self::Fuzz(options) => options.run(),
+            Self::Lab(options) => options.run(),
             Self::Flood(options) => options.run(),
             Self::All => run_all(),
         }
@@ -163,6 +166,13 @@ pub(crate) struct Fuzz {
 }
 
 #[derive(Args)]
+pub(crate) struct LabCampaign {
+    /// Share of the full figures, in percent.
+    #[arg(long, default_value_t = 100)]
+    percent: u64,
+}
+
+#[derive(Args)]
 pub(crate) struct Flood {
     /// Number of peers that flood, and of peers that only hold a connection.
     #[arg(long, default_value_t = 1_000)]
@@ -247,6 +257,17 @@ impl Fuzz {
             arguments.extend(flags(&[("--frame", frame)]));
         }
         example("figures", "league-protocol", "fuzz", &arguments)
+    }
+}
+
+impl LabCampaign {
+    fn run(&self) -> anyhow::Result<ExitCode> {
+        hand_over(
+            program("cargo")
+                .args(["test", "--quiet", "--package", "league-core"])
+                .args(["--test", "all", "--", "--nocapture", "lab::"])
+                .env("LEAGUE_LAB_PERCENT", self.percent.to_string()),
+        )
     }
 }
 

@@ -10,10 +10,13 @@
 
 pub mod breaker;
 pub mod draw;
+pub mod lab;
 pub mod league;
 pub mod letter;
 pub mod machine;
 mod played;
 pub mod player;
+pub mod rating;
 pub mod referee;
+pub mod strategy;
 pub mod timeouts;

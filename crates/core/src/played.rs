@@ -30,15 +30,21 @@ pub(crate) fn choices_of<'p>(
     let mut chosen = ByPlayer::new();
     for player in players {
         let mine = moves.iter().filter(|made| made.player_id == *player);
-        let mut mine: Vec<Value> = mine.map(|made| made.choice.clone()).collect();
-        let value = match mine.len() {
-            0 => continue,
-            1 if hidden_moves => mine.remove(0),
-            _ => Value::Array(mine),
-        };
-        chosen.insert(player.clone(), value);
+        let mine = mine.map(|made| made.choice.clone()).collect();
+        if let Some(value) = choice_of(mine, hidden_moves) {
+            chosen.insert(player.clone(), value);
+        }
     }
     chosen
+}
+
+/// A player's moves as results and memories hold them.
+pub(crate) fn choice_of(mut moves: Vec<Value>, hidden_moves: bool) -> Option<Value> {
+    match moves.len() {
+        0 => None,
+        1 if hidden_moves => moves.pop(),
+        _ => Some(Value::Array(moves)),
+    }
 }
 
 /// The whole result of a game that is over, made of the parts that do not follow from the table.

@@ -10,7 +10,6 @@ pub(crate) mod identity;
 pub(crate) mod manager;
 pub(crate) mod player;
 pub(crate) mod referee;
-pub mod strategy;
 
 use std::path::PathBuf;
 use std::sync::Arc;

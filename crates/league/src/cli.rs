@@ -11,6 +11,7 @@ mod failure;
 mod games;
 mod inquiry;
 mod keep;
+mod lab;
 mod leagues;
 mod network;
 mod new;
@@ -64,6 +65,7 @@ Examples:
   league watch                             the live standings of a running league
   league query stats --player P01          ask a running manager
   league check http://localhost:8101/mcp   test a player against every rule of the protocol
+  league lab --game rock_paper_scissors    strategies against each other, with ratings
   league explain message.json              say what a message is and what is wrong with it
   league explain - < message.json          the same from standard input
   league explain --strict --output json -  for programs, with every deviation an error
@@ -90,6 +92,7 @@ enum CliCommand {
     Watch(watch::WatchArgs),
     Query(query::QueryArgs),
     Check(check::CheckArgs),
+    Lab(lab::LabArgs),
     Explain(explain::ExplainArgs),
     Schema(schema::SchemaArgs),
     Games(games::GamesArgs),
@@ -178,6 +181,7 @@ impl CliCommand {
             Self::Watch(watch) => watch.run(out),
             Self::Query(query) => query.run(out),
             Self::Check(check) => check.run(out),
+            Self::Lab(lab) => lab.run(out),
             Self::Explain(explain) => explain.run(out),
             Self::Schema(schema) => schema.run(out),
             Self::Games(games) => games.run(out),

@@ -18,13 +18,19 @@ mod storage;
 mod tests;
 mod wire;
 
-pub use agents::{entrant, strategy};
+pub use agents::entrant;
+pub use league_core::strategy;
 pub use storage::{documents, root};
 
 /// Keeps the page on the toolkit true: its examples are compiled and run with the other tests.
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/library.md")]
 struct Toolkit;
+
+/// The same for the page on strategies.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/strategies.md")]
+struct StrategyGuide;
 
 /// The server and the router without an agent, for the examples; not a public interface.
 #[doc(hidden)]

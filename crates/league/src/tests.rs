@@ -4,5 +4,4 @@ mod files;
 pub(crate) mod journals;
 mod lines;
 mod store;
-mod strategy;
 mod verify;

@@ -25,6 +25,46 @@ pub struct ReportContent<'a> {
     pub pack: fn(&str) -> Vec<u8>,
 }
 
+/// A table of texts, with the names of its columns.
+#[derive(Debug, Clone)]
+pub struct PlainTable {
+    pub title: String,
+    pub head: Vec<String>,
+    pub rows: Vec<Vec<String>>,
+}
+
+/// Some paragraphs and tables as one self-contained file.
+pub fn write_tables(title: &str, notes: &[String], tables: &[PlainTable]) -> String {
+    let style = assets::STYLES.concat();
+    let policy = format!("default-src 'none'; style-src '{}'", source(&style));
+    let markup = html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta http-equiv="Content-Security-Policy" content=(policy);
+                (page::common_head(title))
+                style { (PreEscaped(&style)) }
+            }
+            body {
+                main #main {
+                    h1 { (title) }
+                    @for note in notes { p { (note) } }
+                    @for table in tables {
+                        h2 { (table.title) }
+                        div.scroll { table {
+                            thead { tr { @for name in &table.head { th scope="col" { (name) } } } }
+                            tbody {
+                                @for row in &table.rows { tr { @for cell in row { td { (cell) } } } }
+                            }
+                        } }
+                    }
+                }
+            }
+        }
+    };
+    markup.into_string()
+}
+
 /// How many matches share a pack; similar texts compress well together.
 const MATCHES_PER_PACK: usize = 64;
 

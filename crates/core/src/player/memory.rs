@@ -193,7 +193,7 @@ impl Memory {
     }
 
     /// Takes in a match.
-    pub(crate) fn add(&mut self, record: &Arc<MatchRecord>) {
+    pub fn add(&mut self, record: &Arc<MatchRecord>) {
         self.statistics.add(record);
         self.note_end(record.round_id, record.match_id.clone());
         self.learn(record);

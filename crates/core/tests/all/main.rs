@@ -6,6 +6,8 @@
     reason = "a test that cannot go on has failed, in a function beside it too"
 )]
 
+mod lab;
 mod league;
 mod player;
 mod referee;
+mod strategy;

@@ -20,7 +20,6 @@ use tokio::sync::watch;
 use crate::agents::assemble::{Shared, StartError};
 use crate::agents::manager::{self, InvitedPlayer, LeagueNews};
 use crate::agents::player::{Chooser, PlayStyle};
-use crate::agents::strategy::{self, Strategy};
 use crate::agents::{RunningAgent, player, referee};
 use crate::http::descriptors::Shortage;
 use crate::http::endpoint::OwnAddresses;
@@ -29,6 +28,7 @@ use crate::http::tls::ServerTls;
 use crate::http::transport::Listener;
 use crate::site::Site;
 use crate::storage::store::StoreError;
+use league_core::strategy::{self, Strategy};
 
 /// How long sending the last letters may take when a league ends.
 pub(crate) const DRAIN_TIMEOUT: Duration = Duration::from_secs(10);

@@ -26,7 +26,6 @@ use crate::agents::RunningAgent;
 use crate::agents::assemble::Shared;
 use crate::agents::identity::{Identity, Membership};
 use crate::agents::player::{self, Chooser, PlayStyle};
-use crate::agents::strategy::Strategy;
 use crate::chance::Chance;
 use crate::config::{ConfigError, ConfigLoader, SystemConfig, timeouts};
 use crate::http::descriptors::Descriptors;
@@ -37,6 +36,7 @@ use crate::http::tls::Tls;
 use crate::http::transport::Listener;
 use crate::storage::root::Root;
 use crate::storage::store::StoreError;
+use league_core::strategy::Strategy;
 
 /// The game that an entrant has a choice function for; in the others it makes any legal move.
 const GAME: &str = "even_odd";
@@ -255,7 +255,7 @@ fn own_strategy(choose: Choose) -> &'static Strategy {
     Box::leak(Box::new(Strategy {
         name: "own",
         about: "as the program says",
-        game: Some(GAME),
+        games: &[GAME],
         idea: Box::leak(Box::new(idea)),
     }))
 }

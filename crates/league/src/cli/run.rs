@@ -15,7 +15,6 @@ use crate::agents::arena::{Arena, ArenaError, BoundPorts, Plan};
 use crate::agents::assemble::Shared;
 use crate::agents::assemble::StartError;
 use crate::agents::manager::{InvitedPlayer, collect_journals};
-use crate::agents::strategy::{self, Strategy};
 use crate::cli::Exit;
 use crate::cli::agent::check_guests;
 use crate::cli::arguments::{
@@ -33,6 +32,7 @@ use crate::http::endpoint::{Scheme, url};
 use crate::http::local::called;
 use crate::storage::root::Root;
 use crate::storage::store::holder;
+use league_core::strategy::{self, Strategy};
 
 const WHAT: &str = "could not run the league";
 

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::SchemaVersion;
 use super::reader::{with_defaults, within};
-use crate::agents::strategy;
+use league_core::strategy;
 
 /// The number of agents in a newly written list.
 const FIRST_REFEREES: u32 = 2;

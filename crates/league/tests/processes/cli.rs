@@ -10,6 +10,7 @@ mod cert;
 mod completions;
 mod explain;
 mod games;
+mod lab;
 mod new;
 mod query;
 mod reach;

@@ -13,7 +13,6 @@ use crate::agents::bot::Bot;
 use crate::agents::bot::launch::{self, BotLimits, Launch, LaunchError};
 use crate::agents::bot::stderr::shown;
 use crate::agents::player::{self, Chooser, PlayStyle};
-use crate::agents::strategy::{self, Strategy};
 use crate::cli::Exit;
 use crate::cli::agent::{
     AgentFiles, AgentSetup, JoinArgs, LastLeague, NewJournal, last_league, not_started, port_of,
@@ -25,6 +24,7 @@ use crate::http::endpoint::Endpoint;
 use crate::storage::root::Root;
 use crate::storage::secrets::{BY_PORT, place_of_agent};
 use crate::wire::ask::{Health, State};
+use league_core::strategy::{self, Strategy};
 
 /// Run a player, which registers with the manager and plays its matches
 #[derive(Debug, Clone, Args)]
@@ -155,11 +155,14 @@ impl PlayerArgs {
         exit
     }
 
-    /// The games that it offers to play; a named strategy may know only one.
+    /// The games that it offers to play; a named strategy may know only some.
     fn games(&self, usual: &[GameType]) -> Vec<GameType> {
-        let only = self.strategy.and_then(|strategy| strategy.game);
-        let only = only.and_then(|game| GameType::new(game).ok());
-        only.map_or_else(|| usual.to_vec(), |game| vec![game])
+        let known = self.strategy.map_or(&[][..], |strategy| strategy.games);
+        if known.is_empty() {
+            return usual.to_vec();
+        }
+        let known = known.iter().filter_map(|game| GameType::new(*game).ok());
+        known.collect()
     }
 
     /// The setup with the manager of the league that the player prefers.

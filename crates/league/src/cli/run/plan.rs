@@ -13,7 +13,6 @@ use serde_json::json;
 use crate::agents::arena::{Plan, PlayerPlan, Ports, RefereePlan, own_version};
 use crate::agents::assemble::Shared;
 use crate::agents::manager::InvitedPlayer;
-use crate::agents::strategy::{self, Strategy};
 use crate::cli::agent::{check_strategy, guests, not_invited, unknown_strategy};
 use crate::cli::arguments::{rules_of, usual_league, warn_of_unknown_keys};
 use crate::cli::failure::{CommandError, bad_config};
@@ -28,6 +27,7 @@ use crate::storage::documents::SCHEMA_VERSION;
 use crate::storage::files;
 use crate::storage::record::is_over;
 use crate::storage::root::Root;
+use league_core::strategy::{self, Strategy};
 
 /// More players than this on free ports share one listener.
 const MAX_PLAYER_PORTS: usize = 64;

@@ -4,19 +4,21 @@
 //! deadline, and the player's machine keeps the memory. `docs/strategies.md` describes each
 //! strategy.
 
-mod even_odd;
+mod connect_four;
+mod simultaneous;
 mod tic_tac_toe;
+mod turns;
 
 use std::fmt;
 use std::sync::Arc;
 
-use league_core::player::{MatchRecord, Think};
-use league_games::even_odd::EvenOdd;
-use league_games::tic_tac_toe::TicTacToe;
-use league_games::{Dice, Game};
+use league_games::Dice;
 use league_protocol::id::GameType;
 use serde_json::Value;
 use thiserror::Error;
+
+use crate::player::{MatchRecord, Think};
+use simultaneous::{DILEMMA, EVEN_ODD, ROCK_PAPER_SCISSORS};
 
 /// The move that a strategy prefers; `None` if it has no preference.
 ///
@@ -29,8 +31,8 @@ pub struct Strategy {
     pub name: &'static str,
     /// One line on how it plays.
     pub about: &'static str,
-    /// The only game that it supports; `None` if it fits every game.
-    pub game: Option<&'static str>,
+    /// The games that it supports; empty if it fits every game.
+    pub games: &'static [&'static str],
     pub idea: &'static Idea,
 }
 
@@ -43,7 +45,7 @@ impl fmt::Debug for Strategy {
 impl Strategy {
     /// Whether it fits this game.
     pub fn knows(&self, game: &GameType) -> bool {
-        self.game.is_none_or(|own| game.as_str() == own)
+        self.games.is_empty() || self.games.contains(&game.as_str())
     }
 
     /// Chooses one of the options: its preferred move if that is legal, otherwise a random one.
@@ -62,58 +64,180 @@ impl Strategy {
     }
 }
 
-const EVEN_ODD: Option<&str> = Some(EvenOdd::RULES.game_type);
+const CONNECT_FOUR: &str = "connect_four";
+const NIM: &str = "nim";
+/// The games in which both sides choose at once.
+const SIMULTANEOUS: &[&str] = &[EVEN_ODD, ROCK_PAPER_SCISSORS, DILEMMA];
 
-static STRATEGIES: [Strategy; 8] = [
+static STRATEGIES: [Strategy; 25] = [
     Strategy {
         name: "random",
         about: "any legal move, by chance",
-        game: None,
+        games: &[],
         idea: &|_, _, _| None,
     },
     Strategy {
         name: "always-even",
         about: "even, whatever happens",
-        game: EVEN_ODD,
-        idea: &even_odd::always_even,
+        games: &[EVEN_ODD],
+        idea: &|_, _, _| Some("even".into()),
     },
     Strategy {
         name: "always-odd",
         about: "odd, whatever happens",
-        game: EVEN_ODD,
-        idea: &even_odd::always_odd,
+        games: &[EVEN_ODD],
+        idea: &|_, _, _| Some("odd".into()),
     },
     Strategy {
         name: "history",
         about: "the parity that was drawn more often in its own matches",
-        game: EVEN_ODD,
-        idea: &even_odd::history,
+        games: &[EVEN_ODD],
+        idea: &simultaneous::history,
     },
     Strategy {
         name: "frequency",
-        about: "the opposite of the opponent's most frequent guess",
-        game: EVEN_ODD,
-        idea: &even_odd::frequency,
+        about: "the reply to the opponent's most frequent choice",
+        games: SIMULTANEOUS,
+        idea: &simultaneous::frequency,
     },
     Strategy {
         name: "pattern",
-        about: "the opposite of what continues the opponent's repeating pattern",
-        game: EVEN_ODD,
-        idea: &even_odd::pattern,
+        about: "the reply to what continues the opponent's repeating pattern",
+        games: SIMULTANEOUS,
+        idea: &simultaneous::pattern,
     },
     Strategy {
         name: "markov",
-        about: "the opposite of what most often follows the opponent's last guess",
-        game: EVEN_ODD,
-        idea: &even_odd::markov,
+        about: "the reply to what most often follows the opponent's last choice",
+        games: SIMULTANEOUS,
+        idea: &simultaneous::markov,
     },
     Strategy {
         name: "minimax",
         about: "perfect tic-tac-toe: it never loses",
-        game: Some(TicTacToe::RULES.game_type),
+        games: &["tic_tac_toe"],
         idea: &tic_tac_toe::minimax,
     },
+    Strategy {
+        name: "alternating",
+        about: "its choices in turn, whatever happens",
+        games: SIMULTANEOUS,
+        idea: &simultaneous::alternating,
+    },
+    Strategy {
+        name: "mirror",
+        about: "what the opponent chose last",
+        games: SIMULTANEOUS,
+        idea: &simultaneous::mirror,
+    },
+    Strategy {
+        name: "bayesian",
+        about: "the highest expected payoff, by what followed such a turn before",
+        games: SIMULTANEOUS,
+        idea: &simultaneous::bayesian,
+    },
+    Strategy {
+        name: "bandit",
+        about: "the choice that paid most so far, and now and then another",
+        games: SIMULTANEOUS,
+        idea: &simultaneous::bandit,
+    },
+    Strategy {
+        name: "adaptive",
+        about: "the reply to the opponent model that was right most often",
+        games: SIMULTANEOUS,
+        idea: &simultaneous::adaptive,
+    },
+    Strategy {
+        name: "tit-for-tat",
+        about: "cooperates, then does what the opponent did last",
+        games: &[DILEMMA],
+        idea: &simultaneous::tit_for_tat,
+    },
+    Strategy {
+        name: "grim",
+        about: "cooperates until the opponent defects, and never again",
+        games: &[DILEMMA],
+        idea: &simultaneous::grim,
+    },
+    Strategy {
+        name: "always-defect",
+        about: "defects, whatever happens",
+        games: &[DILEMMA],
+        idea: &|_, _, _| Some("defect".into()),
+    },
+    Strategy {
+        name: "greedy",
+        about: "the nearest gain: a win or a stopped win in connect four, most sticks in nim",
+        games: &[CONNECT_FOUR, NIM],
+        idea: &greedy,
+    },
+    Strategy {
+        name: "alpha-beta",
+        about: "connect four, six moves ahead",
+        games: &[CONNECT_FOUR],
+        idea: &connect_four::alpha_beta,
+    },
+    Strategy {
+        name: "solver",
+        about: "perfect nim: it wins every won position",
+        games: &[NIM],
+        idea: &turns::nim_solver,
+    },
+    Strategy {
+        name: "recall",
+        about: "memory, with every card that was turned over in mind",
+        games: &["memory"],
+        idea: &turns::recall,
+    },
+    Strategy {
+        name: "forgetful",
+        about: "memory, with the last four cards in mind",
+        games: &["memory"],
+        idea: &turns::forgetful,
+    },
+    Strategy {
+        name: "halving",
+        about: "21 questions: asks what halves the items that are left",
+        games: &["twenty_one_questions"],
+        idea: &turns::halving,
+    },
+    Strategy {
+        name: "guesser",
+        about: "21 questions: guesses an item that fits, and never asks",
+        games: &["twenty_one_questions"],
+        idea: &turns::guesser,
+    },
+    Strategy {
+        name: "equilibrium",
+        about: "Kuhn poker so that nobody gains against it in the long run",
+        games: &["kuhn_poker"],
+        idea: &turns::equilibrium,
+    },
+    Strategy {
+        name: "bold",
+        about: "Kuhn poker: bets whenever it can, and folds the jack alone",
+        games: &["kuhn_poker"],
+        idea: &turns::bold,
+    },
 ];
+
+/// What is nearest: it looks one move ahead in connect four, and takes most sticks in nim.
+fn greedy(think: &Think, memory: &[Arc<MatchRecord>], dice: &mut Dice) -> Option<Value> {
+    if think.game_type.as_str() == NIM {
+        turns::nim_greedy(think, memory, dice)
+    } else {
+        connect_four::greedy(think, memory, dice)
+    }
+}
+
+/// The option with the highest worth; among several, one by chance.
+fn best_of<W: Copy + Ord>(weighed: Vec<(W, &Value)>, dice: &mut Dice) -> Option<Value> {
+    let highest = weighed.iter().map(|(worth, _)| *worth).max()?;
+    let best = weighed.into_iter().filter(|(worth, _)| *worth == highest);
+    let best: Vec<&Value> = best.map(|(_, option)| option).collect();
+    dice.pick(&best).copied().cloned()
+}
 
 /// Lists every strategy; the first fits every game.
 pub fn all() -> &'static [Strategy] {
@@ -129,22 +253,20 @@ pub fn find(name: &str) -> Result<&'static Strategy, UnknownStrategy> {
 }
 
 /// Stores a strategy as its name; for `serde(with)`.
-pub(crate) mod by_name {
+pub mod by_name {
     use serde::de::{Deserialize, Deserializer, Error};
     use serde::ser::Serializer;
 
     use super::{Strategy, find};
 
-    pub(crate) fn serialize<S: Serializer>(
+    pub fn serialize<S: Serializer>(
         strategy: &&'static Strategy,
         to: S,
     ) -> Result<S::Ok, S::Error> {
         to.serialize_str(strategy.name)
     }
 
-    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
-        from: D,
-    ) -> Result<&'static Strategy, D::Error> {
+    pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<&'static Strategy, D::Error> {
         find(&String::deserialize(from)?).map_err(D::Error::custom)
     }
 }
@@ -220,11 +342,6 @@ fn listed(strategies: impl Iterator<Item = &'static Strategy>) -> String {
     let names = strategies.map(|strategy| format!("`{}`", strategy.name));
     names.collect::<Vec<_>>().join(", ")
 }
-
-/// Tests the page about strategies: its example is compiled and run with the other tests.
-#[cfg(doctest)]
-#[doc = include_str!("../../../../docs/strategies.md")]
-struct Guide;
 
 #[cfg(test)]
 mod tests;

@@ -3,28 +3,23 @@
 mod even_odd;
 mod fairness;
 mod legality;
+mod nim;
 mod tic_tac_toe;
 
 use std::sync::Arc;
 
-use crate::agents::strategy::{Strategy, find};
-use league_core::letter::Peer;
-use league_core::machine::Machine;
-use league_core::player::{
-    Event, MatchOutcome, MatchRecord, MemoryRule, Player, PlayerRules, Think,
-};
-use league_core::timeouts::Timeouts;
+use league_core::player::{MatchOutcome, MatchRecord, Memory, MemoryRule, Think};
+use league_core::strategy::{Strategy, find};
 use league_games::{Dice, Outcome, Seat, Table, Turn};
 use league_protocol::id::{GameType, LeagueId, MatchId, PlayerId};
 use league_protocol::message::WinLossDraw;
-use league_protocol::sender::{Agent, CallStyle, Dialect};
 use league_protocol::time::Timestamp;
 use serde_json::Value;
 
 /// A player with its strategy, its dice and its memory.
 struct Chair {
     strategy: &'static Strategy,
-    player: Player,
+    memory: Memory,
     dice: Dice,
     matches: u32,
 }
@@ -33,7 +28,7 @@ impl Chair {
     fn new(strategy: &str, seed: u64) -> Self {
         Self {
             strategy: find(strategy).expect("the strategy is known"),
-            player: Player::new(rules()),
+            memory: Memory::new(MemoryRule::default()),
             dice: Dice::seeded(seed),
             matches: 0,
         }
@@ -50,14 +45,14 @@ impl Chair {
             view: Arc::new(view),
             options: options.into(),
             until: Timestamp::from_millis(1),
-            opponent: self.player.memory().opponent(&opponent_id).cloned(),
+            opponent: self.memory.opponent(&opponent_id).cloned(),
             opponent_id,
             record: WinLossDraw::default(),
         }
     }
 
     fn choose(&mut self, think: &Think) -> Value {
-        let memory: Vec<_> = self.player.memory().history().cloned().collect();
+        let memory: Vec<_> = self.memory.history().cloned().collect();
         self.strategy.choose(think, &memory, &mut self.dice)
     }
 
@@ -84,29 +79,7 @@ impl Chair {
             opponent_choice,
             at: Timestamp::from_millis(0),
         };
-        let record = Arc::new(record);
-        self.player.apply(&Event::Remembered { record });
-    }
-}
-
-fn rules() -> PlayerRules {
-    PlayerRules {
-        display_name: "Agent".to_owned(),
-        version: "1.0.0".to_owned(),
-        endpoint: "http://localhost:8101/mcp".to_owned(),
-        games: Vec::new(),
-        timeouts: Timeouts::default(),
-        manager: Arc::new(Peer {
-            agent: Agent::Manager,
-            endpoint: "http://localhost:8000/mcp".into(),
-            dialect: Dialect::V2,
-            speech: Some(CallStyle::Simple),
-            is_foreign: false,
-        }),
-        wanted_id: None,
-        join_code: None,
-        strict: false,
-        memory: MemoryRule::default(),
+        self.memory.add(&Arc::new(record));
     }
 }
 

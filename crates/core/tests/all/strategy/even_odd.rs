@@ -4,7 +4,7 @@ use league_core::player::MatchOutcome;
 use league_games::Dice;
 use serde_json::{Value, json};
 
-use crate::tests::strategy::Chair;
+use crate::strategy::Chair;
 
 /// How the choice is made: the same with any dice, or by the dice.
 #[derive(Debug, PartialEq)]

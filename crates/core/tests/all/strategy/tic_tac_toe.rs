@@ -3,7 +3,7 @@
 use league_games::{Dice, Outcome, Seat, Table, Turn, find};
 use serde_json::{Value, json};
 
-use crate::tests::strategy::{Chair, play};
+use crate::strategy::{Chair, play};
 
 fn board() -> Box<dyn Table> {
     (find("tic_tac_toe").expect("the game is listed").open)(&Value::Null).expect("the defaults fit")

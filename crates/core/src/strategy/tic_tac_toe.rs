@@ -1,29 +1,21 @@
 //! The strategy for tic-tac-toe: it searches all continuations of the game.
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
-use league_core::player::{MatchRecord, Think};
 use league_games::Dice;
 use serde_json::Value;
+
+use crate::player::{MatchRecord, Think};
 
 /// Never loses; wins as soon as it can, and delays a loss as long as it can.
 pub(crate) fn minimax(think: &Think, _: &[Arc<MatchRecord>], dice: &mut Dice) -> Option<Value> {
     let position = Position::read(&think.view)?;
-    let mut known = Worths::new();
     let options = think.options.iter();
-    let weighed: Vec<(i8, &Value)> = options
-        .filter_map(|option| {
-            let after = position.after(option.as_u64()?)?;
-            Some((-after.worth(&mut known), option))
-        })
-        .collect();
-    let highest = weighed.iter().map(|(worth, _)| *worth).max()?;
-    let best: Vec<&Value> = weighed
-        .into_iter()
-        .filter(|(worth, _)| *worth == highest)
-        .map(|(_, option)| option)
-        .collect();
-    dice.pick(&best).copied().cloned()
+    let weighed = options.filter_map(|option| {
+        let after = position.after(option.as_u64()?)?;
+        Some((-after.known_worth(), option))
+    });
+    super::best_of(weighed.collect(), dice)
 }
 
 const CELLS: u64 = 9;
@@ -68,6 +60,12 @@ impl Position {
         })
     }
 
+    /// The value of the position; a board that no game leads to is searched for itself.
+    fn known_worth(self) -> i8 {
+        let known = WORTHS.get(self);
+        known.unwrap_or_else(|| self.worth(&mut Worths::new()))
+    }
+
     /// The value of the position for the side to move: positive if it wins, negative if it loses,
     /// and larger in magnitude the sooner.
     fn worth(self, known: &mut Worths) -> i8 {
@@ -96,6 +94,13 @@ impl Position {
             .unwrap_or(0)
     }
 }
+
+/// The values of all positions that a game leads to.
+static WORTHS: LazyLock<Worths> = LazyLock::new(|| {
+    let mut known = Worths::new();
+    Position { own: 0, other: 0 }.worth(&mut known);
+    known
+});
 
 /// The values of positions already searched; many move orders lead to each.
 struct Worths(Vec<Option<i8>>);

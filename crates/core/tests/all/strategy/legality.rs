@@ -1,14 +1,15 @@
 //! Whatever a referee shows and a player remembers, the choice is one of the options.
 
-use crate::agents::strategy::all;
 use league_core::player::MatchOutcome;
+use league_core::strategy::all;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use crate::tests::strategy::Chair;
+use crate::strategy::Chair;
 
 fn games() -> impl Strategy<Value = &'static str> {
-    prop_oneof![Just("even_odd"), Just("tic_tac_toe"), Just("chess")]
+    let listed = league_games::all().iter().map(|it| it.rules.game_type);
+    prop::sample::select(listed.chain(["chess"]).collect::<Vec<_>>())
 }
 
 fn choices() -> impl Strategy<Value = Value> {
@@ -32,13 +33,33 @@ fn marks() -> impl Strategy<Value = Value> {
     ]
 }
 
+/// Views with the fields of our games, and anything in them.
 fn views() -> impl Strategy<Value = Value> {
     let board = prop::collection::vec(marks(), 0..12);
     let nine = prop::collection::vec(marks(), 9);
     let shown = (prop_oneof![board, nine], marks());
+    let rows = prop::collection::vec(prop::collection::vec(marks(), 7), 5..7);
+    let list = || prop::collection::vec(choices(), 0..8);
+    let turned = prop::collection::vec((choices(), choices()), 0..8);
+    let lists = (list(), list(), turned, choices());
     prop_oneof![
         choices(),
         shown.prop_map(|(board, mark)| json!({"board": board, "your_mark": mark})),
+        (rows, marks()).prop_map(|(board, disc)| json!({"board": board, "your_disc": disc})),
+        lists.prop_map(|(one, other, turned, any)| {
+            let cards = turned
+                .iter()
+                .map(|(card, value)| json!({"card": card, "value": value}));
+            let answers = turned
+                .iter()
+                .map(|(question, answer)| json!({"question": question, "answer": answer}));
+            json!({
+                "heaps": one, "cards": other, "turned": cards.collect::<Value>(),
+                "items": {"even": one, "odd": other}, "answers": answers.collect::<Value>(),
+                "your_throws": one, "opponent_throws": other, "your_choices": other,
+                "opponent_choices": one, "your_card": any, "you_move_first": any,
+            })
+        }),
     ]
 }
 
