@@ -189,6 +189,7 @@ impl Match {
             choice: sealed.choice.clone(),
             nonce: None,
             proof: None,
+            model: None,
         };
         self.moves.iter().map(named).collect()
     }

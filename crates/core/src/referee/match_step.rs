@@ -645,6 +645,7 @@ impl Match {
             choice: said.choice.clone(),
             nonce: said.nonce.clone(),
             proof: said.proof,
+            model: said.model.clone(),
         };
         Ok(if self.rules().hidden_moves {
             Event::ChoiceSealed {
@@ -660,6 +661,7 @@ impl Match {
                 choice: sealed.choice,
                 nonce: sealed.nonce,
                 proof: sealed.proof,
+                model: sealed.model,
                 position: TransientPosition(Some(position)),
                 at,
             }

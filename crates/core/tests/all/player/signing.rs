@@ -123,6 +123,7 @@ fn proof_of_a_move_covers_the_moves_before_it() {
         choice,
         nonce: None,
         proof: None,
+        model: None,
     };
     let asked = MoveCall {
         game_type: GameType::new("tic_tac_toe").unwrap(),
@@ -158,6 +159,7 @@ fn second_move() -> (PlayerWorld, MoveCall) {
         choice,
         nonce: None,
         proof: None,
+        model: None,
     };
     let board = json!(["X", null, null, null, "O", null, null, null, null]);
     let asked = MoveCall {
@@ -506,12 +508,14 @@ fn ended_at(attempt: u32, change: impl FnOnce(&mut Evidence)) -> Vec<DrawProblem
                 choice: json!("odd"),
                 nonce: None,
                 proof: None,
+                model: None,
             },
             SignedMove {
                 player_id: player("P01"),
                 choice: response.choice.clone(),
                 nonce: response.nonce.clone(),
                 proof: response.proof,
+                model: None,
             },
         ],
     };

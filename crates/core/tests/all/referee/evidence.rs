@@ -165,6 +165,7 @@ fn move_request_shows_the_open_moves_so_far() {
         choice: json!(4),
         nonce: None,
         proof: None,
+        model: None,
     };
     assert_eq!(*call(&second).moves, [made]);
 }

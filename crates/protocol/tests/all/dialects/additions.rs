@@ -87,6 +87,7 @@ fn signed(number: u32, choice: Value) -> SignedMove {
         choice,
         nonce: Some(format!("n-{number}")),
         proof: Some(Proof([0x11; 32])),
+        model: None,
     }
 }
 
