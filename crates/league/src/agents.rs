@@ -8,6 +8,7 @@ pub(crate) mod bot;
 pub mod entrant;
 pub(crate) mod identity;
 pub(crate) mod manager;
+pub(crate) mod model;
 pub(crate) mod player;
 pub(crate) mod referee;
 pub mod strategy;

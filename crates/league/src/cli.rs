@@ -11,6 +11,7 @@ mod failure;
 mod inquiry;
 mod keep;
 mod leagues;
+mod model;
 mod network;
 mod new;
 mod query;

@@ -22,6 +22,7 @@ use crate::agents::actor::{ActorError, Handle, MachineAnswer, Observer};
 use crate::agents::assemble::{AgentParts, JournalSource, Shared, StartError, restore, spawn};
 use crate::agents::bot::Bot;
 use crate::agents::identity::{AgentInfo, Identity, Membership, Unregistered, first_name};
+use crate::agents::model::ModelSeat;
 use crate::agents::strategy::Strategy;
 use crate::agents::{KeptTokens, RunningAgent, actor_unavailable, not_for_me, not_in_yet};
 use crate::chance::Chance;
@@ -99,6 +100,7 @@ pub(crate) fn start(
             announced,
             publisher,
             document_writer: shared.document_writer.clone(),
+            model: style.chooser.model().cloned(),
         }),
         first: begin.into_iter().collect(),
     };
@@ -389,6 +391,8 @@ pub(crate) struct PlayerObserver {
     announced: watch::Sender<()>,
     publisher: PlayerPublisher,
     document_writer: DocumentWriter,
+    /// The model that chooses, if one does.
+    model: Option<Arc<ModelSeat>>,
 }
 
 impl Observer<Player> for PlayerObserver {
@@ -411,6 +415,11 @@ impl Observer<Player> for PlayerObserver {
                 self.membership = Membership::Completed;
             }
             Record::Event(Event::Announced { .. }) => self.announced.send_replace(()),
+            Record::Event(Event::Remembered { record }) => {
+                if let Some(model) = &self.model {
+                    model.finish(&record.match_id);
+                }
+            }
             _ => {}
         }
     }
@@ -465,6 +474,7 @@ pub(crate) struct PlayStyle {
 pub(crate) enum Chooser {
     Strategy(&'static Strategy),
     Bot(Arc<Bot>),
+    Model(Arc<ModelSeat>),
 }
 
 /// A message to the player, to be forwarded to its bot.
@@ -488,13 +498,21 @@ impl Chooser {
         match self {
             Self::Strategy(strategy) => strategy.name,
             Self::Bot(_) => "bot",
+            Self::Model(_) => "llm",
         }
     }
 
     pub(crate) fn bot(&self) -> Option<&Arc<Bot>> {
         match self {
-            Self::Strategy(_) => None,
+            Self::Strategy(_) | Self::Model(_) => None,
             Self::Bot(bot) => Some(bot),
+        }
+    }
+
+    pub(crate) fn model(&self) -> Option<&Arc<ModelSeat>> {
+        match self {
+            Self::Strategy(_) | Self::Bot(_) => None,
+            Self::Model(seat) => Some(seat),
         }
     }
 
@@ -507,6 +525,7 @@ impl Chooser {
         match self {
             Self::Strategy(strategy) => Ok(by_strategy(strategy, think, thinking).await),
             Self::Bot(bot) => by_bot(bot, think, thinking).await,
+            Self::Model(seat) => Ok(by_model(seat, think, thinking).await),
         }
     }
 }
@@ -529,7 +548,29 @@ async fn by_strategy(strategy: &'static Strategy, think: Think, thinking: Choice
         choice: chosen.ok().and_then(Result::ok),
         nonce: Some(nonce),
         reasoning: Some(format!("chosen by the strategy `{name}`")),
+        model: None,
     }
+}
+
+/// A model that does not choose in time is replaced by its strategy; what it cost is told anyway.
+async fn by_model(seat: &ModelSeat, think: Think, thinking: ChoiceInput) -> Command {
+    let mut made = seat.choose(&think, &thinking.memory).await;
+    let mut command = match made.choice.take() {
+        Some(choice) => Command::Chosen {
+            match_id: think.match_id.clone(),
+            turn: think.turn,
+            choice: Some(choice),
+            nonce: Some(thinking.nonce),
+            reasoning: made.reasoning.clone(),
+            model: None,
+        },
+        None => by_strategy(seat.model.fallback, think.clone(), thinking).await,
+    };
+    if let Command::Chosen { choice, model, .. } = &mut command {
+        seat.note(&think, choice.as_ref(), &made);
+        *model = Some(Box::new(made.told));
+    }
+    command
 }
 
 /// A missing or illegal answer of a bot is not repaired: the referee counts it as for any agent.
@@ -555,6 +596,7 @@ async fn by_bot(
         choice: Some(response.choice),
         nonce: response.nonce.or(Some(thinking.nonce)),
         reasoning: response.reasoning,
+        model: response.model,
     })
 }
 

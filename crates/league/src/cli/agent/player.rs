@@ -9,9 +9,11 @@ use league_core::player::{Event, PlayerRules};
 use league_protocol::id::{GameType, LeagueId, PlayerId};
 use league_protocol::sender::{CallStyle, Dialect};
 
+use crate::agents::assemble::Shared;
 use crate::agents::bot::Bot;
 use crate::agents::bot::launch::{self, BotLimits, Launch, LaunchError};
 use crate::agents::bot::stderr::shown;
+use crate::agents::model::{Budget, ModelSeat};
 use crate::agents::player::{self, Chooser, PlayStyle};
 use crate::agents::strategy::{self, Strategy};
 use crate::cli::Exit;
@@ -20,6 +22,7 @@ use crate::cli::agent::{
 };
 use crate::cli::arguments::{dialect, duration, player_id, port, seed};
 use crate::cli::failure::{CommandError, bad_config, chain};
+use crate::cli::model::{ModelArgs, find_model};
 use crate::config::{PlayerConfig, timeouts};
 use crate::http::endpoint::Endpoint;
 use crate::storage::root::Root;
@@ -32,6 +35,7 @@ use crate::wire::ask::{Health, State};
 Examples:
   league player --port 8102 --strategy markov
   league player --exec \"python3 bot.py\" --name Heron
+  league player --llm local/llama3.2 --fallback minimax --name Heron
   league player --manager http://192.168.1.10:8000/mcp --bind 0.0.0.0 --name Heron")]
 pub(crate) struct PlayerArgs {
     #[command(flatten)]
@@ -55,6 +59,12 @@ pub(crate) struct PlayerArgs {
     /// Let your own program choose the moves, in lines over its standard input and output
     #[arg(long, value_name = "COMMAND", conflicts_with_all = ["strategy", "seed"])]
     exec: Option<String>,
+    /// Let a language model choose the moves: `MODEL` or `PROVIDER/MODEL`; its key is taken from the
+    /// environment
+    #[arg(long, value_name = "MODEL", conflicts_with_all = ["strategy", "exec"])]
+    llm: Option<String>,
+    #[command(flatten)]
+    models: ModelArgs,
     /// How to call the program [default: detected]
     #[arg(long, value_enum, value_name = "HOW", requires = "exec")]
     speech: Option<BotSpeech>,
@@ -130,8 +140,15 @@ impl PlayerArgs {
         };
         let strategy = known.map_or(&defaults.strategy, |known| &known.strategy);
         let health = self.join.health(&setup).await;
-        let game = health.as_ref().map(|health| &health.game_type);
-        let Some(chooser) = self.chooser(strategy, &mut setup, &slot, game).await? else {
+        let game = health.as_ref().map(|health| health.game_type.clone());
+        let game = game.as_ref();
+        let shared = self.join.shared(&setup, self.seed)?;
+        let league = self.league(&setup, &shared.root, &slot, health);
+        let chooser = match self.model_name(strategy)? {
+            Some(name) => Some(self.model(name, &mut setup, &shared, (&league, &slot))?),
+            None => self.chooser(strategy, &mut setup, &slot, game).await?,
+        };
+        let Some(chooser) = chooser else {
             return Ok(Exit::Interrupted);
         };
         if self.join.common.talks() {
@@ -139,10 +156,8 @@ impl PlayerArgs {
         }
         let bot = match &chooser {
             Chooser::Bot(bot) => Some(Arc::clone(bot)),
-            Chooser::Strategy(_) => None,
+            Chooser::Strategy(_) | Chooser::Model(_) => None,
         };
-        let shared = self.join.shared(&setup, self.seed)?;
-        let league = self.league(&setup, &shared.root, &slot, health);
         let journal = NewJournal::at(shared.root.player_journal(&slot));
         let pace = self.pace;
         let started = player::start(&shared, &league, &slot, rules, PlayStyle { chooser, pace })
@@ -262,6 +277,37 @@ impl PlayerArgs {
         Ok(Some(Chooser::Strategy(strategy)))
     }
 
+    /// The language model that chooses: of the flag, else `llm:MODEL` of the configuration.
+    fn model_name<'n>(&'n self, configured: &'n str) -> Result<Option<&'n str>, CommandError> {
+        let is_other = self.strategy.is_some() || self.exec.is_some();
+        let configured = configured.strip_prefix("llm:").filter(|_| !is_other);
+        let named = self.llm.as_deref().or(configured);
+        match named {
+            None if self.models.is_given() => Err(CommandError::usage(
+                "could not start the player",
+                "`--llm-url`, `--fallback` and `--budget` are for a language model",
+                "name the model with `--llm MODEL`, or leave them out",
+            )),
+            named => Ok(named),
+        }
+    }
+
+    /// A seat for a language model.
+    fn model(
+        &self,
+        name: &str,
+        setup: &mut AgentSetup,
+        shared: &Shared,
+        place: (&LeagueId, &PlayerId),
+    ) -> Result<Chooser, CommandError> {
+        let models = &mut setup.system.models;
+        self.models.settle(models);
+        let model = find_model(name, models)?;
+        let budget = Arc::new(Budget::new(models.budget_usd));
+        let seat = ModelSeat::new(model, budget, shared, place);
+        Ok(Chooser::Model(Arc::new(seat)))
+    }
+
     /// Starts the bot and waits until it answers: no timeout of the league runs before that.
     /// Returns `None` if the start was interrupted.
     async fn bot(
@@ -272,8 +318,8 @@ impl PlayerArgs {
     ) -> Result<Option<Arc<Bot>>, CommandError> {
         let keeper = std::env::current_exe().map_err(LaunchError::Start);
         let launch = Launch {
-            keeper: keeper.map_err(|error| bot_failed(&error))?,
-            words: launch::words(command).map_err(|error| bot_failed(&error))?,
+            keeper: keeper.map_err(|error| bot_failed(&error, None))?,
+            words: launch::words(command).map_err(|error| bot_failed(&error, None))?,
             passed: self.pass_env.clone(),
             stderr: self.join.common.root().bot_complaints(slot),
             limits: BotLimits::of(&setup.system.bots),
@@ -283,7 +329,7 @@ impl PlayerArgs {
         tokio::select! {
             started = start => started.map(Some).map_err(|unstarted| {
                 let last_words = shown(&unstarted.last_lines);
-                let failed = bot_failed(&unstarted.error);
+                let failed = bot_failed(&unstarted.error, unstarted.missing);
                 failed.with_cause(|cause| format!("{cause}\n  {last_words}"))
             }),
             () = setup.signals.interrupted() => Ok(None),
@@ -335,8 +381,8 @@ fn warn_of_random(
     }
 }
 
-fn bot_failed(error: &LaunchError) -> CommandError {
-    let hint = match error {
+fn bot_failed(error: &LaunchError, missing: Option<String>) -> CommandError {
+    let usual = match error {
         LaunchError::Silent => {
             "try it by hand: it must answer `{\"jsonrpc\":\"2.0\",\"method\":\"ping\",\"id\":0}` \
              with a line"
@@ -344,6 +390,7 @@ fn bot_failed(error: &LaunchError) -> CommandError {
         _ => "give a program and its arguments, such as `--exec \"python3 bot.py\"`",
     };
     let wrong_use = matches!(error, LaunchError::NoCommand(_));
+    let hint = missing.unwrap_or_else(|| usual.to_owned());
     CommandError::world("could not start the bot", chain(error), hint).usage_if(wrong_use)
 }
 
