@@ -8,7 +8,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::game::written;
-use crate::{BadSettings, Dice, Game, Illegal, Outcome, Rules, Seat, SeatSet, Turn};
+use crate::{
+    BadSettings, Dice, Game, Illegal, Outcome, Picture, PictureCell, PictureRow, Rules, Seat,
+    SeatSet, Tone, Turn,
+};
 
 /// The largest number that may be drawn; it also bounds how many numbers there are.
 pub const MAX_NUMBER: u64 = 1_000_000;
@@ -80,6 +83,16 @@ impl Game for EvenOdd {
         max_moves: 2,
         sides_matter: false,
         hidden_moves: true,
+        simultaneous: true,
+        rules_text: "\
+Both players guess, at the same time and in secret, whether a number will be even or odd. Then the \
+number is drawn: every whole number from `lowest` to `highest` is equally likely, both included.
+A move is the word `even` or the word `odd`. Each player makes one move.
+The view: `lowest` and `highest` are the bounds of the draw; `your_choice` is your guess once made; \
+`opponent_choice` is null until the number is drawn; `drawn_number` is the number and \
+`number_parity` says whether it is even or odd, both null before the draw.
+The game ends with the draw. If one guess is right and the other wrong, the right one wins; if both \
+are right or both are wrong, it is a draw.",
     };
     type Settings = Settings;
     type Move = NumberParity;
@@ -137,12 +150,11 @@ impl Game for EvenOdd {
     }
 
     fn view(&self, seat: Seat) -> EvenOddView {
-        let opponent = if seat == Seat::A { Seat::B } else { Seat::A };
         EvenOddView {
             lowest: self.settings.lowest,
             highest: self.settings.highest,
             your_choice: self.choice(seat),
-            opponent_choice: self.drawn.and_then(|_| self.choice(opponent)),
+            opponent_choice: self.drawn.and_then(|_| self.choice(seat.other())),
             drawn_number: self.drawn,
             number_parity: self.drawn.map(NumberParity::of),
         }
@@ -174,6 +186,23 @@ impl Game for EvenOdd {
             written(&NumberParity::of(number)),
         );
         details
+    }
+
+    fn picture(&self) -> Picture {
+        let choice = |seat: Seat| match (self.drawn, self.choice(seat)) {
+            (Some(_), Some(choice)) => PictureCell::of_seat(seat, choice),
+            _ => PictureCell::hidden(),
+        };
+        let number = match self.drawn {
+            Some(number) => PictureCell::new(number, Tone::Neutral),
+            None => PictureCell::hidden(),
+        };
+        let row = |label: &str, cell| PictureRow::labelled(label, vec![cell]);
+        Picture::of(vec![
+            row("A", choice(Seat::A)),
+            row("B", choice(Seat::B)),
+            row("number", number),
+        ])
     }
 
     fn reason(&self, names: &[&str]) -> String {

@@ -3,13 +3,14 @@
 //! JSON, and the picking of a game by name, are left to `table.rs`.
 
 use std::borrow::Cow;
+use std::cmp::Ordering;
 use std::fmt;
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::{BadSettings, Dice, Rules, SeatSet};
+use crate::{BadSettings, Dice, Picture, Rules, SeatSet};
 
 /// The rules of one game; a value of the type is a position in it.
 ///
@@ -57,6 +58,11 @@ pub trait Game: Clone + fmt::Debug + Send + Sync + 'static {
     /// Says in one sentence why the game ended as it did; `names` are in the order of seats.
     fn reason(&self, names: &[&str]) -> String;
 
+    /// Draws the position for spectators: while the game is on nothing that any seat may not see.
+    fn picture(&self) -> Picture {
+        Picture::default()
+    }
+
     /// Refuses a seat that owes no move now.
     fn owes(&self, seat: Seat) -> Result<(), Illegal> {
         match self.turn() {
@@ -101,6 +107,17 @@ pub enum Outcome {
     Draw,
 }
 
+impl Outcome {
+    /// The seat with the higher score wins; equal scores are a draw.
+    pub(crate) fn of_scores<T: Ord>(a: T, b: T) -> Self {
+        match a.cmp(&b) {
+            Ordering::Greater => Self::Win(Seat::A),
+            Ordering::Less => Self::Win(Seat::B),
+            Ordering::Equal => Self::Draw,
+        }
+    }
+}
+
 /// A place at the table, counted from 0; who sits there is for others to know.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
@@ -120,6 +137,14 @@ impl Seat {
     /// Gives the seat's number, fit to index a list in the order of seats.
     pub const fn index(self) -> usize {
         self.0 as usize
+    }
+
+    /// Gives the other seat of a game of two.
+    pub const fn other(self) -> Self {
+        match self {
+            Self::A => Self::B,
+            _ => Self::A,
+        }
     }
 
     /// Gives the name of who sits here, or `seat A` where the list is too short.

@@ -32,31 +32,48 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+pub mod connect_four;
 mod dice;
 pub mod even_odd;
 mod game;
+pub mod iterated_prisoners_dilemma;
+pub mod kuhn_poker;
+pub mod memory;
+pub mod nim;
+mod picture;
+mod repeated;
+pub mod rock_paper_scissors;
 mod rules;
 mod seats;
 mod settings;
 mod table;
 pub mod tic_tac_toe;
+pub mod twenty_one_questions;
 
 pub use dice::{Dice, MAX_WORDS_PER_ROLL};
 pub use game::{Game, Illegal, Outcome, Seat, Turn};
+pub use picture::{Picture, PictureCell, PictureRow, Tone};
 pub use rules::{RegistryEntry, Rules, registry};
 pub use seats::{MAX_SEATS, SeatSet};
 pub use settings::{BadSettings, NoSettings};
 pub use table::{Listing, Table};
 
 /// The list of games; the test kit plays every game that stands here.
-static GAMES: [Listing; 2] = [
+static GAMES: &[Listing] = &[
     Listing::of::<even_odd::EvenOdd>(),
     Listing::of::<tic_tac_toe::TicTacToe>(),
+    Listing::of::<rock_paper_scissors::RockPaperScissors>(),
+    Listing::of::<connect_four::ConnectFour>(),
+    Listing::of::<nim::Nim>(),
+    Listing::of::<memory::Memory>(),
+    Listing::of::<twenty_one_questions::TwentyOneQuestions>(),
+    Listing::of::<kuhn_poker::KuhnPoker>(),
+    Listing::of::<iterated_prisoners_dilemma::IteratedPrisonersDilemma>(),
 ];
 
 /// Lists every game that a league can be made of.
 pub fn all() -> &'static [Listing] {
-    &GAMES
+    GAMES
 }
 
 /// Finds a game by its type, which is spelled exactly as in the registry.

@@ -31,6 +31,31 @@ pub struct Rules {
     pub sides_matter: bool,
     /// Whether moves stay secret until the game is over.
     pub hidden_moves: bool,
+    /// Whether both seats move at once in every turn; otherwise one seat moves at a time.
+    pub simultaneous: bool,
+    /// The whole rules for people and language models: what the view shows, what a move is and how
+    /// it is spelled, how the game ends and who wins.
+    pub rules_text: &'static str,
+}
+
+impl Rules {
+    /// How many of the first moves anyone may see once so many are made.
+    ///
+    /// A move of a simultaneous turn is secret until the turn is complete, a hidden one to the end.
+    pub const fn open_moves(&self, made: usize) -> usize {
+        if self.hidden_moves {
+            0
+        } else if self.simultaneous {
+            made - made % 2
+        } else {
+            made
+        }
+    }
+
+    /// Whether a move is a secret when it is made.
+    pub const fn seals_moves(&self) -> bool {
+        self.hidden_moves || self.simultaneous
+    }
 }
 
 /// One game in the registry.

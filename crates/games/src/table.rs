@@ -9,7 +9,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use crate::game::written;
-use crate::{BadSettings, Dice, Game, Illegal, Rules, Seat, Turn, settings};
+use crate::{BadSettings, Dice, Game, Illegal, Picture, Rules, Seat, Turn, settings};
 
 /// A [`Game`] with its types put away.
 pub trait Table: Send + Sync {
@@ -31,6 +31,8 @@ pub trait Table: Send + Sync {
     fn details(&self) -> Map<String, Value>;
     /// Says in one sentence why the game ended as it did; `names` are in the order of seats.
     fn reason(&self, names: &[&str]) -> String;
+    /// Draws the position for spectators.
+    fn picture(&self) -> Picture;
     /// Copies the position to a table of its own.
     fn boxed_clone(&self) -> Box<dyn Table>;
     /// Copies the position to a table that may be shared.
@@ -95,6 +97,10 @@ impl<G: Game> Table for G {
 
     fn reason(&self, names: &[&str]) -> String {
         Game::reason(self, names)
+    }
+
+    fn picture(&self) -> Picture {
+        Game::picture(self)
     }
 
     fn boxed_clone(&self) -> Box<dyn Table> {

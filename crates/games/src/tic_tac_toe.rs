@@ -5,7 +5,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use crate::{Game, Illegal, NoSettings, Outcome, Rules, Seat, Turn};
+use crate::{Game, Illegal, NoSettings, Outcome, Picture, PictureCell, Rules, Seat, Turn};
 
 /// How many cells the board has.
 const CELLS: usize = 9;
@@ -71,6 +71,16 @@ impl Game for TicTacToe {
         max_moves: 9,
         sides_matter: true,
         hidden_moves: false,
+        simultaneous: false,
+        rules_text: "\
+Two players put marks on a board of three rows and three columns, in turn. Seat A plays X and \
+begins, seat B plays O.
+A move is the number of a free cell, `0` to `8`: 0, 1, 2 are the top row from left to right, 3, 4, 5 \
+the middle row, 6, 7, 8 the bottom row.
+The view: `board` lists the nine cells in that order, each \"X\", \"O\" or null for a free one; \
+`your_mark` is your mark; `next_mark` is the mark that is placed next, null when the game is over.
+The game ends when a player has three marks in a row, column or diagonal, and that player wins. If \
+all nine cells are taken without that, it is a draw.",
     };
     type Settings = NoSettings;
     type Move = Cell;
@@ -124,6 +134,14 @@ impl Game for TicTacToe {
             Turn::Over(_) => Map::from_iter([("board".to_owned(), json!(self.board))]),
             Turn::Seats(_) | Turn::Dice => Map::new(),
         }
+    }
+
+    fn picture(&self) -> Picture {
+        let cell = |mark: &Option<Mark>| match mark {
+            Some(mark) => PictureCell::of_seat(mark.seat(), format_args!("{mark:?}")),
+            None => PictureCell::empty(),
+        };
+        Picture::grid(self.board.chunks(3).map(|row| row.iter().map(cell)))
     }
 
     fn reason(&self, names: &[&str]) -> String {

@@ -3,7 +3,9 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use league_games::even_odd::{EvenOdd, NumberParity, Settings};
-use league_games::{BadSettings, Dice, Game, Illegal, Listing, Rules, Seat, Turn};
+use league_games::{
+    BadSettings, Dice, Game, Illegal, Listing, Picture, PictureCell, Rules, Seat, Tone, Turn,
+};
 use serde_json::{Map, Value, json};
 
 use crate::check::{self, Check};
@@ -23,6 +25,8 @@ const PLAYS_WHAT_IT_REFUSES: u8 = 10;
 const TAKES_WHAT_IT_DID_NOT_OFFER: u8 = 11;
 const SHOWS_NO_OBJECT: u8 = 12;
 const BLAMES_NOBODY: u8 = 13;
+const DRAWS_THE_OTHER_CHOICE: u8 = 14;
+const DRAWS_A_HIDDEN_CHOICE: u8 = 15;
 
 /// The sound game that the broken ones are made from.
 pub(crate) fn sound() -> Listing {
@@ -45,7 +49,18 @@ fn talkative() -> Vec<Specimen> {
     let sealed: Check = secrecy::a_sealed_move_shows_to_nobody_else;
     let hidden: Check = secrecy::hidden_moves_stay_hidden_to_the_end;
     let facts: Check = check::facts_come_at_the_end;
+    let picture: Check = secrecy::a_picture_shows_what_each_seat_knows;
     vec![
+        (
+            "draws the other's choice",
+            of::<DRAWS_THE_OTHER_CHOICE>(),
+            sealed,
+        ),
+        (
+            "draws what a seat may not see",
+            of::<DRAWS_A_HIDDEN_CHOICE>(),
+            picture,
+        ),
         (
             "shows the other's choice",
             of::<SHOWS_THE_OTHER_CHOICE>(),
@@ -106,8 +121,25 @@ fn mislabelled() -> Vec<Specimen> {
     let mut elsewhere = sound();
     elsewhere.rules.rules_module = "league_games::elsewhere";
     let mut careless = sound();
+    let mut in_turn = sound();
+    in_turn.rules.simultaneous = false;
     careless.open = |_| (sound().open)(&Value::Null);
+    let text: Check = check::the_rules_text_is_complete;
+    let rewritten = |from: &str, to: &str| {
+        let mut listing = sound();
+        let text = listing.rules.rules_text.replace(from, to);
+        listing.rules.rules_text = text.leak();
+        listing
+    };
     vec![
+        ("does not say how it ends", rewritten("ends", ""), text),
+        ("does not name a choice", rewritten("`odd`", "odd"), text),
+        (
+            "does not explain its view",
+            rewritten("`drawn_number`", "it"),
+            text,
+        ),
+        ("denies that both move at once", in_turn, rules),
         ("does not name the winner", of::<BLAMES_NOBODY>(), facts),
         ("shows no object", of::<SHOWS_NO_OBJECT>(), rules),
         ("names another module", elsewhere, rules),
@@ -210,6 +242,16 @@ impl<const FAULT: u8> Game for Broken<FAULT> {
         match FAULT {
             TELLS_FACTS_EARLY => Map::from_iter([("a".to_owned(), json!(self.choice(Seat::A)))]),
             _ => self.0.details(),
+        }
+    }
+
+    fn picture(&self) -> Picture {
+        let drawn = |seat| PictureCell::new(format!("{:?}", self.choice(seat)), Tone::Neutral);
+        match (FAULT, self.0.turn()) {
+            (DRAWS_THE_OTHER_CHOICE, _) | (DRAWS_A_HIDDEN_CHOICE, Turn::Dice) => {
+                Picture::grid([[drawn(Seat::A), drawn(Seat::B)]])
+            }
+            _ => self.0.picture(),
         }
     }
 

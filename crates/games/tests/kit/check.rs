@@ -3,13 +3,15 @@
 //! A check returns its finding instead of panicking, so that the kit can be tested itself.
 
 use league_games::{BadSettings, Dice, Illegal, Listing, Outcome, Seat, Table, Turn};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 /// One property of a game; the error is a sentence.
 pub(crate) type Check = fn(&Listing) -> Result<(), String>;
 
 /// How many random games each check looks at.
 pub(crate) const SEEDS: u64 = 150;
+/// How many positions a check looks at that looks at each closely.
+const MAX_POSITIONS: usize = 1_500;
 /// How many moves and rolls a game may take.
 const MAX_STEPS: usize = 1000;
 
@@ -216,11 +218,18 @@ pub(crate) fn the_rules_agree_with_the_play(listing: &Listing) -> Result<(), Str
         rules.rules_module
     );
     for seed in 0..SEEDS {
-        let positions = playout(listing, seed)?;
-        let moves = positions
-            .iter()
-            .filter(|table| !owing(&***table).is_empty());
-        let moves = moves.count();
+        let mut moves = 0;
+        for table in playout(listing, seed)? {
+            let owing = owing(&*table).len();
+            // The first of a simultaneous turn moves while all owe a move, the last one alone.
+            let due = if rules.simultaneous { 2 - moves % 2 } else { 1 };
+            ensure!(
+                owing == 0 || owing == due,
+                "`simultaneous` is {}, and {owing} seats owe a move after {moves} moves",
+                rules.simultaneous
+            );
+            moves += usize::from(owing > 0);
+        }
         ensure!(
             moves <= rules.max_moves as usize,
             "seed {seed} took {moves} moves, more than `max_moves`"
@@ -243,6 +252,49 @@ pub(crate) fn the_rules_agree_with_the_play(listing: &Listing) -> Result<(), Str
                     .iter()
                     .any(|choice| names(choice, &option));
                 ensure!(named, "`{option}` is not among {:?}", rules.valid_choices);
+            }
+        }
+        Ok(())
+    })
+}
+
+/// The rules text alone must do: it names each choice, each member of a view and each way to end.
+pub(crate) fn the_rules_text_is_complete(listing: &Listing) -> Result<(), String> {
+    let text = listing.rules.rules_text;
+    let names = |word: &str| text.contains(&format!("`{word}`"));
+    for word in ["ends", "wins", "draw", "The view:", "A move is"] {
+        ensure!(text.contains(word), "the rules text does not say {word:?}");
+    }
+    let opening = open(listing, &Value::Null)?.view(Seat::A).to_string();
+    for choice in listing.rules.valid_choices {
+        let ends = choice
+            .split_once('-')
+            .filter(|(low, _)| low.parse::<u64>().is_ok());
+        let is_named = match ends {
+            Some((low, high)) => names(low) && names(high),
+            // A long list of words may stand in the view instead.
+            None => names(choice) || opening.contains(&format!("\"{choice}\"")),
+        };
+        ensure!(
+            is_named,
+            "the rules text does not name the choice `{choice}`"
+        );
+    }
+    for_each_position(listing, |table| {
+        for seat in seats(listing) {
+            let Value::Object(view) = table.view(seat) else {
+                return Err("the view is not an object".to_owned());
+            };
+            for (member, value) in &view {
+                ensure!(names(member), "the rules text does not explain `{member}`");
+                let first = value.as_array().and_then(|list| list.first());
+                for inner in first
+                    .and_then(Value::as_object)
+                    .into_iter()
+                    .flat_map(Map::keys)
+                {
+                    ensure!(names(inner), "the rules text does not explain `{inner}`");
+                }
             }
         }
         Ok(())
@@ -320,10 +372,16 @@ pub(crate) fn for_each_position(
     listing: &Listing,
     look: impl Fn(&dyn Table) -> Result<(), String>,
 ) -> Result<(), String> {
+    let mut looked = 0;
     for seed in 0..SEEDS {
-        for table in playout(listing, seed)? {
-            look(&*table).map_err(|complaint| format!("seed {seed}: {complaint}"))?;
+        if looked >= MAX_POSITIONS {
+            break;
         }
+        let positions = playout(listing, seed)?;
+        for table in &positions {
+            look(&**table).map_err(|complaint| format!("seed {seed}: {complaint}"))?;
+        }
+        looked += positions.len();
     }
     Ok(())
 }

@@ -51,6 +51,16 @@ fn every_hidden_move_stays_hidden_until_the_end() {
 }
 
 #[test]
+fn every_picture_hides_what_a_seat_may_not_see() {
+    every_game_passes(secrecy::a_picture_shows_what_each_seat_knows);
+}
+
+#[test]
+fn every_rules_text_is_complete() {
+    every_game_passes(check::the_rules_text_is_complete);
+}
+
+#[test]
 fn every_game_gives_details_only_at_the_end() {
     every_game_passes(check::facts_come_at_the_end);
 }

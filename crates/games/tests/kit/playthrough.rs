@@ -26,8 +26,10 @@ fn print(listing: &Listing) -> Result<String, Box<dyn std::error::Error>> {
         listing.rules.display_name, listing.rules.game_type
     )?;
     writeln!(out, "settings {}", (listing.default_settings)())?;
+    writeln!(out, "\n{}", listing.rules.rules_text)?;
+    let mut seen = vec![Value::Null; seats(listing).len()];
     for _ in 0..MAX_STEPS {
-        print_position(&mut out, listing, &*table)?;
+        print_position(&mut out, listing, &*table, &mut seen)?;
         match table.turn() {
             Turn::Over(outcome) => {
                 print_end(&mut out, &*table, outcome)?;
@@ -49,16 +51,49 @@ fn print(listing: &Listing) -> Result<String, Box<dyn std::error::Error>> {
     Err("the game is too long to be read".into())
 }
 
-fn print_position(out: &mut String, listing: &Listing, table: &dyn Table) -> std::fmt::Result {
-    writeln!(out, "\n{}", table.position())?;
-    for seat in seats(listing) {
-        writeln!(out, "  {seat} sees {}", table.view(seat))?;
+/// Prints the picture, and of each seat's view what has changed.
+fn print_position(
+    out: &mut String,
+    listing: &Listing,
+    table: &dyn Table,
+    seen: &mut [Value],
+) -> std::fmt::Result {
+    writeln!(out)?;
+    for row in table.picture().rows {
+        let cells = row.cells.iter().map(|cell| match cell.text.as_str() {
+            "" => ".",
+            text => text,
+        });
+        let label = row.label.unwrap_or_default();
+        writeln!(out, "  |{label}| {}", cells.collect::<Vec<_>>().join(" "))?;
+    }
+    for (seat, seen) in seats(listing).into_iter().zip(seen) {
+        let view = table.view(seat);
+        let mut changed = view.clone();
+        if let Some(members) = changed.as_object_mut() {
+            members.retain(|member, value| seen.get(member) != Some(value));
+            for (member, value) in members {
+                leave_out_known(value, seen.get(member));
+            }
+        }
+        *seen = view;
+        writeln!(out, "  {seat} sees {changed}")?;
         let options: Vec<String> = table.options(seat).iter().map(Value::to_string).collect();
         if !options.is_empty() {
             writeln!(out, "  {seat} may play {}", options.join(" "))?;
         }
     }
     Ok(())
+}
+
+/// Of a list that has grown only the new elements are printed.
+fn leave_out_known(value: &mut Value, before: Option<&Value>) {
+    if let (Value::Array(now), Some(Value::Array(before))) = (value, before)
+        && !before.is_empty()
+        && now.starts_with(before)
+    {
+        now.splice(..before.len(), ["…".into()]);
+    }
 }
 
 fn print_end(out: &mut String, table: &dyn Table, outcome: Outcome) -> std::fmt::Result {

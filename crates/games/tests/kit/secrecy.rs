@@ -1,11 +1,13 @@
 //! The checks that no seat learns a hidden move.
 //!
 //! They look at everything a table tells a seat: its view, its options, the details, whether it is
-//! its turn, and the text of a refusal.
+//! its turn, the text of a refusal, and the picture that everybody sees.
+
+use std::collections::BTreeMap;
 
 use league_games::{Listing, Seat, Table, Turn};
 
-use crate::check::{ensure, for_each_position, moves_and_garbage, owing, seats};
+use crate::check::{SEEDS, ensure, for_each_position, moves_and_garbage, owing, playout, seats};
 
 /// Nothing that an owing seat can find out changes when another one makes its move.
 pub(crate) fn a_sealed_move_shows_to_nobody_else(listing: &Listing) -> Result<(), String> {
@@ -54,6 +56,30 @@ pub(crate) fn hidden_moves_stay_hidden_to_the_end(listing: &Listing) -> Result<(
     })
 }
 
+/// While a game is on, a picture tells no seat more than the seat knows: where a seat sees the same,
+/// the picture is the same. What dice hide from a seat differs from game to game, and so is seen.
+pub(crate) fn a_picture_shows_what_each_seat_knows(listing: &Listing) -> Result<(), String> {
+    let mut known = BTreeMap::new();
+    for seed in 0..SEEDS {
+        for table in playout(listing, seed)? {
+            if matches!(table.turn(), Turn::Over(_)) {
+                continue;
+            }
+            let picture = format!("{:?}", table.picture());
+            for seat in seats(listing) {
+                let (view, options) = (table.view(seat), table.options(seat));
+                let seen = format!("{seat} {view} {options:?} {:?}", table.turn() == Turn::Dice);
+                let before = known.entry(seen).or_insert_with(|| picture.clone());
+                ensure!(
+                    *before == picture,
+                    "{seat} sees {view}, and pictures show {before} and {picture}"
+                );
+            }
+        }
+    }
+    Ok(())
+}
+
 /// All that a seat can find out without making a legal move.
 fn learnt(table: &dyn Table, seat: Seat) -> String {
     let options = table.options(seat);
@@ -71,7 +97,8 @@ fn learnt(table: &dyn Table, seat: Seat) -> String {
     }
     let is_next = owing(table).contains(&seat);
     let (view, details, reason) = (table.view(seat), table.details(), table.reason(&[]));
-    format!("{view} {options:?} {is_next} {details:?} {reason} {table:?} {refusals:?}")
+    let picture = table.picture();
+    format!("{view} {options:?} {is_next} {details:?} {reason} {table:?} {refusals:?} {picture:?}")
 }
 
 /// Lets all others who owe a move make their first; nothing if the game is over then.
