@@ -70,8 +70,8 @@ impl Prompt {
 fn rules(think: &Think) -> String {
     match league_games::find(think.game_type.as_str()) {
         Some(listing) => format!(
-            "The game is {}.\n{:?} {:?}",
-            listing.rules.display_name, listing.rules.move_type, listing.rules.valid_choices
+            "The game is {}.\n\n{}",
+            listing.rules.display_name, listing.rules.rules_text
         ),
         None => {
             "You are not told the rules: choose by the position and the legal moves.".to_owned()
@@ -83,7 +83,7 @@ fn position(think: &Think, memory: &[Arc<MatchRecord>], left: Duration) -> Value
     json!({
         "game": think.game_type,
         "your_move_number": think.turn,
-        "position": think.view,
+        "view": think.view,
         "legal_moves": think.options,
         "matches_against_this_opponent": history(think, memory),
         "seconds_left": left.as_secs(),
