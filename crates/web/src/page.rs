@@ -8,6 +8,7 @@ mod chart;
 mod format;
 pub(crate) mod match_page;
 mod model_use;
+mod picture;
 pub(crate) mod player_page;
 pub(crate) mod round_page;
 mod rows;
