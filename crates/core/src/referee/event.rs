@@ -93,7 +93,11 @@ pub enum Event {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         proof: Option<Proof>,
         /// The language model that was asked for it, as the player tells.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[serde(
+            rename = "language_model",
+            default,
+            skip_serializing_if = "Option::is_none"
+        )]
         model: Option<Box<ModelUse>>,
         /// The table after the move; a replay plays the move again.
         #[serde(skip)]

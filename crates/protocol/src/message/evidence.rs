@@ -30,7 +30,11 @@ pub struct SignedMove {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub proof: Option<Proof>,
     /// The language model that was asked for it, as the player tells.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        rename = "language_model",
+        default,
+        skip_serializing_if = "Option::is_none"
+    )]
     pub model: Option<Box<ModelUse>>,
 }
 
@@ -224,7 +228,7 @@ objects! {
         /// What proves that the player made this move.
         "proof" [proof ? as Quiet] Optional;
         /// The language model that was asked for it, as the player tells.
-        "model" [model ? as Told] Optional;
+        "language_model" [model ? as Told] Optional;
     }
     /// What proves the part of one player in a match.
     PLAYER_EVIDENCE: PlayerEvidence = "ruling 27" {

@@ -264,7 +264,7 @@ objects! {
         /// What proves that the player made this move (ruling 27).
         "proof" [proof ? as Quiet] Optional;
         /// The language model that was asked for it, as the player tells.
-        "model" [model ? as Told] Optional;
+        "language_model" [model ? as Told] Optional;
     }
     /// The referee asks for a move of any game.
     pub(crate) GAME_MOVE_CALL: MoveCall = "000 §3.8.2" {
@@ -322,7 +322,7 @@ objects! {
         /// What proves that the player made this move (ruling 27).
         "proof" [proof ? as Quiet] Optional;
         /// The language model that was asked for it, as the player tells.
-        "model" [model ? as Told] Optional;
+        "language_model" [model ? as Told] Optional;
     }
     /// A move.
     MOVE_DATA: MoveResponse = "000 §3.8.2" {

@@ -9,7 +9,7 @@ use league_protocol::fault::Code;
 use league_protocol::id::GameType;
 use league_protocol::message::{
     CallQuery, Enrolment, Evidence, GameError, GameJoinAck, GameOver, MatchState, MatchStatus,
-    Message, MoveCall, MoveResponse, PlayerEvidence, RegisterResponse, SignedMove,
+    Message, ModelUse, MoveCall, MoveResponse, PlayerEvidence, RegisterResponse, SignedMove,
 };
 use league_protocol::secret::ProofKey;
 use league_protocol::sender::Dialect;
@@ -108,6 +108,51 @@ fn join_and_move_are_signed() {
     let response = moves(&mut shell, asked, MATCH_TOKEN, json!("odd"));
     let proof = draw::proof(&key(1), 1, [], &json!("odd"), Some(NONCE));
     assert_eq!(response.proof, Some(proof));
+}
+
+#[test]
+fn only_a_player_that_signs_tells_of_its_model() {
+    let told = ModelUse {
+        model: "stub".to_owned(),
+        ..ModelUse::default()
+    };
+    let chosen = |mut shell: PlayerWorld, token: &str| {
+        let asked = call(&shell, "R1M1", 1);
+        shell.does(wanted(asked, token));
+        let Command::Chosen {
+            match_id,
+            turn,
+            choice,
+            nonce,
+            reasoning,
+            ..
+        } = chooses("R1M1", 1, Some(json!("odd")))
+        else {
+            panic!("it chooses")
+        };
+        let model = Some(Box::new(told.clone()));
+        let reply = shell.does(Command::Chosen {
+            match_id,
+            turn,
+            choice,
+            nonce,
+            reasoning,
+            model,
+        });
+        match reply {
+            Reply::Move { response, .. } => (*response).clone(),
+            other => panic!("{other:?}"),
+        }
+    };
+    let mut shell = signing();
+    joins(&mut shell, MATCH_TOKEN);
+    assert_eq!(chosen(shell, MATCH_TOKEN).model.as_deref(), Some(&told));
+    let mut unsigned = PlayerWorld::new(rules());
+    unsigned.does(begin());
+    unsigned.answers(admitted(league().as_str(), None));
+    announce(&mut unsigned, announcement("R1M1")).unwrap();
+    let response = chosen(unsigned, MATCH_TOKEN);
+    assert_eq!((response.proof, response.model), (None, None));
 }
 
 #[test]

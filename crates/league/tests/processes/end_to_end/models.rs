@@ -6,6 +6,7 @@ use std::fs;
 use serde_json::{Value, json};
 
 use crate::end_to_end::ground::{Ground, LEAGUE, facts};
+use crate::end_to_end::http::request_with;
 use crate::end_to_end::model_stub::{Behaviour, MOVE_TIMEOUT, ModelStub};
 use crate::end_to_end::process::{Process, ProcessExit, free_port, league};
 
@@ -56,7 +57,7 @@ fn told(ground: &Ground, ended: &ProcessExit) -> Vec<Value> {
         assert_ne!(result["status"], "TECHNICAL_LOSS", "{result}");
         result["evidence"]["moves"].as_array().unwrap().clone()
     });
-    let told = moves.map(|made| made["model"].clone());
+    let told = moves.map(|made| made["language_model"].clone());
     let told: Vec<Value> = told.filter(|told| !told.is_null()).collect();
     assert!(!told.is_empty(), "no move of a model");
     told
@@ -274,7 +275,7 @@ fn budget_is_not_exceeded_and_then_the_fallback_moves() {
     assert_eq!(stub.questions().len(), 2);
     assert!(
         ended
-            .errors
+            .out
             .contains("the budget for language models is spent"),
         "{ended:?}"
     );
@@ -415,5 +416,139 @@ fn kit_for_models_plays_a_league() {
             assert_ne!(result["status"], "TECHNICAL_LOSS", "{id}: {result}");
         }
         assert!(!stub.questions().is_empty(), "{behaviour:?} {game}");
+    }
+}
+
+#[test]
+fn assistant_makes_the_moves_of_a_player_by_two_tools() {
+    let code = "heron-code-1";
+    let ground = ground(&json!({}));
+    let seats = [
+        "--players",
+        "2",
+        "--referees",
+        "1",
+        "--exit-when-done",
+        "--game",
+        "tic_tac_toe",
+    ];
+    let manager = ground.manager(&[&seats[..], &["--league-id", LEAGUE]].concat());
+    let done = ["--exit-when-done"];
+    let referee = ground.referee(1, &manager.endpoint, &done);
+    let own = ["--assistant", code, "--exit-when-done"];
+    let player = ground.player(1, &manager.endpoint, &own);
+    let other = ground.player(2, &manager.endpoint, &done);
+    let tools = tool_call(&player.endpoint, "tools/list", &json!({}));
+    let names: Vec<&str> = tools["tools"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|tool| tool["name"].as_str().unwrap())
+        .collect();
+    assert!(
+        names.contains(&"wait_for_turn") && names.contains(&"make_move"),
+        "{names:?}"
+    );
+    let call = |tool: &str, arguments: Value| {
+        let params = json!({"name": tool, "arguments": arguments});
+        tool_call(&player.endpoint, "tools/call", &params)["structuredContent"].clone()
+    };
+    for (shown, refusal) in [
+        (json!({}), "E011"),
+        (json!({"auth_token": "heron-code-2"}), "E012"),
+    ] {
+        assert_eq!(call("wait_for_turn", shown)["error_code"], refusal);
+    }
+    let mut made = 0;
+    while made < 3 {
+        let told = call("wait_for_turn", json!({"auth_token": code}));
+        if told["status"] == "waiting" {
+            continue;
+        }
+        let turn = &told["turn"];
+        assert!(turn["rules"].as_str().unwrap().len() > 100, "{turn}");
+        let make = |choice: &Value| {
+            call(
+                "make_move",
+                json!({"auth_token": code, "match_id": turn["match_id"], "choice": choice}),
+            )
+        };
+        assert_eq!(make(&json!("nowhere"))["error_code"], "E004");
+        let choice = &turn["legal_moves"][0];
+        let taken = make(&json!(choice.to_string()));
+        assert_eq!(
+            (&taken["status"], &taken["choice"]),
+            (&json!("taken"), choice),
+            "{taken}"
+        );
+        made += 1;
+        if ended(&ground) {
+            break;
+        }
+    }
+    // Nobody moves for the player any more: the strategy does, and the match is played to its end.
+    for agent in [manager, referee, player, other] {
+        let ended = agent.process.end();
+        assert_eq!(ended.code, Some(0), "{ended:?}");
+    }
+    for (id, result) in ground.results() {
+        assert_ne!(result["status"], "TECHNICAL_LOSS", "{id}: {result}");
+    }
+}
+
+/// Whether the only match is over.
+fn ended(ground: &Ground) -> bool {
+    let journal = fs::read_to_string(ground.league("journal.jsonl")).unwrap_or_default();
+    journal.contains("result_recorded")
+}
+
+/// A request of MCP.
+fn tool_call(endpoint: &str, method: &str, params: &Value) -> Value {
+    let body = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params});
+    let headers = [
+        ("content-type", "application/json"),
+        ("accept", "application/json, text/event-stream"),
+        ("mcp-protocol-version", "2025-11-25"),
+    ];
+    let answer = request_with(
+        endpoint,
+        "POST",
+        "/mcp",
+        &headers,
+        body.to_string().as_bytes(),
+    );
+    assert_eq!(answer.status, 200, "{answer:?}");
+    answer.json()["result"].clone()
+}
+
+#[test]
+fn bot_that_misses_a_variable_is_told_of_pass_env() {
+    let ground = Ground::new();
+    let script = ground.path("bot.py");
+    fs::write(&script, "import os\nos.environ['OPENAI_API_KEY']\n").unwrap();
+    let command = format!("python3 {}", script.display());
+    let manager = format!("http://localhost:{}/mcp", free_port());
+    let arguments = [
+        "player",
+        "--root",
+        ground.root(),
+        "--port",
+        "0",
+        "--manager",
+        &manager,
+        "--exec",
+        &command,
+    ];
+    for (variables, part) in [
+        (
+            vec![("OPENAI_API_KEY", OsStr::new(KEY))],
+            "a bot gets it only with `--pass-env OPENAI_API_KEY`",
+        ),
+        (Vec::new(), "set `OPENAI_API_KEY`, and pass it"),
+    ] {
+        let ended = Process::start_with(&variables, arguments).end();
+        assert_ne!(ended.code, Some(0), "{ended:?}");
+        assert!(ended.errors.contains(part), "{part}: {ended:?}");
+        assert!(!ended.errors.contains(KEY), "{ended:?}");
     }
 }
