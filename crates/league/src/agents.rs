@@ -4,6 +4,7 @@
 pub(crate) mod actor;
 pub(crate) mod arena;
 pub(crate) mod assemble;
+pub(crate) mod assistant;
 pub(crate) mod bot;
 pub mod entrant;
 pub(crate) mod identity;

@@ -29,6 +29,7 @@ use crate::http::client::{AnswerStream, CallError, Client};
 use crate::http::endpoint::{BadEndpoint, Endpoint};
 pub(crate) use ledger::Budget;
 use ledger::{Ledger, cost};
+pub(crate) use prompt::legal;
 use prompt::{Answer, Prompt, UnusableAnswer};
 use wire::{Speech, SpeechReader};
 

@@ -172,7 +172,7 @@ impl Answer {
 }
 
 /// The option that a choice means: itself, else the only one that is spelled like it.
-fn legal<'o>(written: &Value, options: &'o [Value]) -> Option<&'o Value> {
+pub(crate) fn legal<'o>(written: &Value, options: &'o [Value]) -> Option<&'o Value> {
     if let Some(exact) = options.iter().find(|option| *option == written) {
         return Some(exact);
     }

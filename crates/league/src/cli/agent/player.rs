@@ -8,8 +8,10 @@ use clap::{Args, ValueEnum};
 use league_core::player::{Event, PlayerRules};
 use league_protocol::id::{GameType, LeagueId, PlayerId};
 use league_protocol::sender::{CallStyle, Dialect};
+use league_protocol::token::AuthToken;
 
 use crate::agents::assemble::Shared;
+use crate::agents::assistant::AssistantSeat;
 use crate::agents::bot::Bot;
 use crate::agents::bot::launch::{self, BotLimits, Launch, LaunchError};
 use crate::agents::bot::stderr::shown;
@@ -63,6 +65,10 @@ pub(crate) struct PlayerArgs {
     /// environment
     #[arg(long, value_name = "MODEL", conflicts_with_all = ["strategy", "exec"])]
     llm: Option<String>,
+    /// Let an assistant choose the moves: an MCP client that calls the tools `wait_for_turn` and
+    /// `make_move` of this player and shows this code
+    #[arg(long, value_name = "CODE", value_parser = seat_code, conflicts_with_all = ["strategy", "exec", "llm"])]
+    assistant: Option<AuthToken>,
     #[command(flatten)]
     models: ModelArgs,
     /// How to call the program [default: detected]
@@ -85,6 +91,9 @@ pub(crate) struct PlayerArgs {
     #[arg(long, value_name = "N", value_parser = seed)]
     seed: Option<u64>,
 }
+
+/// The shortest code of a seat, in characters.
+const MIN_SEAT_CODE: usize = 8;
 
 /// The name of the files of a player without an id.
 fn by_port(port: u16) -> PlayerId {
@@ -145,6 +154,7 @@ impl PlayerArgs {
         let shared = self.join.shared(&setup, self.seed)?;
         let league = self.league(&setup, &shared.root, &slot, health);
         let chooser = match self.model_name(strategy)? {
+            _ if self.assistant.is_some() => self.assistant_seat(&mut setup)?,
             Some(name) => Some(self.model(name, &mut setup, &shared, (&league, &slot))?),
             None => self.chooser(strategy, &mut setup, &slot, game).await?,
         };
@@ -156,7 +166,7 @@ impl PlayerArgs {
         }
         let bot = match &chooser {
             Chooser::Bot(bot) => Some(Arc::clone(bot)),
-            Chooser::Strategy(_) | Chooser::Model(_) => None,
+            Chooser::Strategy(_) | Chooser::Model(_) | Chooser::Assistant(_) => None,
         };
         let journal = NewJournal::at(shared.root.player_journal(&slot));
         let pace = self.pace;
@@ -279,17 +289,29 @@ impl PlayerArgs {
 
     /// The language model that chooses: of the flag, else `llm:MODEL` of the configuration.
     fn model_name<'n>(&'n self, configured: &'n str) -> Result<Option<&'n str>, CommandError> {
-        let is_other = self.strategy.is_some() || self.exec.is_some();
+        let is_other = self.strategy.is_some() || self.exec.is_some() || self.assistant.is_some();
         let configured = configured.strip_prefix("llm:").filter(|_| !is_other);
         let named = self.llm.as_deref().or(configured);
         match named {
-            None if self.models.is_given() => Err(CommandError::usage(
+            None if self.models.is_given() && self.assistant.is_none() => Err(CommandError::usage(
                 "could not start the player",
                 "`--llm-url`, `--fallback` and `--budget` are for a language model",
                 "name the model with `--llm MODEL`, or leave them out",
             )),
             named => Ok(named),
         }
+    }
+
+    /// A seat for an assistant, if one chooses.
+    fn assistant_seat(&self, setup: &mut AgentSetup) -> Result<Option<Chooser>, CommandError> {
+        let Some(code) = &self.assistant else {
+            return Ok(None);
+        };
+        self.models.settle(&mut setup.system.models);
+        let fallback = strategy::find(&setup.system.models.fallback);
+        let fallback = fallback.map_err(|error| unknown_strategy(&error))?;
+        let seat = AssistantSeat::new(code, fallback);
+        Ok(Some(Chooser::Assistant(Arc::new(seat))))
     }
 
     /// A seat for a language model.
@@ -360,6 +382,16 @@ impl BotSpeech {
             Self::Simple => CallStyle::Simple,
             Self::Mcp => CallStyle::Mcp,
         }
+    }
+}
+
+/// Reads the code of a seat: not so short that it is guessed.
+fn seat_code(text: &str) -> Result<AuthToken, String> {
+    match text.chars().count() >= MIN_SEAT_CODE {
+        true => Ok(AuthToken::new(text)),
+        false => Err(format!(
+            "give a code of at least {MIN_SEAT_CODE} characters"
+        )),
     }
 }
 
