@@ -278,11 +278,13 @@ impl Player {
                 choice,
                 nonce,
                 reasoning,
+                model,
             } => {
                 let brought = ChosenMove {
                     choice: choice.as_ref(),
                     nonce: nonce.as_deref(),
                     reasoning: reasoning.as_deref(),
+                    model: model.as_deref(),
                 };
                 self.chosen(match_id, *turn, &brought)
             }

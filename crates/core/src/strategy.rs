@@ -252,25 +252,6 @@ pub fn find(name: &str) -> Result<&'static Strategy, UnknownStrategy> {
     })
 }
 
-/// Stores a strategy as its name; for `serde(with)`.
-pub mod by_name {
-    use serde::de::{Deserialize, Deserializer, Error};
-    use serde::ser::Serializer;
-
-    use super::{Strategy, find};
-
-    pub fn serialize<S: Serializer>(
-        strategy: &&'static Strategy,
-        to: S,
-    ) -> Result<S::Ok, S::Error> {
-        to.serialize_str(strategy.name)
-    }
-
-    pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<&'static Strategy, D::Error> {
-        find(&String::deserialize(from)?).map_err(D::Error::custom)
-    }
-}
-
 /// Assigns strategies to this many players in turn: the chosen ones or, if none was chosen, all
 /// that fit the game.
 pub fn deal(

@@ -4,10 +4,12 @@
 pub(crate) mod actor;
 pub(crate) mod arena;
 pub(crate) mod assemble;
+pub(crate) mod assistant;
 pub(crate) mod bot;
 pub mod entrant;
 pub(crate) mod identity;
 pub(crate) mod manager;
+pub(crate) mod model;
 pub(crate) mod player;
 pub(crate) mod referee;
 

@@ -13,6 +13,7 @@ mod inquiry;
 mod keep;
 mod lab;
 mod leagues;
+mod model;
 mod network;
 mod new;
 mod query;

@@ -370,6 +370,7 @@ mod tests {
             nonce: None,
             reasoning: None,
             proof: None,
+            model: None,
         }))
     }
 

@@ -18,7 +18,7 @@ mod round;
 pub use by_player::ByPlayer;
 pub use evidence::{
     CallQuery, CallQueryResponse, DrawRequest, DrawResponse, Evidence, GameOverTold,
-    MatchResultAck, PlayerEvidence, SignedMove,
+    MatchResultAck, ModelUse, PlayerEvidence, SignedMove,
 };
 pub(crate) use forms::{AnyForm, GENERIC_MOVE, form, is_taken, reply_type, spoken_type, write};
 pub use forms::{expects_answer, types, types_taken};

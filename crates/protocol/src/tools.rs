@@ -21,7 +21,7 @@ const ENVELOPE: [&str; 5] = [
 ];
 
 /// One tool.
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 pub struct ToolEntry {
     /// The name in calls.
     pub name: &'static str,
@@ -38,7 +38,7 @@ pub struct ToolEntry {
 }
 
 /// The input of a tool.
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 enum Takes {
     /// A message of one of the types that name the tool.
     Message,
@@ -50,7 +50,7 @@ enum Takes {
 type Argument = (&'static str, &'static str, bool);
 
 /// The result of a tool, unless it fails.
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 enum Gives {
     /// The answer to its message: a message, or `{"status":"ok"}` if it has none.
     Reply,
@@ -430,7 +430,61 @@ pub static REFEREE_TOOLS: [ToolEntry; 9] = [
     ),
 ];
 
-pub static PLAYER_TOOLS: [ToolEntry; 11] = [
+pub static PLAYER_TOOLS: [ToolEntry; OF_PLAYERS.len()] = OF_PLAYERS;
+
+/// The tools of a player whose moves an assistant makes: those of every player, and two more.
+pub static ASSISTANT_TOOLS: [ToolEntry; OF_PLAYERS.len() + 2] = {
+    let mut tools = [MAKE_MOVE; OF_PLAYERS.len() + 2];
+    let mut place = 0;
+    while place < OF_PLAYERS.len() {
+        tools[place] = OF_PLAYERS[place];
+        place += 1;
+    }
+    tools[place] = WAIT_FOR_TURN;
+    tools
+};
+
+const SEAT_CODE: Argument = (
+    "auth_token",
+    "The code of the seat; it may also come as `Authorization: Bearer`.",
+    false,
+);
+
+const WAIT_FOR_TURN: ToolEntry = ToolEntry::taking_arguments(
+    "wait_for_turn",
+    "Wait for your turn",
+    "Waits until the player owes a move, at most 20 seconds. If `status` is `your_turn`, choose one \
+        of the `legal_moves` of `turn` by its `rules` and `view`, and call `make_move` before \
+        `seconds_left` are over; if it is `waiting`, call again.",
+    &[SEAT_CODE],
+    Gives::Members(&[
+        ("status", "`your_turn` or `waiting`."),
+        ("turn", "The move that is wanted; null while waiting."),
+    ]),
+)
+.read_only();
+
+const MAKE_MOVE: ToolEntry = ToolEntry::taking_arguments(
+    "make_move",
+    "Make your move",
+    "Makes the move that `wait_for_turn` told of.",
+    &[
+        MATCH,
+        (
+            "choice",
+            "One of the legal moves, as JSON or as its text.",
+            true,
+        ),
+        ("reasoning", "Why, in a sentence.", false),
+        SEAT_CODE,
+    ],
+    Gives::Members(&[
+        ("status", "`taken`."),
+        ("choice", "The move that was made."),
+    ]),
+);
+
+const OF_PLAYERS: [ToolEntry; 11] = [
     ToolEntry::taking_message(
         "handle_game_invitation",
         "Invite to a match",

@@ -338,6 +338,7 @@ impl<M: SimulatedMachine> SimulatedActor<M> {
             choice,
             nonce,
             reasoning: None,
+            model: None,
         };
         let at = environment.now() + Duration::from_millis(environment.chance.below(20));
         let (who, life) = (self.who, self.life);

@@ -189,6 +189,7 @@ impl Attacker {
             choice: choice.clone(),
             nonce: None,
             proof: None,
+            model: None,
         });
         Some(hostile(
             0,

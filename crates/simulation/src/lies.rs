@@ -233,6 +233,7 @@ fn invented_match(chance: &mut Rng, scenario: &Scenario, fixture: &MatchOrder) -
         choice,
         nonce: None,
         proof: None,
+        model: None,
     });
     result.evidence.moves = told.collect();
     result

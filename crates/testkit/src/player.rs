@@ -262,6 +262,7 @@ pub fn chooses(id: &str, turn: u32, choice: Option<Value>) -> Command {
         choice,
         nonce: Some(NONCE.to_owned()),
         reasoning: None,
+        model: None,
     }
 }
 

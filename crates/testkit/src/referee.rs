@@ -531,6 +531,7 @@ pub fn response(letter: &Letter<CorrelationId>, choice: Value) -> MoveResponse {
         nonce: Some(format!("nonce of {}", call.player_id)),
         reasoning: None,
         proof: None,
+        model: None,
     }
 }
 

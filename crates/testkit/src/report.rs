@@ -57,6 +57,7 @@ pub fn moves(order: &StartMatch, choices: &[Value; 2]) -> Vec<SignedMove> {
             choice: choice.clone(),
             nonce,
             proof: None,
+            model: None,
         })
         .collect()
 }

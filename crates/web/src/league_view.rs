@@ -22,8 +22,8 @@ use league_protocol::secret::Commitment;
 use league_protocol::time::Timestamp;
 
 use crate::model::{
-    AgentRow, Deviation, FailureCount, LatencySummary, LeagueSummary, MatchTimes, PlayerRef,
-    SeatOutcome, Stall, TableRow, TileState, TranscriptMessage, Verification,
+    AgentRow, Deviation, FailureCount, LatencySummary, LeagueSummary, MatchTimes, ModelSum,
+    PlayerRef, SeatOutcome, Stall, TableRow, TileState, TranscriptMessage, Verification,
 };
 
 /// Rows of a table on a page.
@@ -65,6 +65,8 @@ pub struct LeagueView {
     /// How many matches were taken away from each referee.
     taken: BTreeMap<RefereeId, u32>,
     technical_losses: u64,
+    /// What players tell of their language models.
+    models: BTreeMap<PlayerId, ModelSum>,
     started: Option<Timestamp>,
     ended: Option<Timestamp>,
     latest: Option<Timestamp>,
@@ -126,6 +128,7 @@ impl LeagueView {
             ranks: BTreeMap::new(),
             taken: BTreeMap::new(),
             technical_losses: 0,
+            models: BTreeMap::new(),
             started: None,
             ended: None,
             latest: None,
@@ -260,6 +263,12 @@ impl LeagueView {
                 form.pop_front();
             }
         }
+        for made in &result.evidence.moves {
+            if let Some(told) = &made.model {
+                let sum = self.models.entry(made.player_id.clone()).or_default();
+                sum.add(told);
+            }
+        }
         if self.results.insert(match_id.clone(), recorded).is_none() {
             self.order.push_back(match_id.clone());
         }
@@ -304,6 +313,7 @@ impl LeagueView {
                     shown_state(self.league.player_state(player), player.expulsion())
                 }),
             expulsion: self.league.player(id).and_then(PlayerEntry::expulsion),
+            model: self.models.get(id).cloned(),
         }
     }
 

@@ -9,7 +9,7 @@ use league_core::league::{AgentState, Expulsion, Phase};
 use league_games::Picture;
 use league_protocol::fault::Code;
 use league_protocol::id::{MatchId, PlayerId, RefereeId};
-use league_protocol::message::{MatchResult, StandingRow};
+use league_protocol::message::{MatchResult, ModelUse, StandingRow};
 use league_protocol::time::Timestamp;
 use serde_json::Value;
 
@@ -120,6 +120,45 @@ pub struct TableRow {
     pub state: AgentState,
     /// Why it is out of the league, if it is.
     pub expulsion: Option<Expulsion>,
+    /// What it tells of its language model, if it has one.
+    pub model: Option<ModelSum>,
+}
+
+/// What a player tells of its language model, summed over its moves.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ModelSum {
+    /// The name of the latest model, whatever the player wrote.
+    pub model: String,
+    pub moves: u64,
+    /// Moves that a strategy made in its place.
+    pub fallbacks: u64,
+    pub tokens_in: u64,
+    pub tokens_out: u64,
+    /// In millionths of a US dollar; `None` if no move had a price.
+    pub cost_micro_usd: Option<u64>,
+    /// All times to a first token, and how many there were.
+    pub first_token_ms: u64,
+    pub first_tokens: u64,
+    pub latency_ms: u64,
+}
+
+impl ModelSum {
+    pub(crate) fn add(&mut self, told: &ModelUse) {
+        let add = |sum: &mut u64, more: u64| *sum = sum.saturating_add(more);
+        self.model.clone_from(&told.model);
+        add(&mut self.moves, 1);
+        add(&mut self.fallbacks, u64::from(told.fallback.is_some()));
+        add(&mut self.tokens_in, told.tokens_in);
+        add(&mut self.tokens_out, told.tokens_out);
+        if let Some(cost) = told.cost_micro_usd {
+            add(self.cost_micro_usd.get_or_insert(0), cost);
+        }
+        if let Some(time) = told.first_token_ms {
+            add(&mut self.first_token_ms, time);
+            add(&mut self.first_tokens, 1);
+        }
+        add(&mut self.latency_ms, told.latency_ms);
+    }
 }
 
 /// How a match ended for one of its players.

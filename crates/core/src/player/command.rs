@@ -6,8 +6,9 @@ use league_protocol::fault::Code;
 use league_protocol::id::{GameType, LeagueId, MatchId, PlayerId};
 use league_protocol::message::{
     CallQuery, CallQueryResponse, GameError, GameInvitation, GameJoinAck, GameOver, GameStart,
-    LeagueCompleted, LeagueError, LeagueStart, Message, MoveCall, MoveResponse, PlayValidation,
-    RegisterResponse, RoundAnnouncement, RoundCompleted, StandingRow, StandingsUpdate, WinLossDraw,
+    LeagueCompleted, LeagueError, LeagueStart, Message, ModelUse, MoveCall, MoveResponse,
+    PlayValidation, RegisterResponse, RoundAnnouncement, RoundCompleted, StandingRow,
+    StandingsUpdate, WinLossDraw,
 };
 use league_protocol::time::Timestamp;
 use league_protocol::token::{AuthToken, TokenHash};
@@ -63,6 +64,8 @@ pub enum Command {
         nonce: Option<String>,
         /// Why, in a sentence for people; cut to a bound.
         reasoning: Option<String>,
+        /// The language model that was asked, if one was.
+        model: Option<Box<ModelUse>>,
     },
     /// The manager asks whether a referee has called.
     CallQueried {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use league_protocol::id::{GameType, LeagueId, MatchId, PlayerId};
-use league_protocol::message::{GameInvitation, GameJoinAck, MoveCall, MoveResponse};
+use league_protocol::message::{GameInvitation, GameJoinAck, ModelUse, MoveCall, MoveResponse};
 use league_protocol::secret::{Commitment, Proof, ProofKey};
 use league_protocol::sender::Dialect;
 use league_protocol::time::Timestamp;
@@ -37,6 +37,7 @@ pub(crate) struct ChosenMove<'a> {
     pub(crate) choice: Option<&'a Value>,
     pub(crate) nonce: Option<&'a str>,
     pub(crate) reasoning: Option<&'a str>,
+    pub(crate) model: Option<&'a ModelUse>,
 }
 
 impl Player {
@@ -340,6 +341,9 @@ impl Player {
             .nonce
             .filter(|nonce| nonce.len() <= MAX_NONCE_LENGTH);
         let own_words = brought.reasoning.filter(|_| fallback.is_none());
+        let proof = self.prove_move(match_id, question, choice, nonce);
+        // Who takes proofs knows this member too.
+        let model = brought.model.filter(|_| proof.is_some());
         let response = MoveResponse {
             match_id: match_id.clone(),
             player_id: self.player_id().cloned(),
@@ -348,7 +352,8 @@ impl Player {
             choice: choice.clone(),
             nonce: nonce.map(str::to_owned),
             reasoning: own_words.map(|words| words.chars().take(MAX_REASONING).collect()),
-            proof: self.prove_move(match_id, question, choice, nonce),
+            proof,
+            model: model.cloned().map(Box::new),
         };
         Ok((Arc::new(response), fallback))
     }

@@ -8,7 +8,7 @@ use league_games::Seat;
 use league_protocol::fault::Code;
 use league_protocol::id::{GameType, LeagueId, MatchId, PlayerId, RefereeId};
 use league_protocol::message::{
-    HandedOver, MatchResult, Mode, PlayerEvidence, Score, StartMatch, WinLossDraw,
+    HandedOver, MatchResult, Mode, ModelUse, PlayerEvidence, Score, StartMatch, WinLossDraw,
 };
 use league_protocol::secret::{Commitment, DrawMode, Proof, Receipt, Seed};
 use league_protocol::sender::{CallStyle, Dialect};
@@ -92,6 +92,13 @@ pub enum Event {
         /// What proves that the player made this move.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         proof: Option<Proof>,
+        /// The language model that was asked for it, as the player tells.
+        #[serde(
+            rename = "language_model",
+            default,
+            skip_serializing_if = "Option::is_none"
+        )]
+        model: Option<Box<ModelUse>>,
         /// The table after the move; a replay plays the move again.
         #[serde(skip)]
         position: TransientPosition,
@@ -558,6 +565,8 @@ pub struct SealedChoice {
     pub nonce: Option<String>,
     /// What proves that the player made this move.
     pub proof: Option<Proof>,
+    /// The language model that was asked for it, as the player tells.
+    pub model: Option<Box<ModelUse>>,
 }
 
 impl fmt::Debug for SealedChoice {

@@ -143,6 +143,7 @@ impl Match {
                 choice: made.choice.clone(),
                 nonce: made.nonce.clone(),
                 proof: made.proof,
+                model: made.model.clone(),
             };
             Some((seat(&made.player_id)?, Arc::new(sealed)))
         });
@@ -207,6 +208,7 @@ impl Match {
             choice: sealed.choice.clone(),
             nonce: sealed.nonce.clone(),
             proof: sealed.proof,
+            model: sealed.model.clone(),
         });
         signed.collect()
     }

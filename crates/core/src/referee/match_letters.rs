@@ -188,6 +188,7 @@ impl Match {
             choice: sealed.choice.clone(),
             nonce: None,
             proof: None,
+            model: None,
         };
         self.moves.iter().take(open).map(named).collect()
     }

@@ -268,6 +268,7 @@ impl Match {
                 choice,
                 nonce,
                 proof,
+                model,
                 position,
                 ..
             } => {
@@ -275,6 +276,7 @@ impl Match {
                     choice: choice.clone(),
                     nonce: nonce.clone(),
                     proof: *proof,
+                    model: model.clone(),
                 };
                 self.take_move(*seat, Arc::new(sealed), position.0.as_ref());
             }

@@ -202,6 +202,7 @@ impl Match {
             choice: sealed.choice.clone(),
             nonce: sealed.nonce.clone(),
             proof: sealed.proof,
+            model: sealed.model.clone(),
             position: TransientPosition(None),
             at,
         })
@@ -667,6 +668,7 @@ impl Match {
             choice: said.choice.clone(),
             nonce: said.nonce.clone(),
             proof: said.proof,
+            model: said.model.clone(),
         };
         Ok(if self.rules().seals_moves() {
             Event::ChoiceSealed {
@@ -682,6 +684,7 @@ impl Match {
                 choice: sealed.choice,
                 nonce: sealed.nonce,
                 proof: sealed.proof,
+                model: sealed.model,
                 position: TransientPosition(Some(position)),
                 at,
             }

@@ -19,6 +19,7 @@ use tokio::sync::watch;
 
 use crate::agents::assemble::{Shared, StartError};
 use crate::agents::manager::{self, InvitedPlayer, LeagueNews};
+use crate::agents::model::{Budget, Model, ModelSeat};
 use crate::agents::player::{Chooser, PlayStyle};
 use crate::agents::{RunningAgent, player, referee};
 use crate::http::descriptors::Shortage;
@@ -28,7 +29,7 @@ use crate::http::tls::ServerTls;
 use crate::http::transport::Listener;
 use crate::site::Site;
 use crate::storage::store::StoreError;
-use league_core::strategy::{self, Strategy};
+use league_core::strategy::{self, Strategy, UnknownStrategy};
 
 /// How long sending the last letters may take when a league ends.
 pub(crate) const DRAIN_TIMEOUT: Duration = Duration::from_secs(10);
@@ -222,7 +223,7 @@ impl Arena {
         };
         let league = &plan.rules.league_id;
         let style = PlayStyle {
-            chooser: Chooser::Strategy(planned.strategy),
+            chooser: planned.chooser(shared, plan),
             pace: plan.pace,
         };
         let (running, service) = player::start(shared, league, &planned.id, rules, style)
@@ -345,6 +346,8 @@ pub(crate) struct Plan {
     pub(crate) players: Vec<PlayerPlan>,
     /// How long each player pretends to think.
     pub(crate) pace: Duration,
+    /// What all language models of the league may cost.
+    pub(crate) budget: Arc<Budget>,
     /// Players invited by their address.
     pub(crate) guests: Vec<InvitedPlayer>,
     /// The manager's port; 0 for any.
@@ -384,13 +387,50 @@ pub(crate) struct PlayerPlan {
     pub(crate) name: String,
     #[serde(default = "own_version")]
     pub(crate) version: String,
-    #[serde(with = "strategy::by_name")]
-    pub(crate) strategy: &'static Strategy,
+    pub(crate) strategy: SeatChoice,
+    /// The language model, if one chooses.
+    #[serde(skip)]
+    pub(crate) model: Option<Arc<Model>>,
     #[serde(default)]
     pub(crate) dialect: Dialect,
     /// Its port, unless players share one; 0 for any.
     #[serde(skip)]
     pub(crate) port: u16,
+}
+
+/// Who chooses the moves of a player, as it is written: a strategy by its name, or a language model
+/// as `llm:MODEL`.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub(crate) enum SeatChoice {
+    Strategy(&'static Strategy),
+    Model(String),
+}
+
+impl SeatChoice {
+    pub(crate) fn parse(text: &str) -> Result<Self, UnknownStrategy> {
+        match text.strip_prefix("llm:") {
+            Some(model) => Ok(Self::Model(model.to_owned())),
+            None => strategy::find(text).map(Self::Strategy),
+        }
+    }
+}
+
+impl TryFrom<String> for SeatChoice {
+    type Error = UnknownStrategy;
+
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        Self::parse(&text)
+    }
+}
+
+impl From<SeatChoice> for String {
+    fn from(choice: SeatChoice) -> Self {
+        match choice {
+            SeatChoice::Strategy(strategy) => strategy.name.to_owned(),
+            SeatChoice::Model(model) => format!("llm:{model}"),
+        }
+    }
 }
 
 /// The ports of a league.
@@ -472,6 +512,19 @@ impl RefereePlan {
 impl PlayerPlan {
     pub(crate) fn label(&self) -> String {
         format!("player `{}`", self.id)
+    }
+
+    fn chooser(&self, shared: &Shared, plan: &Plan) -> Chooser {
+        match (&self.model, &self.strategy) {
+            (Some(model), _) => {
+                let (model, budget) = (Arc::clone(model), Arc::clone(&plan.budget));
+                let place = (&plan.rules.league_id, &self.id);
+                Chooser::Model(Arc::new(ModelSeat::new(model, budget, shared, place)))
+            }
+            (None, SeatChoice::Strategy(strategy)) => Chooser::Strategy(strategy),
+            // A plan names a model for each such seat.
+            (None, SeatChoice::Model(_)) => Chooser::Strategy(&strategy::all()[0]),
+        }
     }
 }
 

@@ -55,6 +55,8 @@ pub(crate) struct BotStartError {
     pub(crate) error: Arc<LaunchError>,
     /// The last lines of its standard error, for its owner.
     pub(crate) last_lines: Vec<String>,
+    /// What to do about environment variables that it did not get.
+    pub(crate) missing: Option<String>,
 }
 
 enum BotState {
@@ -109,7 +111,12 @@ impl Bot {
         });
         if let Err(error) = bot.present().await {
             let last_lines = bot.last_lines().await.unwrap_or_default();
-            return Err(BotStartError { error, last_lines });
+            let missing = bot.launch.missing_variables(&last_lines);
+            return Err(BotStartError {
+                error,
+                last_lines,
+                missing,
+            });
         }
         tokio::spawn(tell_all(Arc::downgrade(&bot), waiting));
         Ok(bot)
@@ -284,11 +291,13 @@ impl Bot {
     /// Logs that its process has ended, and what follows.
     fn tell_end(&self, last_lines: Option<&[String]>, follows: &str) {
         let Some(words) = last_lines else { return };
+        let missing = self.launch.missing_variables(words);
+        let missing = missing.map_or_else(String::new, |hint| format!("; {hint}"));
         tracing::warn!(
             agent_id = %self.agent(),
             event_type = "BOT_ENDED",
             aside = shown(words),
-            "the bot has ended: {follows}; its standard error is kept in `logs/bots`"
+            "the bot has ended: {follows}; its standard error is kept in `logs/bots`{missing}"
         );
     }
 

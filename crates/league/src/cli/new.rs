@@ -35,6 +35,7 @@ enum NewFile {
 Examples:
   league new player --lang python                     player.py, on the standard library
   league new player --lang python-fastmcp             player_fastmcp.py, an MCP server
+  league new player --lang llm                        player_llm.py, which asks a language model
   league new player --lang javascript --name Heron    player.mjs, called Heron
   league new player --lang rust --output heron        heron/Cargo.toml and heron/src/main.rs
   league new player --lang python --output bots       bots/player.py, if bots is a folder
@@ -76,6 +77,8 @@ enum Language {
     Javascript,
     /// Rust, on the crates of League
     Rust,
+    /// Python that asks a language model, nothing to install
+    Llm,
 }
 
 impl Language {
@@ -85,6 +88,7 @@ impl Language {
             Self::PythonFastmcp => include_str!("../../kits/player_fastmcp.py"),
             Self::Javascript => include_str!("../../kits/player.mjs"),
             Self::Rust => include_str!("../../kits/player.rs"),
+            Self::Llm => include_str!("../../kits/player_llm.py"),
         }
     }
 
@@ -95,6 +99,7 @@ impl Language {
             Self::PythonFastmcp => "player_fastmcp.py",
             Self::Javascript => "player.mjs",
             Self::Rust => "player",
+            Self::Llm => "player_llm.py",
         }
     }
 }
@@ -180,8 +185,16 @@ impl NewPlayerArgs {
 
     fn command(&self, place: &Path) -> String {
         let place = place.display().to_string();
+        if self.lang == Language::Llm {
+            let (program, name) = (quoted(&place), quoted(&self.name));
+            return format!(
+                "league player --exec \"python3 {program}\" --pass-env OPENAI_API_KEY --name {name}"
+            );
+        }
         let start = match self.lang {
-            Language::Python | Language::PythonFastmcp => format!("python3 {}", quoted(&place)),
+            Language::Python | Language::PythonFastmcp | Language::Llm => {
+                format!("python3 {}", quoted(&place))
+            }
             Language::Javascript => format!("node {}", quoted(&place)),
             Language::Rust => {
                 let manifest = quoted(&format!("{place}/Cargo.toml"));

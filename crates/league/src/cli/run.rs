@@ -11,7 +11,7 @@ use league_core::league::{Event, League};
 use league_protocol::id::{GameType, LeagueId};
 use league_protocol::sender::Dialect;
 
-use crate::agents::arena::{Arena, ArenaError, BoundPorts, Plan};
+use crate::agents::arena::{Arena, ArenaError, BoundPorts, Plan, SeatChoice};
 use crate::agents::assemble::Shared;
 use crate::agents::assemble::StartError;
 use crate::agents::manager::{InvitedPlayer, collect_journals};
@@ -22,6 +22,7 @@ use crate::cli::arguments::{
 };
 use crate::cli::failure::{CommandError, accept_loss_hint, chain, port_error, start_hint};
 use crate::cli::leagues;
+use crate::cli::model::ModelArgs;
 use crate::cli::network::{NetworkArgs, load_tls, log_warning};
 use crate::cli::run::plan::RunPlan;
 use crate::cli::run::screen::RunScreen;
@@ -32,7 +33,7 @@ use crate::http::endpoint::{Scheme, url};
 use crate::http::local::called;
 use crate::storage::root::Root;
 use crate::storage::store::holder;
-use league_core::strategy::{self, Strategy};
+use league_core::strategy;
 
 const WHAT: &str = "could not run the league";
 
@@ -53,13 +54,16 @@ pub(crate) struct RunArgs {
         long,
         value_name = "A,B,…",
         value_delimiter = ',',
-        value_parser = strategy::find,
+        value_parser = SeatChoice::parse,
         help = format!(
-            "Strategies, dealt to the players in turn: {} [default: from config]",
+            "Strategies, dealt to the players in turn: {}, or `llm:MODEL` for a language model \
+             [default: from config]",
             strategy::names()
         )
     )]
-    strategies: Vec<&'static Strategy>,
+    strategies: Vec<SeatChoice>,
+    #[command(flatten)]
+    models: ModelArgs,
     /// Dialects, dealt to the players in turn: `v2`, `v2-api`, `v1` [default: from config, v2]
     #[arg(long, value_name = "A,B,…", value_delimiter = ',', value_parser = dialect)]
     dialects: Vec<Dialect>,

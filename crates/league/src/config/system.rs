@@ -10,6 +10,7 @@ use league_protocol::token::AuthToken;
 use serde::{Deserialize, Deserializer, Serialize};
 
 use super::allowed::{self, AllowedEndpoint};
+use super::models::ModelsConfig;
 use super::reader::{address, always, seconds, with_defaults, within};
 use super::{PortRange, SchemaVersion, Seconds};
 
@@ -40,6 +41,8 @@ with_defaults! {
         limits: LimitsConfig = LimitsConfig::default();
         /// Limits on a bot started with `league player --exec`.
         bots: BotsConfig = BotsConfig::default();
+        /// Language models that play.
+        models: ModelsConfig = ModelsConfig::default();
         logging: LoggingConfig = LoggingConfig::default();
     }
 }

@@ -13,7 +13,7 @@ use bytes::Bytes;
 use http_body_util::{BodyExt, Full, Limited};
 use hyper::body::Incoming;
 use hyper::client::conn::http1::{SendRequest, handshake};
-use hyper::header::{ACCEPT, CONTENT_TYPE, HOST, HeaderMap};
+use hyper::header::{ACCEPT, CONTENT_TYPE, HOST, HeaderMap, HeaderName, HeaderValue};
 use hyper::{Method, Request};
 use hyper_util::rt::TokioIo;
 use league_protocol::peer::{self, EventStream, StreamState, Verb};
@@ -72,6 +72,38 @@ pub(crate) struct Answer {
     pub(crate) status: u16,
     pub(crate) session: Option<String>,
     pub(crate) body: Bytes,
+}
+
+/// An answer that comes in pieces; its connection is not used again.
+#[derive(Debug)]
+pub(crate) struct AnswerStream {
+    pub(crate) status: u16,
+    /// When to ask again, as the server writes it.
+    pub(crate) retry_after: Option<String>,
+    body: Incoming,
+    read: usize,
+    _connection: Connection,
+}
+
+impl AnswerStream {
+    /// The next piece; `None` at the end.
+    ///
+    /// # Errors
+    ///
+    /// The connection broke, or the answer is too large.
+    pub(crate) async fn next(&mut self) -> Result<Option<Bytes>, CallError> {
+        while let Some(frame) = self.body.frame().await {
+            let Ok(piece) = frame.map_err(|error| broken(&error))?.into_data() else {
+                continue;
+            };
+            self.read += piece.len();
+            if self.read > MAX_ANSWER {
+                return Err(CallError::TooLarge);
+            }
+            return Ok(Some(piece));
+        }
+        Ok(None)
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -161,6 +193,42 @@ impl Client {
     ) -> Result<Answer, CallError> {
         let request = || call(endpoint, Method::GET, &[], Bytes::new());
         within(timeout, self.exchange(endpoint, None, request)).await
+    }
+
+    /// Posts a body to a server that is not an agent, and gives its answer as it comes. The caller
+    /// watches the time.
+    ///
+    /// # Errors
+    ///
+    /// The call failed before an answer came.
+    pub(crate) async fn stream(
+        &self,
+        endpoint: &Endpoint,
+        headers: &[(&str, &str)],
+        body: Bytes,
+    ) -> Result<AnswerStream, CallError> {
+        let mut connection = self.connect(endpoint).await?;
+        let mut request = call(endpoint, Method::POST, &[], body)?;
+        for (name, value) in headers {
+            let named = HeaderName::from_bytes(name.as_bytes()).ok();
+            let mut value = HeaderValue::from_str(value).ok();
+            value.iter_mut().for_each(|value| value.set_sensitive(true));
+            let Some((name, value)) = named.zip(value) else {
+                let cause = format!("the value of the header `{name}` cannot be sent");
+                return Err(CallError::Connection(cause));
+            };
+            request.headers_mut().insert(name, value);
+        }
+        let sent = connection.requests.send_request(request).await;
+        let response = sent.map_err(|error| unanswered(endpoint, &error))?;
+        let retry_after = header(response.headers(), "retry-after").map(str::to_owned);
+        Ok(AnswerStream {
+            status: response.status().as_u16(),
+            retry_after,
+            body: response.into_body(),
+            read: 0,
+            _connection: connection,
+        })
     }
 
     /// Uses a pooled connection or, if the peer has closed it meanwhile, a new one. Sending a

@@ -1,15 +1,17 @@
 //! Writes the documents under `data/` on a separate thread, so that no actor waits for the disk.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
 use league_protocol::id::{LeagueId, RefereeId};
+use serde_json::Value;
 
 use super::documents::{
     HistoryDocument, MatchDocument, MatchRepository, PlayerHistoryRepository, RepositoryError,
-    RoundsDocument, RoundsRepository, StandingsDocument, StandingsRepository,
+    RoundsDocument, RoundsRepository, StandingsDocument, StandingsRepository, append_line,
 };
 use super::root::Root;
 use crate::wire::observed::{self, ObservedDocument};
@@ -88,6 +90,11 @@ pub(crate) enum Publication {
     History(HistoryDocument),
     /// The observations of a process about other agents.
     Observed(ObservedDocument),
+    /// A line of a player's notes about its language model.
+    ModelLine {
+        file: PathBuf,
+        line: Value,
+    },
 }
 
 /// Writes documents below a root.
@@ -130,6 +137,12 @@ impl DocumentFiles {
             }
             Publication::Observed(document) => observed::write(&self.root, document),
             Publication::MatchLine { referee, document } => self.write_line(referee, document),
+            Publication::ModelLine { file, line } => {
+                append_line(file, line).map_err(|source| RepositoryError::Unwritable {
+                    file: file.clone(),
+                    source,
+                })
+            }
         }
     }
 

@@ -26,7 +26,7 @@ pub use history::{HistoryDocument, PlayerHistoryRepository};
 pub use matches::{
     DrawDocument, Lifecycle, MatchDocument, MatchRepository, Seal, TranscriptMessage, Verbatim,
 };
-pub(crate) use matches::{MatchChange, MatchesProjection, result_of};
+pub(crate) use matches::{MatchChange, MatchesProjection, append_line, for_each_line, result_of};
 pub(crate) use rounds::RoundsProjection;
 pub use rounds::{
     MatchEntry, ResultEntry, RoundEntry, RoundStatus, RoundsDocument, RoundsRepository,

@@ -134,6 +134,12 @@ impl Root {
         folder.join("history.json")
     }
 
+    /// The notes of a player about its language model.
+    pub fn model_notes(&self, player: &PlayerId) -> PathBuf {
+        let folder = self.players_folder().join(player.as_str());
+        folder.join("model.jsonl")
+    }
+
     /// The secret files of a league: tokens and the league's secret.
     pub fn secrets_folder(&self, league: &LeagueId) -> PathBuf {
         self.0.join(format!("secrets/{league}"))

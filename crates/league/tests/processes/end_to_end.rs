@@ -24,6 +24,8 @@ mod kills;
 mod letter;
 mod lost;
 mod machines;
+mod model_stub;
+mod models;
 mod named;
 mod news;
 mod offered;

@@ -1,12 +1,16 @@
 //! The hand-over of moves to the manager, the seed that it gives for them, and what proves that
-//! players joined and moved (rulings 27 and 53).
+//! players joined and moved (rulings 27 and 53). Beside a move stands what its player tells of the
+//! language model that it asked.
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
 
+use crate::finding::{Path, Reading};
 use crate::id::{LeagueId, MatchId, PlayerId};
 use crate::secret::{Proof, ProofKey, Receipt, Seed};
-use crate::shape::{Quiet, Round, drafts, objects};
+use crate::sender::Dialect;
+use crate::shape::{Codec, Cx, Quiet, Round, Spelling, Value as _, drafts, objects};
 use crate::token::AuthToken;
 
 use super::forms::parts;
@@ -25,6 +29,79 @@ pub struct SignedMove {
     /// What proves that the player made this move; `None` from a player that does not sign.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub proof: Option<Proof>,
+    /// The language model that was asked for it, as the player tells.
+    #[serde(
+        rename = "language_model",
+        default,
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub model: Option<Box<ModelUse>>,
+}
+
+/// What a player tells of the language model that it asked for a move. Nothing proves it.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct ModelUse {
+    /// The name of the model.
+    pub model: String,
+    /// The tokens of all its prompts.
+    pub tokens_in: u64,
+    /// The tokens of all its answers.
+    pub tokens_out: u64,
+    /// What they cost, in millionths of a US dollar; `None` without a price.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost_micro_usd: Option<u64>,
+    /// How long its first token took; `None` if none came.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub first_token_ms: Option<u64>,
+    /// How long the choice took.
+    pub latency_ms: u64,
+    /// Why a strategy moved in its place, if one did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fallback: Option<String>,
+}
+
+impl ModelUse {
+    /// The longest name and the longest reason, in characters.
+    pub const MAX_TEXT: usize = 80;
+    /// The largest number, so that sums stay exact in JSON.
+    pub const MAX_NUMBER: u64 = 1_000_000_000_000;
+
+    /// Whether it keeps its bounds; what does not counts as not told.
+    pub fn is_bounded(&self) -> bool {
+        let short =
+            |text: &str| text.chars().count() <= Self::MAX_TEXT && !text.contains(char::is_control);
+        let numbers = [
+            Some(self.tokens_in),
+            Some(self.tokens_out),
+            Some(self.latency_ms),
+        ];
+        let mut numbers = numbers
+            .into_iter()
+            .chain([self.cost_micro_usd, self.first_token_ms]);
+        !self.model.is_empty()
+            && short(&self.model)
+            && short(self.fallback.as_deref().unwrap_or_default())
+            && numbers.all(|number| number.unwrap_or(0) <= Self::MAX_NUMBER)
+    }
+}
+
+/// The spelling of a [`ModelUse`]: one that means nothing to us is no mistake, and counts as not
+/// there.
+pub(crate) struct Told;
+
+impl Codec<Box<ModelUse>> for Told {
+    fn read(raw: &RawValue, at: &Path<'_>, cx: &mut Cx<'_>) -> Option<Box<ModelUse>> {
+        let told: ModelUse = serde_json::from_value(Value::read(raw, at, cx)?).ok()?;
+        told.is_bounded().then(|| Box::new(told))
+    }
+
+    fn spell(told: &Box<ModelUse>, _: Dialect) -> Spelling<'_> {
+        Spelling::Json(std::borrow::Cow::Owned(json!(told)))
+    }
+
+    fn schema(_: Dialect, _: Reading) -> Value {
+        json!({})
+    }
 }
 
 /// What shows that a match was played as it is told.
@@ -150,6 +227,8 @@ objects! {
         "nonce" [nonce ?] Optional;
         /// What proves that the player made this move.
         "proof" [proof ? as Quiet] Optional;
+        /// The language model that was asked for it, as the player tells.
+        "language_model" [model ? as Told] Optional;
     }
     /// What proves the part of one player in a match.
     PLAYER_EVIDENCE: PlayerEvidence = "ruling 27" {
@@ -242,7 +321,7 @@ parts! {
 }
 
 drafts! {
-    SignedMove { player_id, choice, nonce, proof }
+    SignedMove { player_id, choice, nonce, proof, model }
     PlayerEvidence { player_id, join, key }
     Evidence { players, moves }
     DrawRequest { league_id, round_id, match_id, attempt, order_token, moves }

@@ -18,7 +18,7 @@ use crate::shape::{
 };
 use crate::time::Timestamp;
 
-use super::evidence::{Moves, SignedMove};
+use super::evidence::{ModelUse, Moves, SignedMove, Told};
 use super::forms::parts;
 use super::refusal::GameError;
 use super::round::WinLossDraw;
@@ -161,6 +161,8 @@ pub struct MoveResponse {
     pub reasoning: Option<String>,
     /// What proves that the player made this move; `None` from a player that does not sign.
     pub proof: Option<Proof>,
+    /// The language model that was asked for it; only a player that signs tells.
+    pub model: Option<Box<ModelUse>>,
 }
 
 /// A move was looked at.
@@ -261,6 +263,8 @@ objects! {
         "nonce" [nonce ?] Optional;
         /// What proves that the player made this move (ruling 27).
         "proof" [proof ? as Quiet] Optional;
+        /// The language model that was asked for it, as the player tells.
+        "language_model" [model ? as Told] Optional;
     }
     /// The referee asks for a move of any game.
     pub(crate) GAME_MOVE_CALL: MoveCall = "000 §3.8.2" {
@@ -317,6 +321,8 @@ objects! {
         "nonce" [nonce ?] Optional;
         /// What proves that the player made this move (ruling 27).
         "proof" [proof ? as Quiet] Optional;
+        /// The language model that was asked for it, as the player tells.
+        "language_model" [model ? as Told] Optional;
     }
     /// A move.
     MOVE_DATA: MoveResponse = "000 §3.8.2" {
@@ -492,7 +498,7 @@ drafts! {
         deadline = |_| Timestamp::LAST,
         move_seconds = move_seconds
     }
-    MoveResponse { match_id, player_id, game_type, move_type, choice, nonce, reasoning, proof }
+    MoveResponse { match_id, player_id, game_type, move_type, choice, nonce, reasoning, proof, model }
     V1JoinAck { league_id, round_id, match_id, accept }
     V1Response { league_id, round_id, match_id, play }
     Play { action, value, reasoning, nonce }
@@ -745,6 +751,7 @@ impl V1Response {
             nonce: self.play.nonce,
             reasoning: self.play.reasoning,
             proof: None,
+            model: None,
         }))
     }
 }

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::board::warning;
 use super::format::{counted, cut, duration, mark, mark_class, moment, name, tile_state};
 use super::picture::picture;
-use super::{Links, sequence};
+use super::{Links, model_use, sequence};
 use crate::league_view::outcome;
 use crate::model::{DrawnPosition, MatchPage, SeatOutcome};
 
@@ -46,6 +46,7 @@ pub(crate) fn details(page: &MatchPage, links: Links) -> Markup {
     html! {
         @if let Some(result) = &page.result { (draw(page, result, links)) }
         (positions(page, links))
+        @if let Some(result) = &page.result { (model_use::section(page, result, links)) }
         (sequence::sequence(page, links))
     }
 }

@@ -10,6 +10,7 @@ use super::format::{
     agent_state, counted, form, grouped, latency, mark_class, mark_letter, name, tile_class,
     tile_state, time_of_day,
 };
+use super::model_use;
 use crate::model::{AgentRow, Board, Cross, CrossCell, ResultLine, TableRow, Tile};
 use crate::parts::ListItem;
 
@@ -85,6 +86,7 @@ fn badges(row: &TableRow) -> Markup {
         } @else if row.state == AgentState::Suspended {
             " " span.badge.gone { (agent_state(row.state, false)) }
         }
+        @if let Some(sum) = &row.model { (model_use::badge(sum)) }
     }
 }
 

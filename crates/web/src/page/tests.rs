@@ -7,10 +7,10 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use league_core::league::Phase;
-use league_protocol::message::{Evidence, MatchResult, MatchStatus};
+use league_protocol::message::{Evidence, MatchResult, MatchStatus, ModelUse};
 
 use super::*;
-use crate::model::{LeagueSummary, MatchTimes, Stall};
+use crate::model::{LeagueSummary, MatchTimes, ModelSum, Stall};
 use crate::report::{self, ReportContent};
 use models::HOSTILE;
 
@@ -388,4 +388,44 @@ fn match_whose_draw_is_only_told_says_so() {
     let document = super::board(&board, &parts, Links::Site);
     assert!(document.contains("draw not proven in 2 matches"));
     assert!(document.contains("referee token exposed: REF01"));
+}
+
+#[test]
+fn models_are_shown_as_told_and_summed_beside_the_name() {
+    let told = ModelUse {
+        model: "<b>stub</b>".to_owned(),
+        tokens_in: 1_400,
+        tokens_out: 30,
+        cost_micro_usd: Some(85),
+        first_token_ms: Some(310),
+        latency_ms: 842,
+        fallback: Some("no answer in time".to_owned()),
+    };
+    let html = page_of(|result| result.evidence.moves[0].model = Some(Box::new(told.clone())));
+    for part in [
+        "As the players tell it; nothing proves these figures.",
+        "&lt;b&gt;stub&lt;/b&gt;",
+        "1,400",
+        "$0.000085",
+        "310 ms",
+        "842 ms",
+        "no answer in time",
+    ] {
+        assert!(html.contains(part), "{part} in {html}");
+    }
+    assert!(!page_of(|_| {}).contains("Language models"));
+    let mut board = models::board();
+    let mut sum = ModelSum::default();
+    sum.add(&told);
+    sum.add(&told);
+    board.standings[0].model = Some(sum);
+    let html = super::board(&board, &board_parts(&board, Links::Site), Links::Site);
+    for part in [
+        "2,860 tokens",
+        "$0.00017",
+        "2 by fallback",
+        "as the player tells",
+    ] {
+        assert!(html.contains(part), "{part} in {html}");
+    }
 }

@@ -256,6 +256,7 @@ fn turn_based_report_is_replayed_from_its_moves() {
             choice: json!(cell),
             nonce: None,
             proof: None,
+            model: None,
         })
         .to_vec();
     let mut forged = report.clone();

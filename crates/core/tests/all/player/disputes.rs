@@ -157,6 +157,7 @@ fn invented_nonce_is_disputed() {
         choice: Some(json!("odd")),
         nonce: None,
         reasoning: None,
+        model: None,
     });
     let mut other = silent.player.clone();
     std::mem::swap(&mut silent.player, &mut other);

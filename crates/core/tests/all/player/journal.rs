@@ -118,6 +118,7 @@ fn memory_events() -> Vec<Event> {
                 nonce: None,
                 reasoning: None,
                 proof: None,
+                model: None,
             }
             .into(),
             fallback: None,

@@ -151,6 +151,7 @@ fn move_request_leads_to_a_thought_and_a_move() {
         nonce: Some(NONCE.to_owned()),
         reasoning: None,
         proof: None,
+        model: None,
     };
     assert_eq!(
         reply.clone().into_message(),
@@ -307,6 +308,7 @@ fn nonce_too_long_for_the_draw_is_left_out_and_reasoning_is_cut() {
             choice: Some(json!("odd")),
             nonce: Some("n".repeat(length)),
             reasoning: Some("ü".repeat(MAX_REASONING + 1)),
+            model: None,
         }));
         assert_eq!(response.nonce.is_some(), kept);
         let reasoning = response.reasoning.unwrap();

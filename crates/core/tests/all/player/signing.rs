@@ -9,7 +9,7 @@ use league_protocol::fault::Code;
 use league_protocol::id::GameType;
 use league_protocol::message::{
     CallQuery, Enrolment, Evidence, GameError, GameJoinAck, GameOver, MatchState, MatchStatus,
-    Message, MoveCall, MoveResponse, PlayerEvidence, RegisterResponse, SignedMove,
+    Message, ModelUse, MoveCall, MoveResponse, PlayerEvidence, RegisterResponse, SignedMove,
 };
 use league_protocol::secret::ProofKey;
 use league_protocol::sender::Dialect;
@@ -111,6 +111,51 @@ fn join_and_move_are_signed() {
 }
 
 #[test]
+fn only_a_player_that_signs_tells_of_its_model() {
+    let told = ModelUse {
+        model: "stub".to_owned(),
+        ..ModelUse::default()
+    };
+    let chosen = |mut shell: PlayerWorld, token: &str| {
+        let asked = call(&shell, "R1M1", 1);
+        shell.does(wanted(asked, token));
+        let Command::Chosen {
+            match_id,
+            turn,
+            choice,
+            nonce,
+            reasoning,
+            ..
+        } = chooses("R1M1", 1, Some(json!("odd")))
+        else {
+            panic!("it chooses")
+        };
+        let model = Some(Box::new(told.clone()));
+        let reply = shell.does(Command::Chosen {
+            match_id,
+            turn,
+            choice,
+            nonce,
+            reasoning,
+            model,
+        });
+        match reply {
+            Reply::Move { response, .. } => (*response).clone(),
+            other => panic!("{other:?}"),
+        }
+    };
+    let mut shell = signing();
+    joins(&mut shell, MATCH_TOKEN);
+    assert_eq!(chosen(shell, MATCH_TOKEN).model.as_deref(), Some(&told));
+    let mut unsigned = PlayerWorld::new(rules());
+    unsigned.does(begin());
+    unsigned.answers(admitted(league().as_str(), None));
+    announce(&mut unsigned, announcement("R1M1")).unwrap();
+    let response = chosen(unsigned, MATCH_TOKEN);
+    assert_eq!((response.proof, response.model), (None, None));
+}
+
+#[test]
 fn proof_of_a_move_covers_the_moves_before_it() {
     let mut rules = rules();
     rules.games = vec![GameType::new("tic_tac_toe").unwrap()];
@@ -123,6 +168,7 @@ fn proof_of_a_move_covers_the_moves_before_it() {
         choice,
         nonce: None,
         proof: None,
+        model: None,
     };
     let asked = MoveCall {
         game_type: GameType::new("tic_tac_toe").unwrap(),
@@ -158,6 +204,7 @@ fn second_move() -> (PlayerWorld, MoveCall) {
         choice,
         nonce: None,
         proof: None,
+        model: None,
     };
     let board = json!(["X", null, null, null, "O", null, null, null, null]);
     let asked = MoveCall {
@@ -506,12 +553,14 @@ fn ended_at(attempt: u32, change: impl FnOnce(&mut Evidence)) -> Vec<DrawProblem
                 choice: json!("odd"),
                 nonce: None,
                 proof: None,
+                model: None,
             },
             SignedMove {
                 player_id: player("P01"),
                 choice: response.choice.clone(),
                 nonce: response.nonce.clone(),
                 proof: response.proof,
+                model: None,
             },
         ],
     };

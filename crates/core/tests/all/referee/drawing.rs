@@ -52,6 +52,7 @@ fn request_hands_over_all_moves_in_order() {
         choice,
         nonce: Some(format!("nonce of P{number:02}")),
         proof,
+        model: None,
     };
     assert_eq!(
         request.moves,
@@ -225,6 +226,7 @@ fn going_on(cells: &[(u32, u32)]) -> StartMatch {
         choice: json!(cell),
         nonce: Some(format!("early {number}")),
         proof: Some(Proof([7; 32])),
+        model: None,
     });
     StartMatch {
         attempt: 2,
@@ -300,6 +302,7 @@ fn game_that_the_handed_over_moves_end_is_decided_at_once() {
         choice,
         nonce: Some(format!("nonce of P{number:02}")),
         proof: None,
+        model: None,
     };
     let roll = draw::roll_seed(Some(MODE), &seed(&id("R1M1")), 1, 0);
     let mut house = RefereeWorld::started(StartMatch {
@@ -327,6 +330,7 @@ fn debug_output_hides_handed_over_moves() {
         choice: even(),
         nonce: None,
         proof: None,
+        model: None,
     }];
     let house = RefereeWorld::started(hidden);
     let printed = format!("{:?} {:?}", house.referee, house.events);

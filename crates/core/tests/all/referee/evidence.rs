@@ -5,7 +5,7 @@ use league_core::machine::Machine;
 use league_core::referee::{Command, CorrelationId, Event, Referee, Refusal};
 use league_protocol::fault::Code;
 use league_protocol::message::{
-    GameJoinAck, LeagueError, MatchResult, Message, SignedMove, StartMatch,
+    GameJoinAck, LeagueError, MatchResult, Message, ModelUse, SignedMove, StartMatch,
 };
 use league_protocol::secret::{Commitment, Proof};
 use serde_json::json;
@@ -140,6 +140,35 @@ fn proof_of_joining_survives_a_restart() {
 }
 
 #[test]
+fn what_is_told_of_a_model_stands_in_the_evidence_and_not_in_requests() {
+    let told = ModelUse {
+        model: "stub".to_owned(),
+        tokens_in: 7,
+        ..ModelUse::default()
+    };
+    let mut requests = Vec::new();
+    let mut house = RefereeWorld::started(tic_tac_toe("R1M1"));
+    let mut cells = 0..9;
+    house.play(&mut |letter| match &letter.message {
+        Message::MoveCall(call) => {
+            requests.extend(call.moves.iter().cloned());
+            let mut response = response(letter, json!(cells.next()));
+            response.model = Some(Box::new(told.clone()));
+            Some(answer(letter, Message::MoveResponse(response.into())))
+        }
+        _ => plain(letter),
+    });
+    let moves = house.result("R1M1").unwrap().evidence.moves.clone();
+    assert!(moves.len() > 4);
+    assert!(
+        moves
+            .iter()
+            .all(|made| made.model.as_deref() == Some(&told))
+    );
+    assert!(!requests.is_empty() && requests.iter().all(|made| made.model.is_none()));
+}
+
+#[test]
 fn technical_loss_shows_who_was_there() {
     let mut house = RefereeWorld::started(order("R1M1"));
     house.play(&mut |letter| match &letter.message {
@@ -165,6 +194,7 @@ fn move_request_shows_the_open_moves_so_far() {
         choice: json!(4),
         nonce: None,
         proof: None,
+        model: None,
     };
     assert_eq!(*call(&second).moves, [made]);
 }

@@ -33,6 +33,17 @@ const PASSED_VARIABLES: [&str; 14] = [
     "SSL_CERT_FILE",
 ];
 
+/// How the names of variables with secrets end.
+const SECRET_ENDS: [&str; 3] = ["_KEY", "_TOKEN", "_SECRET"];
+
+/// Whether a word looks like the name of an environment variable.
+fn is_variable(word: &str) -> bool {
+    let plain = |byte: u8| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_';
+    word.contains('_')
+        && word.bytes().all(plain)
+        && word.starts_with(|it: char| it.is_ascii_uppercase())
+}
+
 /// A program and its limits.
 #[derive(Debug, Clone)]
 pub(crate) struct Launch {
@@ -119,6 +130,32 @@ pub(crate) fn words(command: &str) -> Result<Vec<String>, LaunchError> {
 }
 
 impl Launch {
+    /// What to do if the last lines of the bot name environment variables that it did not get.
+    pub(crate) fn missing_variables(&self, last_lines: &[String]) -> Option<String> {
+        let is_set = |name: &str| std::env::var_os(name).is_some();
+        let names = last_lines.iter().flat_map(|line| {
+            line.split(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_')
+        });
+        let mut missing: Vec<&str> = names
+            .filter(|name| is_variable(name) && !self.is_passed(name))
+            .filter(|name| is_set(name) || SECRET_ENDS.iter().any(|end| name.ends_with(end)))
+            .collect();
+        missing.sort_unstable();
+        missing.dedup();
+        let hint = |name: &&str| match is_set(name) {
+            true => {
+                format!("`{name}` is set here, but a bot gets it only with `--pass-env {name}`")
+            }
+            false => format!("set `{name}`, and pass it to the bot with `--pass-env {name}`"),
+        };
+        let hints: Vec<String> = missing.iter().map(hint).collect();
+        (!hints.is_empty()).then(|| hints.join("; "))
+    }
+
+    fn is_passed(&self, name: &str) -> bool {
+        PASSED_VARIABLES.contains(&name) || self.passed.iter().any(|passed| passed == name)
+    }
+
     /// Starts the bot in its own process group.
     ///
     /// # Errors

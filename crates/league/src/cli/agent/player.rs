@@ -8,10 +8,14 @@ use clap::{Args, ValueEnum};
 use league_core::player::{Event, PlayerRules};
 use league_protocol::id::{GameType, LeagueId, PlayerId};
 use league_protocol::sender::{CallStyle, Dialect};
+use league_protocol::token::AuthToken;
 
+use crate::agents::assemble::Shared;
+use crate::agents::assistant::AssistantSeat;
 use crate::agents::bot::Bot;
 use crate::agents::bot::launch::{self, BotLimits, Launch, LaunchError};
 use crate::agents::bot::stderr::shown;
+use crate::agents::model::{Budget, ModelSeat};
 use crate::agents::player::{self, Chooser, PlayStyle};
 use crate::cli::Exit;
 use crate::cli::agent::{
@@ -19,6 +23,7 @@ use crate::cli::agent::{
 };
 use crate::cli::arguments::{dialect, duration, player_id, port, seed};
 use crate::cli::failure::{CommandError, bad_config, chain};
+use crate::cli::model::{ModelArgs, find_model};
 use crate::config::{PlayerConfig, timeouts};
 use crate::http::endpoint::Endpoint;
 use crate::storage::root::Root;
@@ -32,6 +37,7 @@ use league_core::strategy::{self, Strategy};
 Examples:
   league player --port 8102 --strategy markov
   league player --exec \"python3 bot.py\" --name Heron
+  league player --llm local/llama3.2 --fallback minimax --name Heron
   league player --manager http://192.168.1.10:8000/mcp --bind 0.0.0.0 --name Heron")]
 pub(crate) struct PlayerArgs {
     #[command(flatten)]
@@ -55,6 +61,16 @@ pub(crate) struct PlayerArgs {
     /// Let your own program choose the moves, in lines over its standard input and output
     #[arg(long, value_name = "COMMAND", conflicts_with_all = ["strategy", "seed"])]
     exec: Option<String>,
+    /// Let a language model choose the moves: `MODEL` or `PROVIDER/MODEL`; its key is taken from the
+    /// environment
+    #[arg(long, value_name = "MODEL", conflicts_with_all = ["strategy", "exec"])]
+    llm: Option<String>,
+    /// Let an assistant choose the moves: an MCP client that calls the tools `wait_for_turn` and
+    /// `make_move` of this player and shows this code
+    #[arg(long, value_name = "CODE", value_parser = seat_code, conflicts_with_all = ["strategy", "exec", "llm"])]
+    assistant: Option<AuthToken>,
+    #[command(flatten)]
+    models: ModelArgs,
     /// How to call the program [default: detected]
     #[arg(long, value_enum, value_name = "HOW", requires = "exec")]
     speech: Option<BotSpeech>,
@@ -75,6 +91,9 @@ pub(crate) struct PlayerArgs {
     #[arg(long, value_name = "N", value_parser = seed)]
     seed: Option<u64>,
 }
+
+/// The shortest code of a seat, in characters.
+const MIN_SEAT_CODE: usize = 8;
 
 /// The name of the files of a player without an id.
 fn by_port(port: u16) -> PlayerId {
@@ -130,8 +149,16 @@ impl PlayerArgs {
         };
         let strategy = known.map_or(&defaults.strategy, |known| &known.strategy);
         let health = self.join.health(&setup).await;
-        let game = health.as_ref().map(|health| &health.game_type);
-        let Some(chooser) = self.chooser(strategy, &mut setup, &slot, game).await? else {
+        let game = health.as_ref().map(|health| health.game_type.clone());
+        let game = game.as_ref();
+        let shared = self.join.shared(&setup, self.seed)?;
+        let league = self.league(&setup, &shared.root, &slot, health);
+        let chooser = match self.model_name(strategy)? {
+            _ if self.assistant.is_some() => self.assistant_seat(&mut setup)?,
+            Some(name) => Some(self.model(name, &mut setup, &shared, (&league, &slot))?),
+            None => self.chooser(strategy, &mut setup, &slot, game).await?,
+        };
+        let Some(chooser) = chooser else {
             return Ok(Exit::Interrupted);
         };
         if self.join.common.talks() {
@@ -139,10 +166,8 @@ impl PlayerArgs {
         }
         let bot = match &chooser {
             Chooser::Bot(bot) => Some(Arc::clone(bot)),
-            Chooser::Strategy(_) => None,
+            Chooser::Strategy(_) | Chooser::Model(_) | Chooser::Assistant(_) => None,
         };
-        let shared = self.join.shared(&setup, self.seed)?;
-        let league = self.league(&setup, &shared.root, &slot, health);
         let journal = NewJournal::at(shared.root.player_journal(&slot));
         let pace = self.pace;
         let started = player::start(&shared, &league, &slot, rules, PlayStyle { chooser, pace })
@@ -265,6 +290,49 @@ impl PlayerArgs {
         Ok(Some(Chooser::Strategy(strategy)))
     }
 
+    /// The language model that chooses: of the flag, else `llm:MODEL` of the configuration.
+    fn model_name<'n>(&'n self, configured: &'n str) -> Result<Option<&'n str>, CommandError> {
+        let is_other = self.strategy.is_some() || self.exec.is_some() || self.assistant.is_some();
+        let configured = configured.strip_prefix("llm:").filter(|_| !is_other);
+        let named = self.llm.as_deref().or(configured);
+        match named {
+            None if self.models.is_given() && self.assistant.is_none() => Err(CommandError::usage(
+                "could not start the player",
+                "`--llm-url`, `--fallback` and `--budget` are for a language model",
+                "name the model with `--llm MODEL`, or leave them out",
+            )),
+            named => Ok(named),
+        }
+    }
+
+    /// A seat for an assistant, if one chooses.
+    fn assistant_seat(&self, setup: &mut AgentSetup) -> Result<Option<Chooser>, CommandError> {
+        let Some(code) = &self.assistant else {
+            return Ok(None);
+        };
+        self.models.settle(&mut setup.system.models);
+        let fallback = strategy::find(&setup.system.models.fallback);
+        let fallback = fallback.map_err(|error| unknown_strategy(&error))?;
+        let seat = AssistantSeat::new(code, fallback);
+        Ok(Some(Chooser::Assistant(Arc::new(seat))))
+    }
+
+    /// A seat for a language model.
+    fn model(
+        &self,
+        name: &str,
+        setup: &mut AgentSetup,
+        shared: &Shared,
+        place: (&LeagueId, &PlayerId),
+    ) -> Result<Chooser, CommandError> {
+        let models = &mut setup.system.models;
+        self.models.settle(models);
+        let model = find_model(name, models)?;
+        let budget = Arc::new(Budget::new(models.budget_usd));
+        let seat = ModelSeat::new(model, budget, shared, place);
+        Ok(Chooser::Model(Arc::new(seat)))
+    }
+
     /// Starts the bot and waits until it answers: no timeout of the league runs before that.
     /// Returns `None` if the start was interrupted.
     async fn bot(
@@ -275,8 +343,8 @@ impl PlayerArgs {
     ) -> Result<Option<Arc<Bot>>, CommandError> {
         let keeper = std::env::current_exe().map_err(LaunchError::Start);
         let launch = Launch {
-            keeper: keeper.map_err(|error| bot_failed(&error))?,
-            words: launch::words(command).map_err(|error| bot_failed(&error))?,
+            keeper: keeper.map_err(|error| bot_failed(&error, None))?,
+            words: launch::words(command).map_err(|error| bot_failed(&error, None))?,
             passed: self.pass_env.clone(),
             stderr: self.join.common.root().bot_complaints(slot),
             limits: BotLimits::of(&setup.system.bots),
@@ -286,7 +354,7 @@ impl PlayerArgs {
         tokio::select! {
             started = start => started.map(Some).map_err(|unstarted| {
                 let last_words = shown(&unstarted.last_lines);
-                let failed = bot_failed(&unstarted.error);
+                let failed = bot_failed(&unstarted.error, unstarted.missing);
                 failed.with_cause(|cause| format!("{cause}\n  {last_words}"))
             }),
             () = setup.signals.interrupted() => Ok(None),
@@ -320,6 +388,16 @@ impl BotSpeech {
     }
 }
 
+/// Reads the code of a seat: not so short that it is guessed.
+fn seat_code(text: &str) -> Result<AuthToken, String> {
+    match text.chars().count() >= MIN_SEAT_CODE {
+        true => Ok(AuthToken::new(text)),
+        false => Err(format!(
+            "give a code of at least {MIN_SEAT_CODE} characters"
+        )),
+    }
+}
+
 /// Says that the player moves at random because its strategy does not know the game.
 fn warn_of_random(
     out: &mut dyn Write,
@@ -338,8 +416,8 @@ fn warn_of_random(
     }
 }
 
-fn bot_failed(error: &LaunchError) -> CommandError {
-    let hint = match error {
+fn bot_failed(error: &LaunchError, missing: Option<String>) -> CommandError {
+    let usual = match error {
         LaunchError::Silent => {
             "try it by hand: it must answer `{\"jsonrpc\":\"2.0\",\"method\":\"ping\",\"id\":0}` \
              with a line"
@@ -347,6 +425,7 @@ fn bot_failed(error: &LaunchError) -> CommandError {
         _ => "give a program and its arguments, such as `--exec \"python3 bot.py\"`",
     };
     let wrong_use = matches!(error, LaunchError::NoCommand(_));
+    let hint = missing.unwrap_or_else(|| usual.to_owned());
     CommandError::world("could not start the bot", chain(error), hint).usage_if(wrong_use)
 }
 

@@ -1,6 +1,7 @@
 //! The seats of `league run`: from flags and configuration, or as an interrupted league had them.
 
 use std::fs;
+use std::sync::Arc;
 use std::time::Duration;
 
 use league_core::league::LeagueRules;
@@ -10,14 +11,16 @@ use league_protocol::sender::Dialect;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use crate::agents::arena::{Plan, PlayerPlan, Ports, RefereePlan, own_version};
+use crate::agents::arena::{Plan, PlayerPlan, Ports, RefereePlan, SeatChoice, own_version};
 use crate::agents::assemble::Shared;
 use crate::agents::manager::InvitedPlayer;
+use crate::agents::model::Budget;
 use crate::cli::agent::{check_strategy, guests, not_invited, unknown_strategy};
 use crate::cli::arguments::{rules_of, usual_league, warn_of_unknown_keys};
 use crate::cli::failure::{CommandError, bad_config};
 use crate::cli::leagues;
 use crate::cli::leagues::InterruptedLeague;
+use crate::cli::model::{ModelArgs, find_model};
 use crate::cli::run::{PortChoice, RunArgs};
 use crate::clock::now;
 use crate::config::{AgentsConfig, ConfigLoader, PlayerConfig, SystemConfig};
@@ -27,7 +30,7 @@ use crate::storage::documents::SCHEMA_VERSION;
 use crate::storage::files;
 use crate::storage::record::is_over;
 use crate::storage::root::Root;
-use league_core::strategy::{self, Strategy};
+use league_core::strategy;
 
 /// More players than this on free ports share one listener.
 const MAX_PLAYER_PORTS: usize = 64;
@@ -61,6 +64,9 @@ pub(crate) struct SeatList {
     /// How often each pair meets, if not as configured.
     #[serde(default)]
     legs: Option<u32>,
+    /// How its language models are asked.
+    #[serde(default)]
+    models: ModelArgs,
 }
 
 impl RunArgs {
@@ -108,6 +114,8 @@ impl RunPlan {
             seats.pace_ms = pace.as_millis() as u64;
         }
         seats.seed = run.seed.or(seats.seed);
+        seats.models = run.models.clone().or(seats.models);
+        seats.models.settle(&mut system.models);
         let guests = run.guests(&rules, &agents, &seats)?;
         seats.invited = seats.invited.max(guests.len());
         let players = (seats.players.len() + seats.invited) as u32;
@@ -120,11 +128,12 @@ impl RunPlan {
         if run.manual {
             rules.mode = Mode::Manual;
         }
-        let plan = Plan {
+        let mut plan = Plan {
             guests,
             tls: tls.server.clone(),
             ..seats.plan(rules, run, &system)
         };
+        find_models(&mut plan.players, &system)?;
         if plan.shared_port.is_some() {
             // The manager and the referees may call all players at once.
             let most = system.limits.max_connections;
@@ -255,6 +264,7 @@ impl SeatList {
             referees,
             players,
             pace: Duration::from_millis(self.pace_ms),
+            budget: Arc::new(Budget::new(system.models.budget_usd)),
             guests: Vec::new(),
             port: ports.manager,
             shared_port: ports.shared,
@@ -313,12 +323,17 @@ impl RunArgs {
         let numbered = (1..).map(|number| (number, PlayerId::numbered(number)));
         let taking_part = numbered.filter(|(_, id)| known(id).is_none_or(|known| known.active));
         for chosen in &self.strategies {
-            let what = "could not seat the players";
-            check_strategy(chosen, Some(&rules.game_type), what)?;
+            if let SeatChoice::Strategy(chosen) = chosen {
+                let what = "could not seat the players";
+                check_strategy(chosen, Some(&rules.game_type), what)?;
+            }
         }
-        let dealt = strategy::deal(&self.strategies, &rules.game_type, players as usize);
+        let usual = strategy::deal(&[], &rules.game_type, players as usize);
+        let usual: Vec<SeatChoice> = usual.into_iter().map(SeatChoice::Strategy).collect();
+        let chosen = Some(&self.strategies).filter(|chosen| !chosen.is_empty());
+        let dealt = chosen.unwrap_or(&usual).iter().cycle();
         let mut seated = Vec::with_capacity(players as usize);
-        for ((number, id), dealt) in taking_part.zip(dealt) {
+        for ((number, id), dealt) in taking_part.zip(dealt).take(players as usize) {
             let place = seated.len();
             let known = known(&id);
             let name = known.map(|known| known.display_name.clone());
@@ -327,6 +342,7 @@ impl RunArgs {
                 name: name.unwrap_or_else(|| format!("Player {number}")),
                 version: known.map_or_else(own_version, |known| known.version.clone()),
                 strategy: self.strategy(known, dealt, rules)?,
+                model: None,
                 id,
                 port: 0,
             });
@@ -340,6 +356,7 @@ impl RunArgs {
             ports: Ports::default(),
             invited: 0,
             legs: self.legs,
+            models: ModelArgs::default(),
         })
     }
 
@@ -354,18 +371,31 @@ impl RunArgs {
     fn strategy(
         &self,
         known: Option<&PlayerConfig>,
-        dealt: &'static Strategy,
+        dealt: &SeatChoice,
         rules: &LeagueRules,
-    ) -> Result<&'static Strategy, CommandError> {
+    ) -> Result<SeatChoice, CommandError> {
         let configured = known.filter(|_| self.strategies.is_empty());
-        let configured = configured.map(|known| strategy::find(&known.strategy));
+        let configured = configured.map(|known| SeatChoice::parse(&known.strategy));
         let configured = configured
             .transpose()
             .map_err(|error| unknown_strategy(&error))?;
         // A strategy that does not know the game would only play at random.
-        let fitting = configured.filter(|strategy| strategy.knows(&rules.game_type));
-        Ok(fitting.unwrap_or(dealt))
+        let fitting = configured.filter(|choice| match choice {
+            SeatChoice::Strategy(strategy) => strategy.knows(&rules.game_type),
+            SeatChoice::Model(_) => true,
+        });
+        Ok(fitting.unwrap_or_else(|| dealt.clone()))
     }
+}
+
+/// Finds the language models of the seats that have one.
+fn find_models(players: &mut [PlayerPlan], system: &SystemConfig) -> Result<(), CommandError> {
+    for player in players {
+        if let SeatChoice::Model(name) = &player.strategy {
+            player.model = Some(find_model(name, &system.models)?);
+        }
+    }
+    Ok(())
 }
 
 fn referee_seats(agents: &AgentsConfig, referees: u32, at_once: u32) -> Vec<RefereePlan> {

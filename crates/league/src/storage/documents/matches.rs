@@ -359,7 +359,8 @@ fn is_current(document: &Value) -> bool {
     document["schema_version"] == SCHEMA_VERSION
 }
 
-fn append_line(file: &Path, document: &MatchDocument) -> io::Result<()> {
+/// Appends a document as a line.
+pub(crate) fn append_line(file: &Path, document: &impl Serialize) -> io::Result<()> {
     if let Some(folder) = file.parent() {
         make_private(folder)?;
     }
@@ -385,7 +386,7 @@ fn ends_a_line(lines: &mut File) -> io::Result<bool> {
 }
 
 /// Visits each readable line; a line that a crash truncated is skipped.
-fn for_each_line<T: serde::de::DeserializeOwned>(
+pub(crate) fn for_each_line<T: serde::de::DeserializeOwned>(
     file: &Path,
     mut take: impl FnMut(T),
 ) -> Result<(), RepositoryError> {

@@ -87,6 +87,19 @@ fn signed(number: u32, choice: Value) -> SignedMove {
         choice,
         nonce: Some(format!("n-{number}")),
         proof: Some(Proof([0x11; 32])),
+        model: Some(Box::new(model_use())),
+    }
+}
+
+fn model_use() -> ModelUse {
+    ModelUse {
+        model: "stub".to_owned(),
+        tokens_in: 400,
+        tokens_out: 30,
+        cost_micro_usd: Some(85),
+        first_token_ms: Some(310),
+        latency_ms: 842,
+        fallback: Some("no answer in time".to_owned()),
     }
 }
 
@@ -94,6 +107,7 @@ fn signed_moves() -> Vec<SignedMove> {
     let unsigned = SignedMove {
         nonce: None,
         proof: None,
+        model: None,
         ..signed(2, json!("odd"))
     };
     vec![signed(1, json!("even")), unsigned]
@@ -170,6 +184,7 @@ fn of_a_match() -> Vec<Message> {
         moves: Arc::new([SignedMove {
             nonce: None,
             proof: None,
+            model: None,
             ..signed(2, json!(4))
         }]),
         ..move_call("tic_tac_toe")
@@ -187,6 +202,7 @@ fn of_a_match() -> Vec<Message> {
         Message::MoveResponse(Arc::new(MoveResponse {
             player_id: Some(player(1)),
             proof: Some(Proof([0x11; 32])),
+            model: Some(Box::new(model_use())),
             ..move_response("even_odd", json!("odd"))
         })),
         Message::from(DrawRequest {
@@ -346,4 +362,19 @@ fn additions_have_no_words_in_v1() {
             "{said}"
         );
     }
+}
+
+#[test]
+fn model_that_is_told_out_of_bounds_counts_as_not_told() {
+    let told = |change: fn(&mut ModelUse)| {
+        let mut told = model_use();
+        change(&mut told);
+        told.is_bounded()
+    };
+    assert!(told(|_| {}));
+    assert!(!told(|told| told.model.clear()));
+    assert!(!told(|told| told.model = "m".repeat(ModelUse::MAX_TEXT + 1)));
+    assert!(!told(|told| told.fallback = Some("\u{1b}[2J".to_owned())));
+    assert!(!told(|told| told.tokens_out = ModelUse::MAX_NUMBER + 1));
+    assert!(!told(|told| told.cost_micro_usd = Some(u64::MAX)));
 }

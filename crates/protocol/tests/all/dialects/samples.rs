@@ -172,6 +172,7 @@ pub(crate) fn move_response(game_type: &str, choice: Value) -> MoveResponse {
         nonce: Some("n-1".into()),
         reasoning: None,
         proof: None,
+        model: None,
     }
 }
 

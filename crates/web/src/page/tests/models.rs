@@ -77,6 +77,7 @@ pub(crate) fn table_row(rank: u32, player: &PlayerRef, points: u32) -> TableRow 
         form: vec![SeatOutcome::Won, SeatOutcome::Forfeited],
         deviations: u64::from(rank - 1) * 1_200,
         expulsion: None,
+        model: None,
         state: if rank == 1 {
             AgentState::Active
         } else {
@@ -234,6 +235,7 @@ pub(crate) fn evidence() -> Evidence {
             choice: json!(HOSTILE),
             nonce: Some(HOSTILE.to_owned()),
             proof: Some(Proof([5; 32])),
+            model: None,
         }],
     }
 }

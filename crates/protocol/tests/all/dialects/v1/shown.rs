@@ -151,6 +151,7 @@ fn match_is_understood() {
             nonce: None,
             reasoning: Some("Strategic choice based on opponent history".into()),
             proof: None,
+            model: None,
         })),
     );
     means(

@@ -1,0 +1,233 @@
+//! What models cost, and the notes of a player about its model.
+//!
+//! The notes are lines of one file: a line for each question at once, with its cost and without its
+//! words, and a line for each move with prompts and answers once its match is over, as no choice
+//! reaches a file before.
+
+use std::collections::VecDeque;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use league_protocol::id::{LeagueId, MatchId};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::config::PriceConfig;
+use crate::storage::document_writer::{DocumentWriter, Publication};
+use crate::storage::documents::{append_line, for_each_line};
+
+/// The most moves whose matches are not over; one more drops the oldest.
+const MAX_OPEN: usize = 2_048;
+/// The millionths of a dollar in a dollar.
+const MICRO: f64 = 1_000_000.0;
+
+/// What some tokens cost, in millionths of a dollar, rounded up. A dollar for a million tokens is a
+/// millionth for one.
+pub(crate) fn cost(price: PriceConfig, tokens_in: u64, tokens_out: u64) -> u64 {
+    (tokens_in as f64 * price.input + tokens_out as f64 * price.output).ceil() as u64
+}
+
+/// The money that the models of one process may spend in a league; its seats share it.
+#[derive(Debug, Default)]
+pub(crate) struct Budget {
+    /// In millionths of a dollar; `None` for no limit.
+    limit: Option<u64>,
+    /// What was spent, and what questions that wait for their answers may cost at most.
+    spent: Mutex<u64>,
+    /// Whether it was said that it is spent.
+    is_told: AtomicBool,
+}
+
+/// The part of a budget that a question may cost.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Reserve(u64);
+
+impl Budget {
+    /// A budget in US dollars.
+    pub(crate) fn new(dollars: Option<f64>) -> Self {
+        Self {
+            limit: dollars.map(|dollars| (dollars * MICRO) as u64),
+            ..Self::default()
+        }
+    }
+
+    /// Sets aside what a question may cost; `None` if the budget does not hold it.
+    pub(crate) fn reserve(&self, most: u64) -> Option<Reserve> {
+        let mut spent = self.spent();
+        let after = spent.saturating_add(most);
+        if self.limit.is_some_and(|limit| after > limit) {
+            return None;
+        }
+        *spent = after;
+        Some(Reserve(most))
+    }
+
+    /// Replaces what was set aside by what the question did cost.
+    pub(crate) fn settle(&self, reserve: Reserve, cost: u64) {
+        let mut spent = self.spent();
+        *spent = spent.saturating_sub(reserve.0).saturating_add(cost);
+    }
+
+    /// Whether nothing was said yet of its being spent; only the first caller says it.
+    pub(crate) fn is_news(&self) -> bool {
+        !self.is_told.swap(true, Ordering::Relaxed)
+    }
+
+    /// Adds what an earlier process spent in this league.
+    fn add(&self, cost: u64) {
+        let mut spent = self.spent();
+        *spent = spent.saturating_add(cost);
+    }
+
+    fn spent(&self) -> MutexGuard<'_, u64> {
+        self.spent.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The notes of one player.
+#[derive(Debug)]
+pub(crate) struct Ledger {
+    file: PathBuf,
+    league: LeagueId,
+    writer: DocumentWriter,
+    /// The moves of matches that are not over, oldest first.
+    open: Mutex<VecDeque<(MatchId, Value)>>,
+}
+
+/// The line of a question, as far as it is read again.
+#[derive(Deserialize)]
+struct AskedLine {
+    event: String,
+    league_id: LeagueId,
+    cost_micro_usd: Option<u64>,
+}
+
+impl Ledger {
+    /// Opens the notes, and counts what this player spent in the league before.
+    pub(crate) fn open(
+        file: PathBuf,
+        league: LeagueId,
+        writer: DocumentWriter,
+        budget: &Budget,
+    ) -> Self {
+        let read = for_each_line(&file, |line: AskedLine| {
+            if line.event == "asked" && line.league_id == league {
+                budget.add(line.cost_micro_usd.unwrap_or(0));
+            }
+        });
+        if let Err(error) = read {
+            tracing::warn!(event_type = "MODEL_NOTES_NOT_READ", "{error}");
+        }
+        Self {
+            file,
+            league,
+            writer,
+            open: Mutex::default(),
+        }
+    }
+
+    /// Writes down a question before its answer is used.
+    pub(crate) async fn asked(&self, mut line: Value) {
+        line["event"] = "asked".into();
+        line["league_id"] = self.league.as_str().into();
+        let file = self.file.clone();
+        let written = tokio::task::spawn_blocking(move || append_line(&file, &line)).await;
+        if let Err(error) | Ok(Err(error)) = written.map_err(std::io::Error::other) {
+            let file = self.file.display();
+            tracing::error!(
+                event_type = "MODEL_NOTES_NOT_WRITTEN",
+                "could not write `{file}`: {error}; the cost of a question is not noted"
+            );
+        }
+    }
+
+    /// Keeps a move until its match is over.
+    pub(crate) fn moved(&self, match_id: &MatchId, mut line: Value) {
+        line["event"] = "moved".into();
+        line["league_id"] = self.league.as_str().into();
+        line["match_id"] = json!(match_id);
+        let mut open = self.open_moves();
+        open.push_back((match_id.clone(), line));
+        if open.len() > MAX_OPEN {
+            open.pop_front();
+        }
+    }
+
+    /// A match is over: its moves may be written.
+    pub(crate) fn finish(&self, match_id: &MatchId) {
+        let mut open = self.open_moves();
+        let (over, rest): (VecDeque<_>, _) = open.drain(..).partition(|(id, _)| id == match_id);
+        *open = rest;
+        drop(open);
+        let lines = over.into_iter().map(|(_, line)| Publication::ModelLine {
+            file: self.file.clone(),
+            line,
+        });
+        self.writer.publish(lines.collect());
+    }
+
+    fn open_moves(&self) -> MutexGuard<'_, VecDeque<(MatchId, Value)>> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::storage::root::Root;
+
+    #[test]
+    fn budget_holds_what_is_spent_and_what_waits() {
+        let budget = Budget::new(Some(0.00001));
+        let first = budget.reserve(6).unwrap();
+        assert_eq!(budget.reserve(5), None, "4 are left");
+        budget.settle(first, 1);
+        assert!(budget.reserve(9).is_some());
+        assert_eq!(budget.reserve(1), None);
+        let endless = Budget::new(None);
+        assert!(endless.reserve(u64::MAX).is_some() && endless.reserve(u64::MAX).is_some());
+    }
+
+    #[test]
+    fn cost_is_rounded_up() {
+        let price = PriceConfig {
+            input: 0.25,
+            output: 2.0,
+        };
+        assert_eq!(cost(price, 1_000_000, 0), 250_000);
+        assert_eq!(cost(price, 1, 1), 3);
+        assert_eq!(cost(price, 0, 0), 0);
+    }
+
+    #[tokio::test]
+    async fn spending_is_known_after_a_restart_and_words_wait_for_the_end() {
+        let folder = tempfile::tempdir().unwrap();
+        let writer = DocumentWriter::new(Root::new(folder.path()));
+        let file = folder.path().join("model.jsonl");
+        let open = |league: &str, budget: &Budget| {
+            let league = LeagueId::new(league).unwrap();
+            Ledger::open(file.clone(), league, writer.clone(), budget)
+        };
+        let budget = Budget::new(None);
+        let ledger = open("spring", &budget);
+        ledger.asked(json!({"cost_micro_usd": 4})).await;
+        ledger.asked(json!({"cost_micro_usd": 3})).await;
+        let ids = ["R1M1", "R1M2"].map(|id| MatchId::new(id).unwrap());
+        for id in &ids {
+            ledger.moved(id, json!({"choice": format!("of {id}")}));
+        }
+        ledger.finish(&ids[0]);
+        writer.finish();
+        let written = std::fs::read_to_string(&file).unwrap();
+        assert!(
+            written.contains("of R1M1") && !written.contains("of R1M2"),
+            "{written}"
+        );
+        for (league, spent) in [("spring", 7), ("autumn", 0)] {
+            let budget = Budget::new(None);
+            open(league, &budget);
+            assert_eq!(*budget.spent(), spent, "{league}");
+        }
+    }
+}

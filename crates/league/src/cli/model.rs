@@ -1,0 +1,95 @@
+//! The flags of language models, for `league player --llm` and `league run --strategies llm:MODEL`.
+
+use std::sync::Arc;
+
+use clap::Args;
+use serde::{Deserialize, Serialize};
+
+use crate::agents::model::{Model, ModelError};
+use crate::cli::failure::CommandError;
+use crate::config::{ModelsConfig, is_amount};
+use league_core::strategy;
+
+/// The heading of these flags in the help.
+const HEADING: &str = "Language models";
+
+/// How language models are asked; kept with the seats of `league run`, so that a resumed league goes
+/// on with them.
+#[derive(Debug, Clone, Default, Args, Serialize, Deserialize)]
+pub(crate) struct ModelArgs {
+    /// Where the model answers, such as `http://localhost:11434/v1` [default: from config]
+    #[arg(long, value_name = "URL", help_heading = HEADING)]
+    llm_url: Option<String>,
+    /// The strategy that moves when a model does not choose in time [default: from config, random]
+    #[arg(long, value_name = "NAME", value_parser = known_strategy, help_heading = HEADING)]
+    fallback: Option<String>,
+    /// The most that models may cost in this league, in US dollars; then the fallback moves
+    /// [default: from config, no limit]
+    #[arg(long, value_name = "USD", value_parser = amount, help_heading = HEADING)]
+    budget: Option<f64>,
+}
+
+fn known_strategy(name: &str) -> Result<String, strategy::UnknownStrategy> {
+    strategy::find(name).map(|found| found.name.to_owned())
+}
+
+fn amount(text: &str) -> Result<f64, String> {
+    let amount = text.parse().ok().filter(|amount| is_amount(*amount));
+    amount.ok_or_else(|| "give an amount in US dollars, such as 0.50".to_owned())
+}
+
+impl ModelArgs {
+    /// Whether any flag is given.
+    pub(crate) fn is_given(&self) -> bool {
+        self.llm_url.is_some() || self.fallback.is_some() || self.budget.is_some()
+    }
+
+    /// The flags, and for those that are not given the earlier ones.
+    pub(crate) fn or(self, earlier: Self) -> Self {
+        Self {
+            llm_url: self.llm_url.or(earlier.llm_url),
+            fallback: self.fallback.or(earlier.fallback),
+            budget: self.budget.or(earlier.budget),
+        }
+    }
+
+    /// Overrides the configuration with the flags.
+    pub(crate) fn settle(&self, models: &mut ModelsConfig) {
+        if let Some(url) = &self.llm_url {
+            let providers = models.providers.values_mut();
+            providers.for_each(|provider| provider.base_url.clone_from(url));
+        }
+        if let Some(fallback) = &self.fallback {
+            models.fallback.clone_from(fallback);
+        }
+        models.budget_usd = self.budget.or(models.budget_usd);
+    }
+}
+
+/// Finds a model by its name, or says what is missing and what to do.
+pub(crate) fn find_model(name: &str, models: &ModelsConfig) -> Result<Arc<Model>, CommandError> {
+    let found = Model::find(name, models).map(Arc::new);
+    found.map_err(|error| {
+        let hint = match &error {
+            ModelError::NoKey(variable) => format!(
+                "set `{variable}` to your key, or name a server on this machine with `--llm-url`"
+            ),
+            ModelError::NoPrice(model) => format!(
+                "add `\"{model}\": {{\"input\": …, \"output\": …}}` to `models.prices` in \
+                 config/system.json, in US dollars for a million tokens"
+            ),
+            ModelError::NoProvider(_) | ModelError::Fallback(_) => {
+                "correct `models` in config/system.json".to_owned()
+            }
+            ModelError::NoName(_) => "give a name such as `local/llama3.2`".to_owned(),
+            ModelError::Address(_) => {
+                "give an address such as `http://localhost:11434/v1` with `--llm-url`".to_owned()
+            }
+        };
+        CommandError::usage(
+            format!("could not use the language model `{}`", name.escape_debug()),
+            error.to_string(),
+            hint,
+        )
+    })
+}

@@ -1,0 +1,130 @@
+//! `models` in `config/system.json`: where language models answer, what they cost, and how far a
+//! player goes with them.
+//!
+//! Keys are never here: a provider names the environment variable that holds its key.
+
+use std::collections::BTreeMap;
+
+use serde::de::{Deserializer, Error as _};
+use serde::{Deserialize, Serialize};
+
+use super::reader::{with_defaults, within};
+
+with_defaults! {
+    /// Language models that play.
+    pub struct ModelsConfig {
+        /// The servers of models, by the name before the slash in `--llm PROVIDER/MODEL`.
+        providers: BTreeMap<String, ProviderConfig> = usual_providers();
+        /// The prices of models, by their names.
+        prices: BTreeMap<String, PriceConfig> = BTreeMap::new();
+        /// The strategy that moves when a model does not.
+        fallback: String = "random".to_owned();
+        /// The most that the models of one process may cost in a league, in US dollars; null for no
+        /// limit.
+        #[serde(deserialize_with = "optional_dollars")]
+        budget_usd: Option<f64> = None;
+        /// The longest answer of a model, in tokens.
+        #[serde(deserialize_with = "within::<16, 1_000_000, _, _>")]
+        max_output_tokens: u32 = 2_000;
+    }
+}
+
+/// A server of models.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ProviderConfig {
+    /// How it is called.
+    pub wire: ModelWire,
+    /// Where it answers, up to and with the version: `http://localhost:11434/v1`.
+    pub base_url: String,
+    /// The environment variable that holds its key; null if it needs none.
+    #[serde(default)]
+    pub key_env: Option<String>,
+    /// What it calls the longest answer.
+    #[serde(default = "usual_limit")]
+    pub limit_key: String,
+}
+
+/// How a server of models is called.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ModelWire {
+    /// Chat completions, as OpenAI and most local servers have them.
+    Openai,
+    /// The messages of Anthropic.
+    Anthropic,
+}
+
+/// What a model costs, in US dollars for a million tokens.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct PriceConfig {
+    /// For what it reads.
+    #[serde(deserialize_with = "dollars")]
+    pub input: f64,
+    /// For what it writes.
+    #[serde(deserialize_with = "dollars")]
+    pub output: f64,
+}
+
+fn usual_limit() -> String {
+    "max_tokens".to_owned()
+}
+
+fn usual_providers() -> BTreeMap<String, ProviderConfig> {
+    let provider = |wire, base_url: &str, key_env: Option<&str>, limit_key: &str| ProviderConfig {
+        wire,
+        base_url: base_url.to_owned(),
+        key_env: key_env.map(str::to_owned),
+        limit_key: limit_key.to_owned(),
+    };
+    let openai = provider(
+        ModelWire::Openai,
+        "https://api.openai.com/v1",
+        Some("OPENAI_API_KEY"),
+        "max_completion_tokens",
+    );
+    let anthropic = provider(
+        ModelWire::Anthropic,
+        "https://api.anthropic.com/v1",
+        Some("ANTHROPIC_API_KEY"),
+        "max_tokens",
+    );
+    let local = provider(
+        ModelWire::Openai,
+        "http://localhost:11434/v1",
+        None,
+        "max_tokens",
+    );
+    let named = [
+        ("openai", openai),
+        ("anthropic", anthropic),
+        ("local", local),
+    ];
+    named
+        .map(|(name, provider)| (name.to_owned(), provider))
+        .into()
+}
+
+/// The highest amount, in US dollars.
+const MAX_DOLLARS: f64 = 1_000_000.0;
+
+/// Whether an amount of money makes sense.
+pub(crate) fn is_amount(dollars: f64) -> bool {
+    (0.0..=MAX_DOLLARS).contains(&dollars)
+}
+
+fn dollars<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
+    let amount = f64::deserialize(from)?;
+    is_amount(amount)
+        .then_some(amount)
+        .ok_or_else(|| D::Error::custom("a number of US dollars from 0 to 1000000"))
+}
+
+fn optional_dollars<'de, D: Deserializer<'de>>(from: D) -> Result<Option<f64>, D::Error> {
+    let amount = Option::<f64>::deserialize(from)?;
+    match amount.is_none_or(is_amount) {
+        true => Ok(amount),
+        false => Err(D::Error::custom(
+            "null or a number of US dollars from 0 to 1000000",
+        )),
+    }
+}

@@ -1,0 +1,126 @@
+//! What players tell of the language models that chose for them: for each move of a match, and
+//! summed beside a name.
+
+use std::time::Duration;
+
+use league_protocol::message::{MatchResult, ModelUse};
+use maud::{Markup, html};
+
+use super::Links;
+use super::format::{counted, cut, duration, grouped, name};
+use crate::model::{MatchPage, ModelSum};
+
+/// The length of a model's name, in characters.
+const MAX_NAME: usize = 40;
+
+/// The models of a match, move by move; nothing if no player told of one.
+pub(crate) fn section(page: &MatchPage, result: &MatchResult, links: Links) -> Markup {
+    let moves = result.evidence.moves.iter().enumerate();
+    let told: Vec<_> = moves
+        .filter_map(|(place, made)| Some((place + 1, &made.player_id, made.model.as_deref()?)))
+        .collect();
+    if told.is_empty() {
+        return Markup::default();
+    }
+    let id = |id: &str| links.own_id(id, page.match_id.as_str());
+    html! {
+        section.card id=(id("models")) aria-labelledby=(id("models-title")) {
+            h2 id=(id("models-title")) { "Language models" }
+            p.more { "As the players tell it; nothing proves these figures." }
+            div.scroll tabindex="0" role="region" aria-labelledby=(id("models-title")) {
+                table {
+                    thead { tr {
+                        th scope="col" { "Move" }
+                        th.text scope="col" { "Player" }
+                        th.text scope="col" { "Model" }
+                        th scope="col" { "Tokens in" }
+                        th scope="col" { "Tokens out" }
+                        th scope="col" { "Cost" }
+                        th scope="col" { "First token" }
+                        th scope="col" { "Took" }
+                        th.text scope="col" { "Moved by" }
+                    } }
+                    tbody { @for (number, player, told) in &told {
+                        @let seated = page.players.iter().find(|seated| seated.id == **player);
+                        tr {
+                            td { (number) }
+                            th scope="row" { @if let Some(player) = seated { (name(player)) } }
+                            (figures(told))
+                        }
+                    } }
+                }
+            }
+        }
+    }
+}
+
+fn figures(told: &ModelUse) -> Markup {
+    let time = |millis: u64| duration(Duration::from_millis(millis));
+    html! {
+        td { bdi { (cut(&told.model, MAX_NAME)) } }
+        td { (grouped(told.tokens_in)) }
+        td { (grouped(told.tokens_out)) }
+        td { (told.cost_micro_usd.map_or_else(|| "–".to_owned(), dollars)) }
+        td { (told.first_token_ms.map_or_else(|| "–".to_owned(), time)) }
+        td { (time(told.latency_ms)) }
+        td { @match &told.fallback {
+            None => "the model",
+            Some(reason) => { "fallback: " bdi { (cut(reason, MAX_NAME)) } },
+        } }
+    }
+}
+
+/// The sums of a player, beside its name.
+pub(crate) fn badge(sum: &ModelSum) -> Markup {
+    let tokens = sum.tokens_in.saturating_add(sum.tokens_out);
+    html! {
+        " " span.badge.model title=(explained(sum)) {
+            bdi { (cut(&sum.model, MAX_NAME)) } " · " (grouped(tokens)) " tokens"
+            @if let Some(cost) = sum.cost_micro_usd { " · " (dollars(cost)) }
+            @if sum.fallbacks > 0 { " · " (grouped(sum.fallbacks)) " by fallback" }
+        }
+    }
+}
+
+fn explained(sum: &ModelSum) -> String {
+    let mean = |total: u64, count: u64| duration(Duration::from_millis(total / count.max(1)));
+    let first_token = match sum.first_tokens {
+        0 => String::new(),
+        count => format!(", first token after {}", mean(sum.first_token_ms, count)),
+    };
+    format!(
+        "language model, as the player tells: {} in {}, {} out; {} a move{first_token}",
+        counted(sum.tokens_in, "token", "tokens"),
+        counted(sum.moves, "move", "moves"),
+        grouped(sum.tokens_out),
+        mean(sum.latency_ms, sum.moves),
+    )
+}
+
+/// An amount given in millionths of a dollar: two places at least, six at most.
+fn dollars(micro: u64) -> String {
+    let (whole, part) = (micro / 1_000_000, format!("{:06}", micro % 1_000_000));
+    let part = match part.trim_end_matches('0') {
+        short if short.len() < 2 => &part[..2],
+        exact => exact,
+    };
+    format!("${}.{part}", grouped(whole))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn amounts_have_two_places_at_least() {
+        for (micro, shown) in [
+            (0, "$0.00"),
+            (1, "$0.000001"),
+            (500_000, "$0.50"),
+            (1_234_500, "$1.2345"),
+            (2_000_000_000, "$2,000.00"),
+        ] {
+            assert_eq!(dollars(micro), shown);
+        }
+    }
+}
