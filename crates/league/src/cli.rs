@@ -28,6 +28,7 @@ mod serve;
 mod start;
 mod step;
 mod text;
+mod try_player;
 mod verify;
 mod watch;
 
@@ -67,6 +68,7 @@ Examples:
   league query stats --player P01          ask a running manager
   league check http://localhost:8101/mcp   test a player against every rule of the protocol
   league lab --game rock_paper_scissors    strategies against each other, with ratings
+  league try \"python3 bot.py\"              try a player against our strategies
   league explain message.json              say what a message is and what is wrong with it
   league explain - < message.json          the same from standard input
   league explain --strict --output json -  for programs, with every deviation an error
@@ -93,6 +95,7 @@ enum CliCommand {
     Watch(watch::WatchArgs),
     Query(query::QueryArgs),
     Check(check::CheckArgs),
+    Try(try_player::TryArgs),
     Lab(lab::LabArgs),
     Explain(explain::ExplainArgs),
     Schema(schema::SchemaArgs),
@@ -182,6 +185,7 @@ impl CliCommand {
             Self::Watch(watch) => watch.run(out),
             Self::Query(query) => query.run(out),
             Self::Check(check) => check.run(out),
+            Self::Try(tried) => tried.run(out),
             Self::Lab(lab) => lab.run(out),
             Self::Explain(explain) => explain.run(out),
             Self::Schema(schema) => schema.run(out),

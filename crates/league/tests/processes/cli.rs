@@ -17,6 +17,7 @@ mod reach;
 mod readme;
 mod replay;
 mod schema;
+mod try_player;
 mod watch;
 
 /// Runs `league` with standard input and shows what a person would see.

@@ -1,0 +1,493 @@
+//! `league try`: a player against our strategies, in real calls between processes on this machine,
+//! and how it did.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io::{BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use clap::Args;
+use indicatif::ProgressBar;
+use league_core::rating;
+use league_core::strategy::{self, Strategy};
+use league_protocol::id::{GameType, LeagueId};
+use league_web::model::AgentRow;
+use serde_json::{Value, json};
+
+use crate::cli::agent::check_strategy;
+use crate::cli::arguments::{game_type, games, number};
+use crate::cli::failure::{CommandError, chain};
+use crate::cli::text::{count, one_line, print_object};
+use crate::cli::{Exit, Output};
+use crate::clock;
+use crate::config::DEFAULT_GAME;
+use crate::site::live_view::LiveView;
+use crate::storage::root::Root;
+
+const WHAT: &str = "could not try the player";
+/// The name under which the player is tried.
+const NAME: &str = "candidate";
+const LEAGUE: &str = "try";
+/// How long the agents may take to start and to register.
+const START_TIMEOUT: Duration = Duration::from_secs(120);
+/// How often it is looked whether the agents still run.
+const LOOK_INTERVAL: Duration = Duration::from_millis(200);
+/// How many of the latest lines of a program's output are shown if it does not start.
+const SHOWN_LINES: usize = 12;
+/// How many causes of losses are shown.
+const SHOWN_CAUSES: usize = 3;
+
+/// Try a player against our strategies, in real calls, and print how it did
+///
+/// The player is a bot's command, the address of a running agent, or a strategy. Everything it
+/// needs is started on free ports, and ends with the last game.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  league try \"python3 bot.py\" --against random,markov --games 200
+  league try http://localhost:8101/mcp --game tic_tac_toe --against minimax
+  league try --llm local/llama3.2 --game connect_four --games 10
+  league try adaptive --game rock_paper_scissors --keep SHARED
+                             … and look at every message: league serve SHARED/random")]
+pub(crate) struct TryArgs {
+    /// A command that starts a bot, the address of an agent, or a strategy
+    #[arg(value_name = "PLAYER", required_unless_present = "llm")]
+    player: Option<String>,
+    /// Try a language model, as `league player --llm` does
+    #[arg(long, value_name = "MODEL", conflicts_with = "player")]
+    llm: Option<String>,
+    #[arg(
+        long,
+        value_name = "A,B,…",
+        value_delimiter = ',',
+        default_value = "random",
+        value_parser = strategy::find,
+        help = format!("Its opponents, one after the other: {}", strategy::names())
+    )]
+    against: Vec<&'static Strategy>,
+    /// How many games against each
+    #[arg(long, value_name = "N", default_value_t = 20, value_parser = number::<u32>(1..=1_000))]
+    games: u32,
+    #[arg(
+        long,
+        value_name = "NAME",
+        value_parser = game_type,
+        default_value = DEFAULT_GAME,
+        help = format!("The game: {}", games())
+    )]
+    game: GameType,
+    /// Let the bot see this variable of the environment; may be repeated
+    #[arg(long, value_name = "NAME")]
+    pass_env: Vec<String>,
+    /// Keep the leagues in this folder, one for each opponent [default: nothing is kept]
+    #[arg(long, value_name = "DIR")]
+    keep: Option<PathBuf>,
+    /// Output format: text, or one JSON object a line
+    #[arg(long, value_enum, default_value_t)]
+    output: Output,
+}
+
+impl TryArgs {
+    pub(crate) fn run(&self, out: &mut impl Write) -> Result<Exit, CommandError> {
+        for opponent in &self.against {
+            check_strategy(opponent, Some(&self.game), WHAT)?;
+        }
+        let passing = tempfile::tempdir().map_err(|error| failed(&error))?;
+        let folder = self.keep.as_deref().unwrap_or(passing.path());
+        let mut lost_all = true;
+        for opponent in &self.against {
+            let root = folder.join(opponent.name);
+            if root.join("data").exists() {
+                let cause = format!("`{}` has a league already", root.display());
+                return Err(CommandError::usage(
+                    WHAT,
+                    cause,
+                    "give a new folder with `--keep`",
+                ));
+            }
+            let trial = Trial::play(self, opponent, &root)?;
+            lost_all &= trial.wins + trial.draws == 0;
+            match self.output {
+                Output::Json => print_object(out, &trial.object(self))?,
+                Output::Text => trial.print(self, out)?,
+            }
+        }
+        if self.output == Output::Text {
+            match &self.keep {
+                Some(_) => writeln!(
+                    out,
+                    "look at every message with `league serve {}`",
+                    folder.join(self.against[0].name).display()
+                )?,
+                None => writeln!(
+                    out,
+                    "to look at every message, try again with `--keep DIR`, then `league serve DIR/{}`",
+                    self.against[0].name
+                )?,
+            }
+        }
+        Ok(if lost_all { Exit::No } else { Exit::Yes })
+    }
+
+    fn shown(&self) -> &str {
+        let model = self.llm.as_deref();
+        self.player.as_deref().or(model).unwrap_or(NAME)
+    }
+
+    /// Whether the player is an agent that runs already.
+    fn address(&self) -> Option<&str> {
+        self.player
+            .as_deref()
+            .filter(|player| player.contains("://"))
+    }
+
+    /// The arguments by which `league player` lets the player choose.
+    fn chooser(&self) -> Vec<&str> {
+        match (&self.llm, &self.player) {
+            (Some(model), _) => vec!["--llm", model],
+            (None, Some(player)) if strategy::find(player).is_ok() => vec!["--strategy", player],
+            (None, player) => {
+                let mut arguments = vec!["--exec", player.as_deref().unwrap_or_default()];
+                arguments.extend(self.pass_env.iter().flat_map(|name| ["--pass-env", name]));
+                arguments
+            }
+        }
+    }
+}
+
+/// The games against one opponent.
+#[derive(Default)]
+struct Trial {
+    opponent: &'static str,
+    wins: u64,
+    draws: u64,
+    losses: u64,
+    technical: u64,
+    /// How the lost games ended, and how often so.
+    causes: BTreeMap<String, u64>,
+    /// The last lost game.
+    last_lost: Option<String>,
+    agent: Option<AgentRow>,
+}
+
+impl Trial {
+    fn play(
+        tried: &TryArgs,
+        opponent: &'static Strategy,
+        root: &Path,
+    ) -> Result<Self, CommandError> {
+        fs::create_dir_all(root).map_err(|error| failed(&error))?;
+        let mut agents = Agents::new(root);
+        let manager = agents.manager(tried)?;
+        agents.start("referee", &manager, &[])?;
+        let name = ["--name", opponent.name, "--strategy", opponent.name];
+        agents.start("player", &manager, &name)?;
+        if tried.address().is_none() {
+            let own = [&["--name", NAME][..], &tried.chooser()].concat();
+            agents.start("player", &manager, &own)?;
+        }
+        let mut trial = Self {
+            opponent: opponent.name,
+            ..Self::default()
+        };
+        let bar = ProgressBar::new(tried.games.into());
+        let mut player = None;
+        let mut begun = false;
+        loop {
+            let line = agents.event(if begun { None } else { Some(START_TIMEOUT) })?;
+            match line["event"].as_str() {
+                Some("player") => player = player.or_else(|| candidate(&line)),
+                Some("started") => begun = true,
+                Some("match") => {
+                    trial.note(&line, player.as_deref());
+                    bar.inc(1);
+                }
+                Some("agent") if line["state"] == "completed" => break,
+                _ => {}
+            }
+        }
+        bar.finish_and_clear();
+        drop(agents);
+        trial.agent = agent_row(root, player.as_deref());
+        Ok(trial)
+    }
+
+    fn note(&mut self, line: &Value, player: Option<&str>) {
+        let player = player.unwrap_or_default();
+        self.technical += u64::from(line["failed"].get(player).is_some());
+        match line["winner"].as_str() {
+            None if line["failed"].get(player).is_none() => self.draws += 1,
+            Some(winner) if winner == player => self.wins += 1,
+            _ => {
+                self.losses += 1;
+                let cause = one_line(line["reason"].as_str().unwrap_or_default());
+                self.last_lost = line["match_id"].as_str().map(str::to_owned);
+                *self.causes.entry(cause).or_default() += 1;
+            }
+        }
+    }
+
+    fn games(&self) -> u64 {
+        self.wins + self.draws + self.losses
+    }
+
+    /// The share of the points, a draw being half of a win: as found, at least and at most.
+    fn share(&self) -> [f64; 3] {
+        let points = self.wins as f64 + self.draws as f64 / 2.0;
+        let interval = rating::share(points, self.games());
+        let found = points / self.games().max(1) as f64;
+        [found, interval.low, interval.high]
+    }
+
+    fn causes(&self) -> Vec<(&str, u64)> {
+        let mut causes: Vec<_> = self
+            .causes
+            .iter()
+            .map(|(why, many)| (&**why, *many))
+            .collect();
+        causes.sort_by_key(|(_, many)| std::cmp::Reverse(*many));
+        causes.truncate(SHOWN_CAUSES);
+        causes
+    }
+
+    fn print(&self, tried: &TryArgs, out: &mut impl Write) -> Result<(), CommandError> {
+        let [share, low, high] = self.share().map(|share| share * 100.0);
+        writeln!(
+            out,
+            "{} against {} in {}: {}",
+            tried.shown(),
+            self.opponent,
+            tried.game,
+            count(self.games(), "game"),
+        )?;
+        writeln!(
+            out,
+            "  result      {} won, {} drawn, {} lost",
+            self.wins, self.draws, self.losses
+        )?;
+        writeln!(
+            out,
+            "  share       {share:.1} % of the points, {low:.1} to {high:.1} % with 95 % confidence"
+        )?;
+        for (number, (why, many)) in self.causes().into_iter().enumerate() {
+            let label = if number == 0 { "lost by" } else { "" };
+            writeln!(out, "  {label:<10}  {many} × {why}")?;
+        }
+        if let Some(last) = &self.last_lost {
+            writeln!(out, "  last lost   {last}")?;
+        }
+        if self.technical > 0 {
+            let many = count(self.technical, "game");
+            writeln!(
+                out,
+                "  technical   {many} lost without a legal answer in time"
+            )?;
+        }
+        if let Some(agent) = &self.agent {
+            if let Some(latency) = agent.latency {
+                let (median, p95) = (latency.median, latency.p95);
+                writeln!(out, "  answers in  {median:.1} ms, 95 % within {p95:.1} ms")?;
+            }
+            writeln!(out, "  deviations  {}", agent.deviations)?;
+        }
+        writeln!(out)?;
+        Ok(())
+    }
+
+    fn object(&self, tried: &TryArgs) -> Value {
+        let [share, low, high] = self.share();
+        let latency = self.agent.as_ref().and_then(|agent| agent.latency);
+        let causes: Vec<Value> = self
+            .causes()
+            .into_iter()
+            .map(|(reason, games)| json!({"reason": reason, "games": games}))
+            .collect();
+        json!({
+            "event": "tried", "player": tried.shown(), "against": self.opponent,
+            "game_type": tried.game, "games": self.games(), "wins": self.wins,
+            "draws": self.draws, "losses": self.losses, "technical_losses": self.technical,
+            "share": {"value": share, "low": low, "high": high},
+            "lost_by": causes, "last_lost": self.last_lost,
+            "latency_ms": latency.map(|latency| json!({"median": latency.median, "p95": latency.p95})),
+            "deviations": self.agent.as_ref().map(|agent| agent.deviations),
+        })
+    }
+}
+
+/// The id of the candidate, from the line that says that it is in.
+fn candidate(line: &Value) -> Option<String> {
+    let sentence = line["sentence"].as_str()?;
+    let (id, rest) = sentence.split_once(' ')?;
+    rest.starts_with(&format!("{NAME} is in"))
+        .then(|| id.to_owned())
+}
+
+/// What the league observed of the candidate.
+fn agent_row(root: &Path, player: Option<&str>) -> Option<AgentRow> {
+    let league = LeagueId::new(LEAGUE).ok()?;
+    let mut live = LiveView::new(Root::new(root), league);
+    live.refresh(clock::now()).ok()?;
+    let (view, observed) = live.into_parts()?;
+    let agents = view.board(&observed, clock::now()).agents;
+    agents
+        .into_iter()
+        .find(|agent| Some(agent.id.as_str()) == player)
+}
+
+fn failed(error: &(dyn std::error::Error + 'static)) -> CommandError {
+    let hint = "free space on the disk, or choose another folder with `--keep`";
+    CommandError::world(WHAT, chain(error), hint)
+}
+
+/// The processes of a league; they end with it.
+struct Agents {
+    root: PathBuf,
+    running: Vec<(Child, PathBuf)>,
+    events: Option<Receiver<String>>,
+}
+
+impl Drop for Agents {
+    fn drop(&mut self) {
+        for (child, _) in &mut self.running {
+            // It may have ended by itself.
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+}
+
+impl Agents {
+    fn new(root: &Path) -> Self {
+        Self {
+            root: root.to_owned(),
+            running: Vec::new(),
+            events: None,
+        }
+    }
+
+    /// Starts the manager; gives its address.
+    fn manager(&mut self, tried: &TryArgs) -> Result<String, CommandError> {
+        let (legs, game) = (tried.games.to_string(), tried.game.to_string());
+        let mut arguments = vec![
+            "--league-id",
+            LEAGUE,
+            "--players",
+            "2",
+            "--referees",
+            "1",
+            "--legs",
+            &legs,
+            "--game",
+            &game,
+            "--exit-when-done",
+            "--output",
+            "json",
+        ];
+        let invited = tried.address().map(|address| format!("{NAME}={address}"));
+        if let Some(invited) = &invited {
+            arguments.extend(["--invite", invited]);
+        }
+        let mut child = self.spawn("manager", &arguments)?;
+        let (tell, events) = channel();
+        if let Some(lines) = child.stdout.take() {
+            thread::spawn(move || {
+                let lines = BufReader::new(lines).lines();
+                // The receiver may be gone.
+                lines
+                    .map_while(Result::ok)
+                    .try_for_each(|line| tell.send(line))
+            });
+        }
+        self.events = Some(events);
+        let log = self.log("manager");
+        self.running.push((child, log));
+        loop {
+            let line = self.event(Some(START_TIMEOUT))?;
+            if let (Some("manager"), Some(at)) = (line["event"].as_str(), line["endpoint"].as_str())
+            {
+                return Ok(at.to_owned());
+            }
+        }
+    }
+
+    fn start(&mut self, kind: &str, manager: &str, own: &[&str]) -> Result<(), CommandError> {
+        let arguments = [&["--manager", manager][..], own].concat();
+        let child = self.spawn(kind, &arguments)?;
+        let log = self.log(kind);
+        self.running.push((child, log));
+        Ok(())
+    }
+
+    /// Where an agent started now writes its complaints.
+    fn log(&self, kind: &str) -> PathBuf {
+        self.root.join(format!("{}-{kind}.log", self.running.len()))
+    }
+
+    fn spawn(&self, kind: &str, arguments: &[&str]) -> Result<Child, CommandError> {
+        let program = std::env::current_exe().map_err(|error| failed(&error))?;
+        let errors = File::create(self.log(kind)).map_err(|error| failed(&error))?;
+        let lines = match kind {
+            "manager" => Stdio::piped(),
+            _ => Stdio::null(),
+        };
+        let mut command = Command::new(program);
+        command.arg(kind).arg("--root").arg(&self.root);
+        command.args(["--port", "0"]).args(arguments);
+        command.stdin(Stdio::null()).stdout(lines).stderr(errors);
+        command.spawn().map_err(|error| failed(&error))
+    }
+
+    /// The next line of the manager. Until the league begins, it is waited for as long as all agents
+    /// run, and not longer than that.
+    fn event(&mut self, wait: Option<Duration>) -> Result<Value, CommandError> {
+        let until = wait.map(|wait| Instant::now() + wait);
+        let line = loop {
+            let Some(events) = &self.events else {
+                break None;
+            };
+            match events.recv_timeout(LOOK_INTERVAL) {
+                Ok(line) => break Some(line),
+                Err(RecvTimeoutError::Disconnected) => break None,
+                Err(RecvTimeoutError::Timeout) => {
+                    if until.is_some_and(|until| Instant::now() > until || self.has_ended()) {
+                        break None;
+                    }
+                }
+            }
+        };
+        match line {
+            Some(line) => Ok(serde_json::from_str(&line).unwrap_or_default()),
+            None => Err(self.not_begun()),
+        }
+    }
+
+    fn has_ended(&mut self) -> bool {
+        let mut agents = self.running.iter_mut();
+        agents.any(|(child, _)| child.try_wait().is_ok_and(|ended| ended.is_some()))
+    }
+
+    /// The league did not begin, or ended early: what the agents that ended said.
+    fn not_begun(&mut self) -> CommandError {
+        let mut said = Vec::new();
+        for (child, log) in &mut self.running {
+            let has_ended = child.try_wait().is_ok_and(|ended| ended.is_some());
+            let text = fs::read_to_string(log).unwrap_or_default();
+            let lines: Vec<&str> = text.lines().collect();
+            if has_ended && !lines.is_empty() {
+                let last = lines.len().saturating_sub(SHOWN_LINES);
+                said.push(lines[last..].join("\n    "));
+            }
+        }
+        let cause = match said.is_empty() {
+            true => "the player did not register in time".to_owned(),
+            false => said.join("\n    "),
+        };
+        let hint = "start the player alone with `league player --exec COMMAND`, and test it with \
+                    `league check`";
+        CommandError::world(WHAT, cause, hint)
+    }
+}
