@@ -91,9 +91,9 @@ scene('a board game is stepped through move by move', async (stage) => {
   const viewer = page.locator('#positions');
   const button = (name) => viewer.getByRole('button', { name });
   const position = async () => {
-    const grids = viewer.locator('table.grid').filter({ visible: true });
+    const grids = viewer.locator('svg.picture').filter({ visible: true });
     assert.equal(await grids.count(), 1, 'one position is shown at a time');
-    const marks = await grids.locator('td').allInnerTexts();
+    const marks = await grids.locator('.cell text').allTextContents();
     assert.equal(marks.length, 9);
     return marks.map((mark) => mark.trim()).filter((mark) => mark !== '').length;
   };
@@ -112,8 +112,8 @@ scene('a board game is stepped through move by move', async (stage) => {
   await viewer.getByRole('combobox').selectOption({ index: 2 });
   await button('Play').click();
   await page.waitForFunction((marks) => {
-    const grids = [...document.querySelectorAll('#positions table.grid')];
+    const grids = [...document.querySelectorAll('#positions svg.picture')];
     const shown = grids.find((grid) => grid.checkVisibility());
-    return [...shown.querySelectorAll('td')].filter((cell) => cell.innerText.trim()).length === marks;
+    return [...shown.querySelectorAll('.cell text')].filter((cell) => cell.textContent.trim()).length === marks;
   }, last);
 });

@@ -64,8 +64,8 @@ scene('a report of a board game steps through it', async (stage) => {
   const viewer = page.locator('#match-R1M1 .positions');
   await viewer.getByRole('button', { name: 'First' }).click();
   await viewer.getByRole('button', { name: 'Forward' }).click();
-  const grid = viewer.locator('table.grid').filter({ visible: true });
+  const grid = viewer.locator('svg.picture').filter({ visible: true });
   assert.equal(await grid.count(), 1);
-  const marks = (await grid.locator('td').allInnerTexts()).join('').trim();
+  const marks = (await grid.locator('.cell text').allTextContents()).join('').trim();
   assert.match(marks.replaceAll(/\s/g, ''), /^[XO✕○×]$/i, 'one move was made');
 });

@@ -7,8 +7,8 @@
 use std::fmt::{self, Write as _};
 
 use hmac::{Hmac, KeyInit, Mac};
-use league_games::Dice;
-use league_protocol::id::{LeagueId, MatchId, PlayerId, RefereeId};
+use league_games::{Dice, Seat, Turn};
+use league_protocol::id::{GameType, LeagueId, MatchId, PlayerId, RefereeId};
 use league_protocol::message::{MatchResult, OpenedDraw};
 use league_protocol::secret::{Commitment, DrawMode, Proof, ProofKey, Receipt, Seed};
 use league_protocol::sender::Agent;
@@ -283,6 +283,32 @@ fn canonical(value: &Value) -> String {
         }
         _ => value.to_string(),
     }
+}
+
+/// Whether each player has a share in the draw of a played match: its first move came before the
+/// first roll. In a game that is not known here both have one.
+pub fn have_shares(game: &GameType, result: &MatchResult) -> [bool; 2] {
+    let listing = league_games::find(game.as_str());
+    let table = listing.and_then(|listing| (listing.open)(&Value::Null).ok());
+    let moves = &result.evidence.moves;
+    // A referee of version 0.1 shows no moves.
+    let Some(mut table) = table.filter(|_| !moves.is_empty()) else {
+        return [true; 2];
+    };
+    let mut shares = [false; 2];
+    for made in moves {
+        let place = result.players.iter().position(|it| *it == made.player_id);
+        let Some(place) = place.filter(|_| table.turn() != Turn::Dice) else {
+            break;
+        };
+        shares[place] = true;
+        let seat = if place == 0 { Seat::A } else { Seat::B };
+        // Legal by settings that are not known here: nothing is claimed of later moves.
+        if table.play(seat, &made.choice).is_err() {
+            break;
+        }
+    }
+    shares
 }
 
 /// The dice of one roll of a match whose draw is opened; [`dice_of`] says how they are made.

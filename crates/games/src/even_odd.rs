@@ -8,10 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::game::written;
-use crate::{
-    BadSettings, Dice, Game, Illegal, Outcome, Picture, PictureCell, PictureRow, Rules, Seat,
-    SeatSet, Tone, Turn,
-};
+use crate::{BadSettings, Dice, Game, Illegal, Outcome, Rules, Seat, SeatSet, Turn};
 
 /// The largest number that may be drawn; it also bounds how many numbers there are.
 pub const MAX_NUMBER: u64 = 1_000_000;
@@ -186,23 +183,6 @@ are right or both are wrong, it is a draw.",
             written(&NumberParity::of(number)),
         );
         details
-    }
-
-    fn picture(&self) -> Picture {
-        let choice = |seat: Seat| match (self.drawn, self.choice(seat)) {
-            (Some(_), Some(choice)) => PictureCell::of_seat(seat, choice),
-            _ => PictureCell::hidden(),
-        };
-        let number = match self.drawn {
-            Some(number) => PictureCell::new(number, Tone::Neutral),
-            None => PictureCell::hidden(),
-        };
-        let row = |label: &str, cell| PictureRow::labelled(label, vec![cell]);
-        Picture::of(vec![
-            row("A", choice(Seat::A)),
-            row("B", choice(Seat::B)),
-            row("number", number),
-        ])
     }
 
     fn reason(&self, names: &[&str]) -> String {

@@ -44,7 +44,7 @@ async function decide(call, opponent, history) {
   }
 }
 
-const GAMES = ["even_odd", "tic_tac_toe"]; // the games of this player
+const GAMES = ["even_odd"]; // the games of this player: `league new` lists all
 
 // ---- 1. The memory of the player, in a file, so that it can be stopped and started again.
 const text = (value) => ({ type: "string", default: value });
@@ -199,7 +199,7 @@ async function react(kind, call) {
     }
   } else if (["CHOOSE_PARITY_CALL", "GAME_MOVE_CALL"].includes(kind) && !(place in table)) {
     if (!GAMES.includes(game)) {
-      throw new Refused("E002", "INVALID_MESSAGE", `this player plays only ${GAMES.join(" and ")}`);
+      throw new Refused("E002", "INVALID_MESSAGE", `this player plays only ${GAMES.join(", ")}`);
     }
     const thought = `${match} ${place}`;
     if (!THINKING.has(thought)) {

@@ -45,7 +45,7 @@ def decide(call):
         return random.choice(options)
 
 
-GAMES = ["even_odd", "tic_tac_toe"]  # the games of this player
+GAMES = ["even_odd"]  # the games of this player: `league new` lists all
 LARGEST, MOST = 256 * 1024, 1000  # bytes of a body; remembered matches
 me = dict.fromkeys(("player_id", "league_id", "auth_token", "manager_token", "return_token"))  # given by the manager
 announced, attempts = {}, {}  # by match: its referee's token, and the number of the attempt; 0: nothing is signed

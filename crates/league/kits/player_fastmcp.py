@@ -53,7 +53,7 @@ def decide(call, opponent, history):
         return random.choice(options)
 
 
-GAMES = ["even_odd", "tic_tac_toe"]  # the games of this player
+GAMES = ["even_odd"]  # the games of this player: `league new` lists all
 
 
 # ---- 1. The memory of the player, in a file, so that it can be stopped and started again.
@@ -170,7 +170,7 @@ def react(kind, call):
             print(f"{match}: our moves are not in the evidence; do not trust this result", flush=True)
     elif kind in ("CHOOSE_PARITY_CALL", "GAME_MOVE_CALL") and place not in table:
         if game not in GAMES:
-            raise Refused("E002", "INVALID_MESSAGE", f"this player plays only {' and '.join(GAMES)}")
+            raise Refused("E002", "INVALID_MESSAGE", f"this player plays only {', '.join(GAMES)}")
         table[place] = [decide(call, table["opponent"], MEMORY["history"]), secrets.token_hex(8)]
     remember()
     if kind == "GAME_INVITATION":  # to be answered within 5 seconds

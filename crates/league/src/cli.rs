@@ -8,6 +8,7 @@ mod check;
 mod completions;
 mod explain;
 mod failure;
+mod games;
 mod inquiry;
 mod keep;
 mod lab;
@@ -70,6 +71,7 @@ Examples:
   league explain --strict --output json -  for programs, with every deviation an error
   league schema GAME_INVITATION            the JSON Schema of a message
   league schema --dialect v1 > v1.json     the schemas of all messages of a dialect
+  league games                             the games, and the rules of each
   league cert 192.168.1.10                 certificates for a league over HTTPS
   league new player --lang python          write a player of your own to start from
   league completions bash                  a script that lets a shell complete these commands
@@ -93,6 +95,7 @@ enum CliCommand {
     Lab(lab::LabArgs),
     Explain(explain::ExplainArgs),
     Schema(schema::SchemaArgs),
+    Games(games::GamesArgs),
     Completions(completions::CompletionsArgs),
     New(new::NewArgs),
     Cert(cert::CertArgs),
@@ -181,6 +184,7 @@ impl CliCommand {
             Self::Lab(lab) => lab.run(out),
             Self::Explain(explain) => explain.run(out),
             Self::Schema(schema) => schema.run(out),
+            Self::Games(games) => games.run(out),
             Self::Completions(completions) => completions.run(out),
             Self::New(new) => new.run(out),
             Self::Cert(cert) => cert.run(out),

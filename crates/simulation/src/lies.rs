@@ -299,7 +299,7 @@ fn change_move(scenario: &Scenario, request: &mut DrawRequest) -> bool {
     };
     let other = other_choice(scenario, &first.choice);
     let lies = other.is_some();
-    first.choice = other.unwrap_or(Value::Null);
+    first.choice = other.unwrap_or_else(|| first.choice.take());
     lies
 }
 

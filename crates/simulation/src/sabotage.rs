@@ -419,7 +419,7 @@ fn believed(league: &League, at: Timestamp, command: &league::Command) -> Option
 
 /// Puts right proofs beside the moves of players that sign.
 fn sign_again(scenario: &Scenario, (match_id, attempt): (&MatchId, u32), moves: &mut [SignedMove]) {
-    let hidden = scenario.listing.rules.hidden_moves;
+    let rules = &scenario.listing.rules;
     let league = &scenario.rules.league_id;
     for place in 0..moves.len() {
         let (before, rest) = moves.split_at_mut(place);
@@ -430,8 +430,8 @@ fn sign_again(scenario: &Scenario, (match_id, attempt): (&MatchId, u32), moves: 
         }
         let own = |other: &&SignedMove| other.player_id == made.player_id;
         let turn = 1 + before.iter().filter(own).count();
-        let seen = if hidden { &[] } else { &before[..] };
-        let seen = seen.iter().map(|made| (&made.player_id, &made.choice));
+        let seen = before.iter().take(rules.open_moves(place));
+        let seen = seen.map(|made| (&made.player_id, &made.choice));
         let agent = Agent::Player(made.player_id.clone());
         let token = scenario.secrets.tokens.return_token(league, &agent);
         let key = draw::proof_key(&token, league, match_id, attempt);

@@ -535,7 +535,9 @@ pub fn candidate(name: &str, chance: u8) -> Applicant {
                 display_name: name.to_owned(),
                 version: "1.0.0".to_owned(),
                 protocol_version: Some("2.1.0".to_owned()),
-                game_types: vec![GameType::new("even_odd").unwrap()],
+                game_types: (league_games::all().iter())
+                    .map(|game| GameType::new(game.rules.game_type).unwrap())
+                    .collect(),
                 contact_endpoint: format!("http://localhost/{}", name.to_lowercase()),
                 max_concurrent_matches: Some(1),
                 speech: Some(CallStyle::Simple),

@@ -370,10 +370,9 @@ pub fn rules() -> RefereeRules {
         wanted_id: None,
         key: None,
         endpoint: "http://127.0.0.1:8001/mcp".to_owned(),
-        games: vec![
-            GameType::new("even_odd").unwrap(),
-            GameType::new("tic_tac_toe").unwrap(),
-        ],
+        games: (league_games::all().iter())
+            .map(|game| GameType::new(game.rules.game_type).unwrap())
+            .collect(),
         max_concurrent: 2,
         timeouts: Timeouts::default(),
         breaker: BreakerRule::default(),
@@ -428,8 +427,13 @@ pub fn order_between(match_id: &str, players: [u32; 2]) -> StartMatch {
 }
 
 pub fn tic_tac_toe(match_id: &str) -> StartMatch {
+    order_of("tic_tac_toe", match_id)
+}
+
+/// An order for a match of any game.
+pub fn order_of(game: &str, match_id: &str) -> StartMatch {
     StartMatch {
-        game_type: GameType::new("tic_tac_toe").unwrap(),
+        game_type: GameType::new(game).unwrap(),
         ..order(match_id)
     }
 }

@@ -101,6 +101,12 @@ function signs(record, player) {
   return Boolean(known?.key && (known.join || moves.length) && moves.every(({ proof }) => proof));
 }
 
+/** How many of the first moves a player could see: none where moves are hidden, and only complete turns where both move at once. */
+function openMoves({ hidden, simultaneous }, made) {
+  if (hidden) return 0;
+  return simultaneous ? made - (made % 2) : made;
+}
+
 /** What is wrong with the proofs of a match; empty if nothing is. */
 async function proofFault(record, nonces) {
   const none = await sha256([]);
@@ -114,10 +120,9 @@ async function proofFault(record, nonces) {
     const own = made.get(player_id);
     own.push({ choice, nonce });
     const key = record.players.find((known) => known.player_id === player_id)?.key;
-    const signed = [own.length, await sha256(seen), choice, nonce];
+    const signed = [own.length, await sha256(seen.slice(0, openMoves(record, seen.length))), choice, nonce];
     if (key && proof && proof !== hex(await mac(unhex(key), signed))) return `the key of ${player_id} does not prove move ${own.length}.`;
-    // Where moves are hidden a player signs without the moves of others.
-    if (!record.hidden) seen.push([player_id, choice]);
+    seen.push([player_id, choice]);
   }
   return record.choices ? resultFault(record, made, nonces) : "";
 }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use league_core::league::{AgentState, Expulsion, Phase};
+use league_games::Picture;
 use league_protocol::fault::Code;
 use league_protocol::id::{MatchId, PlayerId, RefereeId};
 use league_protocol::message::{MatchResult, StandingRow};
@@ -381,14 +382,17 @@ pub struct MatchPage {
     pub promise: Option<String>,
     /// The lowest and highest number that can be drawn, if the game draws one.
     pub range: Option<(u64, u64)>,
-    /// Whether the game hides a move from the other player.
+    /// Whether the game hides a move from the other player to the end.
     pub hidden_moves: bool,
+    /// Whether both players move at once in every turn.
+    pub simultaneous: bool,
     /// `None` if the referee's record is not in this folder.
     pub times: Option<MatchTimes>,
     /// Oldest first; empty until the match is over, or if the referee's record is elsewhere.
     pub messages: Vec<TranscriptMessage>,
-    /// The positions of a board game, starting before the first move; empty for other games.
-    pub positions: Vec<BoardPosition>,
+    /// The positions of a game that draws them, starting before the first move; empty for others,
+    /// and until the match is over.
+    pub positions: Vec<DrawnPosition>,
 }
 
 /// When a match reached its states, as its referee recorded it.
@@ -433,14 +437,12 @@ pub struct OriginalText {
     pub problem: Option<String>,
 }
 
-/// A position of a board game.
+/// A position of a game, drawn.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct BoardPosition {
-    pub columns: usize,
-    /// Row by row; empty where nothing lies.
-    pub cells: Vec<String>,
-    /// The cell of the last move.
-    pub last: Option<usize>,
-    /// The seat that moved, 0 or 1; `None` in the first position.
-    pub seat: Option<usize>,
+pub struct DrawnPosition {
+    pub picture: Picture,
+    /// The cells that differ from the position before, as row and column.
+    pub changed: Vec<(usize, usize)>,
+    /// The seats that moved, 0 or 1; none in the first position and where dice were rolled.
+    pub seats: Vec<usize>,
 }

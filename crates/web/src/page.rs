@@ -7,6 +7,7 @@ mod board;
 mod chart;
 mod format;
 pub(crate) mod match_page;
+mod picture;
 pub(crate) mod player_page;
 pub(crate) mod round_page;
 mod rows;

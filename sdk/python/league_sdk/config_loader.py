@@ -68,13 +68,11 @@ class ConfigLoader:
 
     def load_referee_defaults(self) -> RefereeDefaults:
         """Defaults of a referee; the built-in ones if there is no file."""
-        path = self.root / "defaults" / "referee.json"
-        return self._load(path, RefereeDefaults) if path.exists() else RefereeDefaults()
+        return self._load_defaults("referee.json", RefereeDefaults)
 
     def load_player_defaults(self) -> PlayerDefaults:
         """Defaults of a player; the built-in ones if there is no file."""
-        path = self.root / "defaults" / "player.json"
-        return self._load(path, PlayerDefaults) if path.exists() else PlayerDefaults()
+        return self._load_defaults("player.json", PlayerDefaults)
 
     def get_referee_by_id(self, referee_id: str) -> RefereeConfig:
         """A referee by its id; ValueError if there is none."""
@@ -89,6 +87,17 @@ class ConfigLoader:
             if player.player_id == player_id:
                 return player
         raise ValueError(f"there is no player `{player_id}`")
+
+    def _load_defaults(self, name: str, kind: type[_Model]) -> _Model:
+        path = self.root / "defaults" / name
+        return self._load(path, kind, self._with_games) if path.exists() else kind.from_dict(self._with_games({}))
+
+    def _with_games(self, members: Any) -> Any:
+        """Defaults that name no games mean all of the registry."""
+        registry = self.root / "games" / "games_registry.json"
+        if isinstance(members, dict) and "game_types" not in members and registry.exists():
+            return {**members, "game_types": sorted(self.load_games_registry().game_registry)}
+        return members
 
     def _load(self, path: Path, kind: type[_Model], prepare: Any = None) -> _Model:
         known = self._read.get(path)

@@ -330,7 +330,7 @@ class RefereeDefaults(Model):
     defaults_id: str = "referee"
     last_updated: str | None = None
     version: str = "1.0.0"
-    game_types: list[str] = field(default_factory=lambda: ["even_odd", "tic_tac_toe"])
+    game_types: list[str] = field(default_factory=list)
     max_concurrent_matches: int = 2
 
 
@@ -351,7 +351,7 @@ class PlayerDefaults(Model):
     last_updated: str | None = None
     version: str = "1.0.0"
     preferred_leagues: list[str] = field(default_factory=list)
-    game_types: list[str] = field(default_factory=lambda: ["even_odd", "tic_tac_toe"])
+    game_types: list[str] = field(default_factory=list)
     strategy: str = "random"
     dialect: str = "v2"
     memory: MemoryConfig = field(default_factory=MemoryConfig)

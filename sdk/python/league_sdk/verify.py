@@ -55,7 +55,8 @@ def tic_tac_toe(moves, _settings, _word):
         expect(type(cell) is int and 0 <= cell < 9 and not board[cell], "a move is not legal")
         board[cell] = "XO"[place % 2]
 
-GAMES, KINDS = {"even_odd": even_odd, "tic_tac_toe": tic_tac_toe}, ("told", "one_proof", "proven", "referee_record")
+GAMES = {play.__name__: play for play in (even_odd, tic_tac_toe)}  # games of other types are said to be not replayed
+KINDS = ("told", "one_proof", "proven", "referee_record")
 EPOCH = 1_000_000  # after each accepted loss attempts are counted from the next multiple on
 
 def words(league, match, draw):  # words of 64 bits for the first roll of a match; a league of 0.1 has one seed for all
@@ -68,13 +69,17 @@ class League:
     def __init__(self, opening):
         self.id, self.rules = opening["league_id"], opening["rules"]
         self.game, self.mode = self.rules["game_type"], self.rules.get("draws")
-        self.hidden = self.game == "even_odd"  # moves are signed without those of others, and handed over for the draw
-        expect(opening["role"] == "league_manager" and self.game in GAMES, "the journal is not a manager's, or its game is not known here")
+        # How many moves a player can have seen when it signs the next: none of others before the draw, or all; where both
+        # move at once, those of complete turns. Which one holds in a game that is not known here, its players show.
+        shown = {"even_odd": (lambda made: 0,), "tic_tac_toe": (lambda made: made,)}
+        self.shown = shown.get(self.game, (lambda made: made, lambda made: made - made % 2, lambda made: 0))
+        self.hidden = self.game == "even_odd"  # all moves are handed over for the one draw
+        expect(opening["role"] == "league_manager", "the journal is not a manager's")
         expect(self.mode in (None, ("chance", "reproducible")[opening["reproducible"]]), "`draws` and `reproducible` name two modes")
         self.players, self.referees, self.signs, self.phase, self.round = [], [], {}, "registering", 0
         self.open, self.results, self.forfeits, self.absences, self.out, self.losses = {}, {}, {}, {}, {}, 0
         self.why, self.blamed, self.repeated, self.unknown, self.invited = {}, {}, [], Counter(), set()
-        self.exposed, self.unproven = [], 0
+        self.exposed, self.unproven, self.unplayed = [], 0, 0
 
     def take(self, kind, event):  # takes in an event, if it is a possible successor of those before it
         before, rounds, player = self.phase, len(self.players) - 1 + len(self.players) % 2, event.get("player_id")
@@ -109,9 +114,11 @@ class League:
             for moved in event["moves"]:
                 self.place(self.open[moved["match_id"]], moved["to"], moved["attempt"])
         elif kind == "moves_received":
-            same = [event["referee"], event["attempt"], None] == [match["referee"], match["attempt"], match["moves"]]
-            expect(same and event["last"], "the moves come from another referee or attempt, or again")
-            match["moves"] = event["moves"]
+            same = [event["referee"], event["attempt"], False] == [match["referee"], match["attempt"], match["fixed"]]
+            handed = match["moves"] or []
+            more = match["moves"] is None or event["moves"][:len(handed)] == handed and len(event["moves"]) > len(handed)
+            expect(same and more and (event["last"] or not self.hidden), "the moves come from another referee or attempt, or again")
+            match.update(moves=event["moves"], fixed=event["last"], drawn_in=match.get("drawn_in", event["attempt"]))
         elif kind == "referee_by_documents":
             fits = self.mode and not self.rules.get("strict") and not self.rules.get("proven_draws") and event["referee"] not in self.exposed
             expect(fits and event["referee"] in self.referees, f"the draws of {event['referee']} must be proven")
@@ -123,10 +130,11 @@ class League:
         elif kind == "result_recorded":
             self.weigh(event, event["result"], self.open.pop(event["match_id"]))
         elif kind == "loss_accepted":
-            undrawn, self.losses = [name for name in self.open if self.open[name]["moves"] is None], self.losses + 1
+            undrawn, self.losses = [name for name in self.open if not self.open[name]["fixed"]], self.losses + 1
             expect([event["epoch"], *dict(event["commitments"])] == [self.losses, *undrawn], f"expected loss {self.losses} with {undrawn}")
             for name, promise in event["commitments"]:
-                self.open[name].update(promise=promise, attempt=self.losses * EPOCH + 1)
+                self.open[name].update(promise=promise, attempt=self.losses * EPOCH + 1, moves=None)
+                self.open[name].pop("drawn_in", None)
             self.why.update(dict.fromkeys(undrawn, "loss accepted"))
         elif kind in ("report_refused", "loss_doubted", "declined_after_call"):
             key, self.why[event.get("match_id")] = str(event.get("problem", kind)), kind.replace("_", " ")
@@ -148,7 +156,7 @@ class League:
             swap = (distance + 1 if distance else turned) % 2 if matters else (pair[0] > pair[1]) != (turned > 0)
             seats = [self.players[seat] for seat in (pair[::-1] if swap else pair)]
             signing = [player for player in seats if self.signs[player]]
-            match = dict(name=name, promise=promise, seats=seats, signing=signing, attempt=self.losses * EPOCH, moves=None)
+            match = dict(name=name, promise=promise, seats=seats, signing=signing, attempt=self.losses * EPOCH, moves=None, fixed=False)
             self.place(self.open.setdefault(name, match), referee, match["attempt"] + 1)
 
     def losers(self, match):  # out of the league, or with wrong proofs: at two referees, or four times
@@ -156,7 +164,7 @@ class League:
         return [one for one in match["seats"] if one in self.out or len(set(wrong(one))) > 1 or len(wrong(one)) > 3]
 
     def place(self, match, referee, attempt):  # to a referee, unless the manager rules on it
-        fixed = match["moves"] is not None
+        fixed = match["fixed"]
         fits = attempt - match["attempt"] in (0, not fixed)
         expect(fits and referee in (None, *([] if fixed else self.referees)), f"{match['name']} cannot go to {referee} at attempt {attempt}")
         match["referee"] = None if fixed or self.losers(match) else referee
@@ -170,7 +178,7 @@ class League:
         expect(self.losses if lost else told == due, f"expected {due}, found {told}")
         if draw:
             promise = sha256(["league.draw", self.id, name, *([self.mode] if self.mode else []), draw["seed"]])
-            expect([draw.get("mode"), draw["attempt"], draw["commitment"]] == [self.mode, event["attempt"], promise], "the seed does not keep the promise")
+            expect([draw.get("mode"), draw["attempt"], draw["commitment"]] == [self.mode, match.get("drawn_in", event["attempt"]), promise], "the seed does not keep the promise")
             word = words(self.id, name, draw)
         else:  # the number is only told; it must lead to the end
             expect(match.get("told") == result and not result.get("evidence"), "a result without a draw must be the one that was told")
@@ -178,9 +186,13 @@ class League:
             word, self.unproven = lambda _: result["details"].get("drawn_number", lowest) - lowest, self.unproven + 1
         signers, moves = len(self.signers(result, match, lost)) if draw else 0, [listed(result["choices"].get(player, [])) for player in seats]
         if result["status"] == "TECHNICAL_LOSS":
-            ruled = match["moves"] is None and (event["referee"] or sorted(failed) == sorted(self.losers(match)))
+            ruled = not match["fixed"] and (event["referee"] or sorted(failed) == sorted(self.losers(match)))
             expect(ruled and failed and set(failed) <= set(seats) and not result["details"], f"{sorted(failed)} cannot have lost {name} by absence")
             won = next((seat for seat, player in enumerate(seats) if player not in failed), None)
+        elif self.game not in GAMES:  # moves and draw are not replayed; the end is the one that is told
+            won = seats.index(result["winner"]) if result.get("winner") else None
+            expect([result["status"], failed] == ["DRAW" if won is None else "WIN", {}], "the status does not fit the winner")
+            self.unplayed += 1
         else:
             won, details = GAMES[self.game](moves, self.rules["game_settings"] or {}, word)
             details = details if draw or result["details"] else {}
@@ -198,14 +210,14 @@ class League:
 
     def signers(self, result, match, lost):  # players whose keys prove all their moves
         evidence, seen = {"players": [], "moves": [], **result.get("evidence", {})}, []
-        keys = {one["player_id"]: one.get("key") for one in evidence["players"]}
-        prove = lambda player, *signed: keys.get(player) and mac(bytes.fromhex(keys[player]), list(signed)).hex()
+        prove = lambda one, *signed: one.get("key") and mac(bytes.fromhex(one["key"]), list(signed)).hex()
         for one in evidence["players"]:
-            expect(one.get("join") in (None, prove(one["player_id"], 0, sha256([]), True, "")), f"the join of {one['player_id']} is not signed by its key")
+            expect(one.get("join") in (None, prove(one, 0, sha256([]), True, "")), f"the join of {one['player_id']} is not signed by its key")
         for move in evidence["moves"]:
             player, choice, nonce = move["player_id"], move["choice"], move.get("nonce", "")
-            proof = prove(player, 1 + sum(one == player for one, _ in seen), sha256([] if self.hidden else seen), choice, nonce)
-            due = (proof or "any",) if player in match["signing"] else (None, proof)
+            turn, keys = 1 + sum(one == player for one, _ in seen), [one for one in evidence["players"] if one["player_id"] == player]
+            proofs = [prove(one, turn, sha256(seen[:shown(len(seen))]), choice, nonce) for one in keys for shown in self.shown]
+            due = [*filter(None, proofs)] or ["any"] if player in match["signing"] else [None, *proofs]
             expect(player in match["seats"] and move.get("proof") in due, f"the proof of {player} for {choice!r} is missing or wrong")
             seen.append([player, choice])
         choices = {player: [choice for one, choice in seen if one == player] for player, _ in seen}
@@ -214,6 +226,7 @@ class League:
         if not self.mode or result["status"] == "TECHNICAL_LOSS": return []
         nonces = {move["player_id"]: move.get("nonce", "") for move in evidence["moves"]}
         handed = [[nonces[player] for player in match["seats"]], evidence["moves"] if lost else match["moves"]]
+        expect(evidence["moves"][:len(match["moves"] or [])] == (match["moves"] or []) or lost, "the result leaves out moves that were handed over")
         expect(not self.hidden or handed == [result["draw"]["nonces"], evidence["moves"]], "result and hand-over have other moves or nonces")
         return set(match["seats"]) - {move["player_id"] for move in evidence["moves"] if "proof" not in move}
 
@@ -252,6 +265,7 @@ def compare(folder, league, verdict):  # counts what matches rest on: keys of pl
         if one["referee"] or one["result"]["status"] != "TECHNICAL_LOSS":  # else the manager ruled against players
             verdict["matches"]["referee_record" if known.get(name) and not one["signers"] else KINDS[one["signers"]]] += 1
             rows[f"results of `{one['referee']}`", "its journal is not here"] += one["referee"] is not None and name not in known
+    rows[f"games of `{league.game}`", "their rules are not known here"] += league.unplayed
     rows.update({(f"events `{kind}`", "they are not known here"): count for kind, count in league.unknown.items()})
     verdict["not_compared"] = [dict(count=count, what=what, why=why) for (what, why), count in rows.items() if count]
 

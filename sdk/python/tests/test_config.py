@@ -77,6 +77,13 @@ class Configuration(unittest.TestCase):
             with self.assertRaisesRegex(ValueError, "X99"):
                 missing("X99")
 
+    def test_defaults_that_name_no_games_mean_all_of_the_registry(self):
+        game = {"display_name": "A Game", "move_types": ["move"]}
+        self.write("games/games_registry.json", {"game_registry": {"nim": game, "even_odd": game}})
+        self.write("defaults/referee.json", {})
+        self.assertEqual(self.loader.load_referee_defaults().game_types, ["even_odd", "nim"])
+        self.assertEqual(self.loader.load_player_defaults().game_types, ["even_odd", "nim"])
+
     def test_what_cannot_be_used_is_named_with_its_place(self):
         wrong = {
             '{"timeouts": {"move_timeout_sec": "soon"}}': "timeouts.move_timeout_sec",

@@ -289,7 +289,7 @@ impl League {
         moves: &[SignedMove],
         key: impl Fn(usize, u32) -> Option<ProofKey>,
     ) -> Result<(), ReportProblem> {
-        let hidden = self.opening.0.rules().hidden_moves;
+        let rules = self.opening.0.rules();
         let mut turns = [0; 2];
         for (place, made) in moves.iter().enumerate() {
             let seat = self.seat_of(fixture, &made.player_id)?;
@@ -297,8 +297,8 @@ impl League {
             if !fixture.signs[seat] {
                 continue;
             }
-            let seen = if hidden { &[] } else { &moves[..place] };
-            let seen = seen.iter().map(|made| (&made.player_id, &made.choice));
+            let seen = moves.iter().take(rules.open_moves(place));
+            let seen = seen.map(|made| (&made.player_id, &made.choice));
             let expected = key(seat, fixture.attempt_of(place)).map(|key| {
                 let nonce = made.nonce.as_deref();
                 draw::proof(&key, turns[seat], seen, &made.choice, nonce)

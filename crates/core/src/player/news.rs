@@ -21,7 +21,7 @@ use super::command::{PlayerNotice, Refusal, Reply};
 use super::event::Event;
 use super::memory::{MatchOutcome, MatchRecord};
 use super::play::CallWatch;
-use crate::draw::keeps_promise;
+use crate::draw::{have_shares, keeps_promise};
 
 type Facts = Result<Vec<Event>, Refusal>;
 
@@ -420,7 +420,8 @@ impl Player {
         let opened = over.result.draw.as_ref()?;
         let seat = usize::from(over.result.players[1] == over.receiver);
         let sent = self.tables.get(&over.match_id)?.nonces();
-        let changed = !sent.is_empty() && !sent.contains(&opened.nonces[seat]);
+        let counts = have_shares(&over.game_type, &over.result)[seat];
+        let changed = counts && !sent.is_empty() && !sent.contains(&opened.nonces[seat]);
         changed.then_some(DrawProblem::NonceChanged)
     }
 

@@ -66,15 +66,16 @@ fn has_settings(listing: &Listing) -> bool {
     settings.as_object().is_none_or(|keys| !keys.is_empty())
 }
 
-/// The options of a first move in a game with settings, if the registry lists them: then they do
-/// not depend on the settings.
+/// The options of a first move in a game with settings, if they are all that the registry lists:
+/// then they do not depend on the settings.
 fn first_options(listing: &Listing, opening: &dyn Table, call: &MoveCall) -> RulesReading {
     let options = opening.options(Seat::A);
     let listed = |option: &Value| {
         let choice = option.as_str();
         choice.is_some_and(|choice| listing.rules.valid_choices.contains(&choice))
     };
-    if call.moves.is_empty() && call.turn_number <= 1 && options.iter().all(listed) {
+    let all_listed = options.len() == listing.rules.valid_choices.len();
+    if call.moves.is_empty() && call.turn_number <= 1 && all_listed && options.iter().all(listed) {
         let (options, view) = (options.into(), None);
         RulesReading::Position { options, view }
     } else {

@@ -35,7 +35,8 @@ impl Match {
             Event::Started { .. } => self.start_letters(rules, out),
             Event::AttemptFailed { asked: true, .. } => out.extend(self.error_letter(rules, event)),
             Event::AnswerLate { seat, turn, .. } => out.push(self.late_letter(rules, *seat, *turn)),
-            Event::ChoiceSealed { seat, sealed, .. } => {
+            // One of a turn of both seats is told of when the turn is complete.
+            Event::ChoiceSealed { seat, sealed, .. } if self.rules().hidden_moves => {
                 self.validations(rules, *seat, &sealed.choice, out);
             }
             Event::MovePlayed { seat, choice, .. } => self.validations(rules, *seat, choice, out),
@@ -181,16 +182,14 @@ impl Match {
 
     /// The moves so far, where all may see them.
     fn open_moves(&self) -> Arc<[SignedMove]> {
-        if self.rules().hidden_moves {
-            return Arc::new([]);
-        }
+        let open = self.rules().open_moves(self.moves.len());
         let named = |(seat, sealed): &(Seat, Arc<SealedChoice>)| SignedMove {
             player_id: self.seated(*seat).player_id.clone(),
             choice: sealed.choice.clone(),
             nonce: None,
             proof: None,
         };
-        self.moves.iter().map(named).collect()
+        self.moves.iter().take(open).map(named).collect()
     }
 
     /// Hands the moves over and requests the draw, under the number of its present try.

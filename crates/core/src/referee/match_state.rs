@@ -35,6 +35,8 @@ pub(crate) struct Match {
     pub(crate) secrets: Option<Arc<Secrets>>,
     pub(crate) table: Arc<dyn Table>,
     pub(crate) moves: Vec<(Seat, Arc<SealedChoice>)>,
+    /// How many of the last moves are secret, because a turn of both seats is not complete.
+    pub(crate) sealed: usize,
     /// How many moves before these the manager holds, until an order brings them.
     pub(crate) missing: usize,
     /// How many of the moves are on the table; the rest waits for dice.
@@ -129,6 +131,7 @@ impl Match {
             opening,
             secrets: None,
             moves: Vec::new(),
+            sealed: 0,
             missing: fixture.handed_over,
             laid: 0,
             slots: [0, 1].map(|seat| PlayerSlot::new(&fixture.players[seat])),
@@ -254,7 +257,12 @@ impl Match {
                 sealed,
                 position,
                 ..
-            } => self.take_move(*seat, Arc::clone(sealed), Some(position)),
+            } => {
+                self.take_move(*seat, Arc::clone(sealed), Some(position));
+                self.sealed += usize::from(!self.rules().hidden_moves);
+            }
+            // The turn that it was sealed in is complete.
+            Event::MovePlayed { .. } if self.sealed > 0 => self.sealed -= 1,
             Event::MovePlayed {
                 seat,
                 choice,
@@ -666,11 +674,7 @@ impl Match {
             .ending
             .as_ref()
             .and_then(|ending| ending.shown.as_ref());
-        let moves = if self.rules().hidden_moves {
-            &[]
-        } else {
-            &self.moves[..]
-        };
+        let open = self.rules().open_moves(self.moves.len());
         let named = |(seat, sealed): &(Seat, Arc<SealedChoice>)| {
             (self.seated(*seat).player_id.clone(), sealed.choice.clone())
         };
@@ -682,7 +686,7 @@ impl Match {
             game_type: fixture.game_type.clone(),
             state: self.state(),
             players: [0, 1].map(|seat| fixture.players[seat].player_id.clone()),
-            moves: moves.iter().map(named).collect(),
+            moves: self.moves.iter().take(open).map(named).collect(),
             result: shown.map(|shown| Arc::clone(&shown.result)),
         }
     }

@@ -163,6 +163,9 @@ impl Match {
         if !self.is_playing() {
             return None;
         }
+        if let Some(played) = self.unsealed(at) {
+            return Some(played);
+        }
         let mut waiting = false;
         for seat in SEATS.into_iter().filter(|&seat| self.owes(seat)) {
             let slot = self.slot(seat);
@@ -183,6 +186,25 @@ impl Match {
         } else {
             self.go_on(at, context)
         }
+    }
+
+    /// The next move of a turn of both seats that has become complete: nobody needs to wait for it
+    /// any more, so it is written down.
+    fn unsealed(&self, at: Timestamp) -> Option<Event> {
+        if self.rules().open_moves(self.moves.len()) < self.moves.len() {
+            return None;
+        }
+        let place = self.moves.len().checked_sub(self.sealed)?;
+        let (seat, sealed) = self.moves.get(place)?;
+        Some(Event::MovePlayed {
+            match_id: self.fixture.match_id.clone(),
+            seat: *seat,
+            choice: sealed.choice.clone(),
+            nonce: sealed.nonce.clone(),
+            proof: sealed.proof,
+            position: TransientPosition(None),
+            at,
+        })
     }
 
     /// Whether moves are asked for one after the other: `league.v1` asks whose turn it is, and seat
@@ -527,7 +549,7 @@ impl Match {
 
     /// A bad answer may hold half of a hidden move.
     fn fault(&self, code: Code, detail: String) -> AnswerFault {
-        if self.started && self.rules().hidden_moves {
+        if self.started && self.rules().seals_moves() {
             AnswerFault::hidden(code, detail)
         } else {
             AnswerFault::open(code, detail)
@@ -646,7 +668,7 @@ impl Match {
             nonce: said.nonce.clone(),
             proof: said.proof,
         };
-        Ok(if self.rules().hidden_moves {
+        Ok(if self.rules().seals_moves() {
             Event::ChoiceSealed {
                 match_id,
                 seat,

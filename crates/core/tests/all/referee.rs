@@ -13,4 +13,5 @@ mod restarting;
 mod secrecy;
 mod speech;
 mod telling;
+mod turns;
 mod weighing;

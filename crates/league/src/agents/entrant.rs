@@ -38,7 +38,7 @@ use crate::storage::root::Root;
 use crate::storage::store::StoreError;
 use league_core::strategy::Strategy;
 
-/// The game that an entrant plays.
+/// The game that an entrant has a choice function for; in the others it makes any legal move.
 const GAME: &str = "even_odd";
 
 /// Chooses `even` or `odd` from the opponent's id, the player's own matches so far, oldest first,
@@ -180,7 +180,9 @@ impl Entrant {
             display_name: self.name.clone(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
             endpoint,
-            games: vec![GameType::new(GAME)?],
+            games: (league_games::all().iter())
+                .map(|game| GameType::new(game.rules.game_type))
+                .collect::<Result<_, _>>()?,
             timeouts: timeouts(system),
             manager: Arc::new(Peer {
                 agent: Agent::Manager,

@@ -213,7 +213,7 @@ impl Observer<Referee> for RefereeObserver {
                 self.strict = fixture.strict;
                 self.game_type = Some(fixture.game_type.clone());
                 let game = league_games::find(fixture.game_type.as_str());
-                let hides_moves = game.is_none_or(|game| game.rules.hidden_moves);
+                let hides_moves = game.is_none_or(|game| game.rules.seals_moves());
                 self.transcripts
                     .begin(&fixture.match_id, fixture.attempt, hides_moves);
                 let played = OpenMatch {

@@ -61,6 +61,8 @@ struct NewPlayerArgs {
 
 /// The display name in the kits.
 const DEFAULT_NAME: &str = "My Player";
+/// The list of games in the kits, which all listed games replace.
+const KIT_GAMES: &str = "GAMES = [\"even_odd\"]";
 /// The longest name that a manager admits, in characters.
 const MAX_NAME: usize = 64;
 
@@ -141,11 +143,18 @@ impl NewPlayerArgs {
     }
 
     fn files(&self, place: &Path) -> Vec<(PathBuf, String)> {
-        let text = self.lang.text().replacen(
-            &format!("\"{DEFAULT_NAME}\""),
-            &format!("\"{}\"", self.name),
-            usize::MAX,
-        );
+        let games = league_games::all().iter();
+        let games: Vec<String> = games
+            .map(|game| format!("\"{}\"", game.rules.game_type))
+            .collect();
+        let text = self
+            .lang
+            .text()
+            .replace(KIT_GAMES, &format!("GAMES = [{}]", games.join(", ")))
+            .replace(
+                &format!("\"{DEFAULT_NAME}\""),
+                &format!("\"{}\"", self.name),
+            );
         match self.lang {
             Language::Rust => vec![
                 (place.join("Cargo.toml"), manifest()),

@@ -9,6 +9,7 @@ use crate::end_to_end::process::Process;
 mod cert;
 mod completions;
 mod explain;
+mod games;
 mod lab;
 mod new;
 mod query;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use league_core::draw;
 use league_core::player::DrawProblem;
-use league_games::{Outcome, Seat, Turn};
+use league_games::{Outcome, Seat, Table, Turn};
 use league_protocol::id::{MatchId, PlayerId};
 use league_protocol::message::{MatchResult, MatchStatus, MoveResponse, SignedMove};
 use league_protocol::secret::{Commitment, Seed};
@@ -36,35 +36,42 @@ impl GroundTruth {
         draw::commitment(&rules.league_id, match_id, rules.draws, &seed)
     }
 
-    /// Plays moves that were handed over, and rolls what is due after them; says whether dice were
-    /// due there, and whether the game is over then.
+    /// Plays moves that were handed over, with the rolls between them, and rolls what is due after
+    /// them; says whether dice were due there, and whether the game is over then.
+    ///
+    /// The attempt is the one whose seeds are used.
     pub(crate) fn replay(
         &self,
         match_id: &MatchId,
         attempt: u32,
-        players: &[PlayerId; 2],
+        players: [Option<&PlayerId>; 2],
         moves: &[SignedMove],
     ) -> Option<(bool, bool)> {
         let mut table = (self.listing.open)(&self.rules.game_settings).ok()?;
+        let (mut nonces, mut moved, mut rolls) = ([""; 2], [false; 2], 0);
+        let mut roll = |table: &mut dyn Table, nonces: [&str; 2]| {
+            let is_due = table.turn() == Turn::Dice;
+            if is_due {
+                let seed = self.roll_seed(match_id, attempt, rolls);
+                let league = &self.rules.league_id;
+                table.roll(&mut draw::dice_of(league, match_id, &seed, attempt, nonces));
+                rolls += 1;
+            }
+            (is_due, rolls > 0)
+        };
         for made in moves {
-            let seat = players
-                .iter()
-                .position(|player| *player == made.player_id)?;
-            let seat = if seat == 0 { Seat::A } else { Seat::B };
+            let (_, has_rolled) = roll(&mut *table, nonces);
+            let mut seats = players.iter();
+            let place = seats.position(|player| *player == Some(&made.player_id))?;
+            if !has_rolled && !moved[place] {
+                nonces[place] = made.nonce.as_deref().unwrap_or_default();
+            }
+            moved[place] = true;
+            let seat = if place == 0 { Seat::A } else { Seat::B };
             table.play(seat, &made.choice).ok()?;
         }
-        let due = table.turn() == Turn::Dice;
-        let nonces = players.each_ref().map(|player| {
-            let first = moves.iter().find(|made| made.player_id == *player);
-            first
-                .and_then(|first| first.nonce.as_deref())
-                .unwrap_or_default()
-        });
-        let seed = self.roll_seed(match_id, attempt, 0);
-        let league = &self.rules.league_id;
-        let mut dice = draw::dice_of(league, match_id, &seed, attempt, nonces);
-        table.roll(&mut dice);
-        Some((due, matches!(table.turn(), Turn::Over(_))))
+        let (is_due, _) = roll(&mut *table, nonces);
+        Some((is_due, matches!(table.turn(), Turn::Over(_))))
     }
 }
 
@@ -115,7 +122,11 @@ impl Oracle {
         let league = &self.facts.rules.league_id;
         let ours =
             opened.seed == Some(self.facts.seed(match_id)) && opened.mode == self.facts.rules.draws;
-        if !ours || !draw::keeps_promise(league, match_id, opened) || opened.attempt != attempt {
+        // A match that goes on after a roll keeps the seeds of the attempt that rolled first.
+        let held = self.league.handed(match_id);
+        let is_of_attempt =
+            opened.attempt == attempt || held.is_some_and(|held| held.drawn_in == opened.attempt);
+        if !ours || !draw::keeps_promise(league, match_id, opened) || !is_of_attempt {
             return breach(
                 invariant,
                 format!("`{match_id}` was drawn from another seed"),

@@ -10,10 +10,13 @@ use crate::{CheckResult, breach};
 
 /// Moves that the manager holds.
 pub(crate) struct HandedMoves {
-    /// Who handed them over, at which attempt.
+    /// Who handed them over.
     pub(crate) referee: RefereeId,
-    pub(crate) attempt: u32,
     pub(crate) moves: Vec<SignedMove>,
+    /// The attempt whose seeds are used: the first that handed moves over.
+    pub(crate) drawn_in: u32,
+    /// How many rolls they were handed over for.
+    pub(crate) rolls: usize,
     /// Whether they decide the match.
     pub(crate) is_last: bool,
 }
@@ -40,17 +43,15 @@ impl LeagueWatch {
             let what = format!("`{match_id}` is handed over again with other moves");
             return breach(invariant, what);
         }
+        let (drawn_in, rolls) =
+            before.map_or((attempt, 1), |before| (before.drawn_in, before.rolls + 1));
         let mut players: Vec<&PlayerId> = moves.iter().map(|made| &made.player_id).collect();
         players.sort_unstable();
         players.dedup();
-        let players = match players[..] {
-            [a, b] => [a.clone(), b.clone()],
-            _ => return breach(invariant, format!("`{match_id}` is handed over too early")),
-        };
-        let other = [players[1].clone(), players[0].clone()];
+        let [a, b] = [0, 1].map(|place| players.get(place).copied());
         // Who sits where shows in the result; a game of two ends either way.
-        let replay = |players| facts.replay(match_id, attempt, players, moves);
-        let Some((true, is_last)) = replay(&players).or_else(|| replay(&other)) else {
+        let replay = |players| facts.replay(match_id, drawn_in, players, moves);
+        let Some((true, is_last)) = replay([a, b]).or_else(|| replay([b, a])) else {
             let what = format!("`{match_id}` is handed over where no dice are due");
             return breach(invariant, what);
         };
@@ -62,8 +63,9 @@ impl LeagueWatch {
             number,
             HandedMoves {
                 referee: referee.clone(),
-                attempt,
                 moves,
+                drawn_in,
+                rolls,
                 is_last,
             },
         );
@@ -111,7 +113,7 @@ impl Oracle {
 
     /// Whether dice are due after the moves of a result.
     fn has_dice(&self, match_id: &MatchId, result: &MatchResult) -> bool {
-        let (players, moves) = (&result.players, &result.evidence.moves);
+        let (players, moves) = (result.players.each_ref().map(Some), &result.evidence.moves);
         let replayed = self.facts.replay(match_id, 1, players, moves);
         replayed.is_some_and(|(due, _)| due)
     }

@@ -51,6 +51,8 @@ struct SeatWatch {
     /// Whether a match has waited for it in vain before.
     absent: bool,
     lost: bool,
+    /// Whether its move waits for the other of the same turn.
+    sealed: bool,
 }
 
 impl SeatWatch {
@@ -200,11 +202,18 @@ impl MatchWatch {
                 self.chair(*seat).failed = 0;
                 Ok(())
             }
+            // The turn of both is complete: what was answered before is written down.
+            Event::MovePlayed { seat, .. } if self.chair(*seat).sealed => {
+                self.chair(*seat).sealed = false;
+                Ok(())
+            }
             Event::ChoiceSealed { seat, .. } | Event::MovePlayed { seat, .. } => {
                 self.answer(at, match_id, *seat)?;
+                let is_sealed = matches!(event, Event::ChoiceSealed { .. });
                 let chair = self.chair(*seat);
                 let turn = chair.turn + 1;
                 chair.next(turn);
+                chair.sealed = is_sealed && !facts.listing.rules.hidden_moves;
                 self.reach(match_id, MatchState::CollectingChoices)
             }
             Event::Declined { seat, .. } => {
@@ -457,7 +466,8 @@ impl Oracle {
             .and_then(|match_id| referee.view(match_id));
         let Some(view) = view else { return Ok(()) };
         let over = view.state == MatchState::Finished;
-        let hidden = self.facts.listing.rules.hidden_moves && !view.moves.is_empty() && !over;
+        let open = self.facts.listing.rules.open_moves(view.moves.len());
+        let hidden = view.moves.len() > open && !over;
         let early = view.result.is_some() && (!over || !self.is_acked(&view.match_id));
         if hidden || early {
             let what = format!("`{}` shows too much of itself", view.match_id);

@@ -137,7 +137,7 @@ impl Oracle {
         let handed = text.starts_with("{\"moves_received\":{");
         let said = !handed
             && (text.contains("nonce-")
-                || (self.facts.listing.rules.hidden_moves && text.contains(MARK)));
+                || (self.facts.listing.rules.seals_moves() && text.contains(MARK)));
         let hidden = text.contains("\"seed\"") || said || self.holds_a_seed(&text);
         if hidden {
             let what = format!("a journal shows what is hidden: {text}");
@@ -167,7 +167,9 @@ impl Oracle {
         let is_held = match &order.handed_over {
             None => true,
             Some(told) => held.is_some_and(|held| {
-                held.moves == told.moves && held.attempt == told.attempt && told.seeds.len() == 1
+                held.moves == told.moves
+                    && held.drawn_in == told.attempt
+                    && told.seeds.len() == held.rolls
             }),
         };
         if !is_held {
@@ -208,10 +210,12 @@ impl Oracle {
 
     /// Before the first move is open, a seat sees what it sees at the opening.
     fn check_call(&mut self, call: &MoveCall) -> CheckResult {
-        if !self.facts.listing.rules.hidden_moves {
+        let rules = &self.facts.listing.rules;
+        let is_open = call.moves.len() == rules.open_moves(call.moves.len());
+        if is_open && !rules.hidden_moves {
             return Ok(());
         }
-        if !call.moves.is_empty() {
+        if !is_open {
             let what = format!("`{}` is shown moves of `{}`", call.player_id, call.match_id);
             return breach(Invariant::NothingHiddenIsSeen, what);
         }

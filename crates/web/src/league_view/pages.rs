@@ -3,9 +3,10 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
+use league_core::draw;
 use league_core::league::Phase;
 use league_core::league::schedule::Pairing;
-use league_games::{Seat, Turn};
+use league_games::{Picture, Seat, Table, Turn};
 use league_protocol::fault::Code;
 use league_protocol::id::{MatchId, PlayerId};
 use league_protocol::message::MatchResult;
@@ -16,7 +17,7 @@ use super::{
     RefereeRecord, deviation_totals, outcome, round_of, tile_state,
 };
 use crate::model::{
-    BoardPosition, FailureCount, MatchPage, PlayedMatch, PlayerPage, PlayerRef, RoundMatch,
+    DrawnPosition, FailureCount, MatchPage, PlayedMatch, PlayerPage, PlayerRef, RoundMatch,
     RoundMatchState, RoundPage, TileState, UpcomingMatch,
 };
 
@@ -24,8 +25,8 @@ use crate::model::{
 const MAX_CHOICES: usize = 20;
 /// The length of a choice on a page, in characters.
 const MAX_CHOICE_CHARS: usize = 60;
-/// Moves of a board game that are replayed.
-const MAX_MOVES: usize = 1_000;
+/// Positions of a game that are drawn.
+const MAX_POSITIONS: usize = 1_000;
 
 impl LeagueView {
     /// The page of a match; `None` if there is no such match yet.
@@ -45,6 +46,7 @@ impl LeagueView {
         };
         let result = recorded.map(|recorded| recorded.result.clone());
         let record = record.unwrap_or_default();
+        let game = league_games::find(self.league.rules().game_type.as_str());
         Some(MatchPage {
             league: self.summary(observed),
             match_id: id.clone(),
@@ -62,10 +64,11 @@ impl LeagueView {
             at: recorded.map(|recorded| recorded.at),
             promise: self.promises.get(id).map(|promise| promise.to_hex()),
             range: self.range(),
-            hidden_moves: self.has_hidden_moves(),
+            hidden_moves: game.is_some_and(|game| game.rules.hidden_moves),
+            simultaneous: game.is_some_and(|game| game.rules.simultaneous),
             positions: result
                 .as_deref()
-                .map(|result| self.positions(result))
+                .map(|result| self.positions(id, result))
                 .unwrap_or_default(),
             times: Some(record.times).filter(|times| times.created.is_some()),
             // Messages stay private until the match is over, whatever the file holds.
@@ -83,11 +86,6 @@ impl LeagueView {
         tile_state(self.league.fixture(id), recorded)
     }
 
-    fn has_hidden_moves(&self) -> bool {
-        let listing = league_games::find(self.league.rules().game_type.as_str());
-        listing.is_some_and(|listing| listing.rules.hidden_moves)
-    }
-
     /// The numbers that can be drawn, in a game that draws one.
     fn range(&self) -> Option<(u64, u64)> {
         let rules = self.league.rules();
@@ -100,38 +98,36 @@ impl LeagueView {
         Some((setting("lowest")?, setting("highest")?))
     }
 
-    /// The positions of a board game, replayed from its moves: of any game whose view has a
-    /// `board`, a list of cells that makes a square.
-    fn positions(&self, result: &MatchResult) -> Vec<BoardPosition> {
+    /// The positions of a game that draws them, replayed from its moves and its opened draw.
+    fn positions(&self, id: &MatchId, result: &MatchResult) -> Vec<DrawnPosition> {
         let rules = self.league.rules();
         let listing = league_games::find(rules.game_type.as_str());
         let table = listing.and_then(|listing| (listing.open)(&rules.game_settings).ok());
         let Some(mut table) = table else {
             return Vec::new();
         };
-        let Some(first) = position(&table.view(Seat::A), None, None) else {
-            return Vec::new();
-        };
-        let mut positions = vec![first];
+        let mut positions = Vec::new();
+        add_position(&mut positions, table.picture(), Vec::new());
         let mut moves = [0, 1].map(|seat| moves_of(result, seat));
-        while positions.len() <= MAX_MOVES {
-            let Turn::Seats(seats) = table.turn() else {
-                break;
-            };
-            for seat in seats {
-                let Some((made, rest)) =
-                    moves.get(seat.index()).and_then(|left| left.split_first())
-                else {
-                    return positions;
-                };
-                if table.play(seat, made).is_err() {
-                    return positions;
+        let mut rolls = 0;
+        while !positions.is_empty() && positions.len() <= MAX_POSITIONS {
+            let seats = match table.turn() {
+                Turn::Over(_) => break,
+                Turn::Dice => {
+                    let opened = result.draw.as_ref();
+                    let dice =
+                        opened.and_then(|opened| draw::dice(&rules.league_id, id, opened, rolls));
+                    let Some(mut dice) = dice else { break };
+                    table.roll(&mut dice);
+                    rolls += 1;
+                    Vec::new()
                 }
-                moves[seat.index()] = rest;
-                let before = positions.last();
-                let next = position(&table.view(seat), before, Some(seat.index()));
-                positions.extend(next);
-            }
+                Turn::Seats(seats) => match play_turn(&mut *table, &seats, &mut moves) {
+                    Some(moved) => moved,
+                    None => break,
+                },
+            };
+            add_position(&mut positions, table.picture(), seats);
         }
         positions
     }
@@ -348,30 +344,38 @@ fn moves_of(result: &MatchResult, seat: usize) -> &[Value] {
     }
 }
 
-fn position(
-    view: &Value,
-    before: Option<&BoardPosition>,
-    seat: Option<usize>,
-) -> Option<BoardPosition> {
-    let board = view.get("board")?.as_array()?;
-    let columns = board.len().isqrt();
-    if columns == 0 || columns * columns != board.len() {
-        return None;
+/// Plays the moves of one turn; `None` if one is missing or not legal.
+fn play_turn(
+    table: &mut dyn Table,
+    seats: &[Seat],
+    moves: &mut [&[Value]; 2],
+) -> Option<Vec<usize>> {
+    for seat in seats {
+        let left = moves.get_mut(seat.index())?;
+        let (made, rest) = left.split_first()?;
+        table.play(*seat, made).ok()?;
+        *left = rest;
     }
-    let text = |cell: &Value| match cell {
-        Value::Null => String::new(),
-        Value::String(text) => text.clone(),
-        other => other.to_string(),
+    Some(seats.iter().map(|seat| seat.index()).collect())
+}
+
+/// Adds a position that is drawn, with what has changed in it.
+fn add_position(positions: &mut Vec<DrawnPosition>, picture: Picture, seats: Vec<usize>) {
+    if picture.rows.is_empty() {
+        return;
+    }
+    let before = positions.last().map(|position| &position.picture);
+    let cell = |picture: &Picture, (row, column): (usize, usize)| {
+        picture.rows.get(row)?.cells.get(column).cloned()
     };
-    let cells: Vec<String> = board.iter().map(text).collect();
-    let changed = |before: &BoardPosition| {
-        let mut pairs = before.cells.iter().zip(&cells);
-        pairs.position(|(old, new)| old != new)
+    let rows = picture.rows.iter().enumerate();
+    let places = rows.flat_map(|(row, it)| (0..it.cells.len()).map(move |column| (row, column)));
+    let is_new = |place: &(usize, usize)| {
+        before.is_some_and(|before| cell(before, *place) != cell(&picture, *place))
     };
-    Some(BoardPosition {
-        columns,
-        last: before.and_then(changed),
-        seat,
-        cells,
-    })
+    positions.push(DrawnPosition {
+        changed: places.filter(is_new).collect(),
+        picture,
+        seats,
+    });
 }

@@ -7,9 +7,10 @@ use serde_json::{Value, json};
 
 use super::board::warning;
 use super::format::{counted, cut, duration, mark, mark_class, moment, name, tile_state};
+use super::picture::picture;
 use super::{Links, sequence};
 use crate::league_view::outcome;
-use crate::model::{BoardPosition, MatchPage, SeatOutcome};
+use crate::model::{DrawnPosition, MatchPage, SeatOutcome};
 
 /// The length of a choice, in characters.
 const MAX_CHOICE_CHARS: usize = 60;
@@ -197,7 +198,7 @@ fn evidence(page: &MatchPage, result: &MatchResult) -> Option<String> {
     let played = result.status != MatchStatus::TechnicalLoss;
     let record = json!({
         "seats": result.players, "players": evidence.players, "moves": evidence.moves,
-        "hidden": page.hidden_moves, "choices": played.then_some(&result.choices),
+        "hidden": page.hidden_moves, "simultaneous": page.simultaneous, "choices": played.then_some(&result.choices),
     });
     Some(record.to_string())
 }
@@ -255,7 +256,7 @@ fn recipe(page: &MatchPage, draw: &OpenedDraw) -> Markup {
     }
 }
 
-/// The positions of a board game; the script turns them into a viewer.
+/// The positions of a game; the script turns them into a viewer.
 pub(crate) fn positions(page: &MatchPage, links: Links) -> Markup {
     if page.positions.is_empty() {
         return Markup::default();
@@ -265,30 +266,22 @@ pub(crate) fn positions(page: &MatchPage, links: Links) -> Markup {
         section.card.positions id=(id("positions")) aria-labelledby=(id("positions-title")) {
             h2 id=(id("positions-title")) { "Move by move" }
             ol { @for (number, position) in page.positions.iter().enumerate() {
-                li { (self::position(page, number, position)) }
+                li { figure { (picture(position)) figcaption { (caption(page, number, position)) } } }
             } }
         }
     }
 }
 
-fn position(page: &MatchPage, number: usize, position: &BoardPosition) -> Markup {
+fn caption(page: &MatchPage, number: usize, position: &DrawnPosition) -> Markup {
+    let movers = position
+        .seats
+        .iter()
+        .filter_map(|seat| page.players.get(*seat));
     html! {
-        table.grid {
-            caption { (caption(page, number, position)) }
-            tbody { @for (row, cells) in position.cells.chunks(position.columns.max(1)).enumerate() {
-                tr { @for (column, cell) in cells.iter().enumerate() {
-                    td class=[(position.last == Some(row * position.columns + column)).then_some("last")] { (cell) }
-                } }
-            } }
-        }
-    }
-}
-
-fn caption(page: &MatchPage, number: usize, position: &BoardPosition) -> Markup {
-    html! {
-        @match position.seat.and_then(|seat| page.players.get(seat)) {
-            Some(player) => { (number) ". " (name(player)) },
-            None => "Before the first move",
+        @match (number, position.seats.is_empty()) {
+            (0, _) => "Before the first move",
+            (_, true) => { (number) ". Rolled" },
+            _ => { (number) "." @for player in movers { " " (name(player)) } },
         }
     }
 }

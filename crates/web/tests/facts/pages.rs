@@ -1,9 +1,10 @@
 //! What the pages of players and matches tell.
 
+use league_games::PictureCell;
 use league_protocol::fault::Code;
 use league_protocol::id::{MatchId, PlayerId};
 use league_web::league_view::{LeagueObservations, RefereeRecord};
-use league_web::model::{FailureCount, MatchPage, SeatOutcome, TranscriptMessage};
+use league_web::model::{DrawnPosition, FailureCount, MatchPage, SeatOutcome, TranscriptMessage};
 use serde_json::{Value, json};
 
 use crate::season::{after, at, begun, empty_view, whole, with_moves};
@@ -59,7 +60,12 @@ fn finished_match_has_a_result_and_running_match_a_state() {
 
 /// The page of a match of Tic-Tac-Toe with these moves.
 fn page_of_moves(moves: [Value; 2]) -> MatchPage {
-    let mut view = empty_view("tic_tac_toe");
+    page_of("tic_tac_toe", moves)
+}
+
+/// The page of a match of a game with these moves.
+fn page_of(game: &str, moves: [Value; 2]) -> MatchPage {
+    let mut view = empty_view(game);
     for event in whole(2).journal() {
         view.apply(&with_moves(event, moves.clone()));
     }
@@ -71,16 +77,15 @@ fn page_of_moves(moves: [Value; 2]) -> MatchPage {
 #[test]
 fn board_game_is_shown_move_by_move() {
     let page = page_of_moves([json!([0, 1, 2]), json!([4, 8])]);
-    let boards: Vec<String> = page
-        .positions
-        .iter()
-        .map(|position| {
-            let cells = position.cells.iter();
-            cells
-                .map(|cell| if cell.is_empty() { "." } else { cell })
-                .collect()
-        })
-        .collect();
+    let board = |position: &DrawnPosition| {
+        let cells = position.picture.rows.iter().flat_map(|row| &row.cells);
+        let texts = cells.map(|cell| match cell.text.as_str() {
+            "" => ".",
+            text => text,
+        });
+        texts.collect()
+    };
+    let boards: Vec<String> = page.positions.iter().map(board).collect();
     assert_eq!(
         boards,
         [
@@ -92,13 +97,47 @@ fn board_game_is_shown_move_by_move() {
             "XXX.O...O"
         ]
     );
-    let last: Vec<_> = page
+    let changed: Vec<_> = page
         .positions
         .iter()
-        .map(|position| position.last)
+        .map(|position| (position.changed.clone(), position.seats.clone()))
         .collect();
-    assert_eq!(last, [None, Some(0), Some(4), Some(1), Some(8), Some(2)]);
-    assert_eq!(page.positions[1].columns, 3);
+    let at = |place: (usize, usize), seat: usize| (vec![place], vec![seat]);
+    assert_eq!(
+        changed,
+        [
+            (vec![], vec![]),
+            at((0, 0), 0),
+            at((1, 1), 1),
+            at((0, 1), 0),
+            at((2, 2), 1),
+            at((0, 2), 0)
+        ]
+    );
+}
+
+#[test]
+fn game_with_rolls_is_drawn_from_its_opened_draw() {
+    let page = page_of("kuhn_poker", [json!(["check"]), json!(["check"])]);
+    let [first, dealt, check, over, next] = &page.positions[..] else {
+        panic!("{:?}", page.positions);
+    };
+    assert!(first.picture.rows[0].cells.is_empty());
+    assert!(dealt.seats.is_empty());
+    assert_eq!(dealt.picture.rows[0].cells, [PictureCell::hidden()]);
+    assert_eq!((&check.seats[..], &over.seats[..]), (&[0][..], &[1][..]));
+    let shown = over.picture.rows[0].cells[0].clone();
+    assert!(["J", "Q", "K"].contains(&shown.text.as_str()), "{shown:?}");
+    assert_eq!(next.picture.rows[0].cells, [shown, PictureCell::hidden()]);
+}
+
+#[test]
+fn turn_of_both_seats_is_one_position() {
+    let moves = [json!(["rock", "rock"]), json!(["paper", "rock"])];
+    let page = page_of("rock_paper_scissors", moves);
+    let seats: Vec<_> = page.positions.iter().map(|it| it.seats.clone()).collect();
+    assert_eq!(seats, [vec![], vec![0, 1], vec![0, 1]]);
+    assert_eq!(page.positions[1].changed, [(0, 0), (1, 0)]);
 }
 
 #[test]

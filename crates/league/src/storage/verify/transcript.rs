@@ -7,6 +7,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use league_core::draw::have_shares;
 use league_protocol::decode::decode;
 use league_protocol::dialect::Hints;
 use league_protocol::encode::{Sender, Stamp, encode};
@@ -133,7 +134,9 @@ fn choice_problem(
             "`{player}` is said to have chosen `{choice}`, and no message of it says so: {CHANGED}"
         ));
     }
-    let first = chosen.first().filter(|_| whole)?;
+    let seat = usize::from(result.players[1] == *player);
+    let counts = have_shares(&document.game_type, result)[seat];
+    let first = chosen.first().filter(|_| whole && counts)?;
     let nonces = &result.draw.as_ref()?.nonces;
     let shared = sent.iter().any(|(choice, nonce)| {
         let nonce = nonce.as_deref().unwrap_or_default();

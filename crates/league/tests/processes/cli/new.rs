@@ -60,6 +60,10 @@ fn every_language_has_its_file() {
         );
         let text = fs::read_to_string(folder.path().join(file)).unwrap();
         assert!(text.contains("opponent, history)"), "{lang}");
+        for game in league_games::all() {
+            let word = format!("\"{}\"", game.rules.game_type);
+            assert!(text.contains(&word), "{word} in the kit for {lang}");
+        }
     }
     let own = folder.path().join("new folder/heron.py");
     let seen = new(

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use league_core::league::{AgentState, Phase};
+use league_games::{Picture, PictureCell, PictureRow, Seat};
 use league_protocol::fault::Code;
 use league_protocol::id::{MatchId, PlayerId, RefereeId};
 use league_protocol::message::{
@@ -288,6 +289,7 @@ pub(crate) fn match_page() -> MatchPage {
         promise: Some(Commitment([1; 32]).to_hex()),
         range: Some((1, 10)),
         hidden_moves: true,
+        simultaneous: true,
         times: Some(MatchTimes {
             created: Some(at(1)),
             started: None,
@@ -304,20 +306,21 @@ pub(crate) fn match_page() -> MatchPage {
 
 /// A match of a board game, and one that is being played.
 pub(crate) fn matches() -> Vec<MatchPage> {
-    let position = |last, seat| BoardPosition {
-        columns: 2,
-        cells: vec![
-            String::new(),
-            HOSTILE.to_owned(),
-            String::new(),
-            "X".to_owned(),
-        ],
-        last,
-        seat,
+    let position = |changed: &[(usize, usize)], seats: &[usize]| DrawnPosition {
+        picture: Picture::of(vec![
+            PictureRow::labelled(HOSTILE, vec![PictureCell::of_seat(Seat::A, HOSTILE)]),
+            PictureRow::labelled("B", vec![PictureCell::hidden(), PictureCell::empty()]),
+        ]),
+        changed: changed.to_vec(),
+        seats: seats.to_vec(),
     };
     let board_game = MatchPage {
         match_id: MatchId::numbered(1, 2),
-        positions: vec![position(None, None), position(Some(3), Some(1))],
+        positions: vec![
+            position(&[], &[]),
+            position(&[(1, 0)], &[1]),
+            position(&[], &[]),
+        ],
         ..match_page()
     };
     let running = MatchPage {

@@ -293,15 +293,7 @@ fn position() {
     let mut page = models::matches().remove(1);
     page.players[1].name = "Grace".to_owned();
     page.positions.remove(0);
-    page.positions[0].cells[1] = "O".to_owned();
-    assert_snapshot!(lines(match_page::positions(&page, Links::Site)), @r#"
-    <section class="card positions" id="positions" aria-labelledby="positions-title"><h2 id="positions-title">Move by move</h2>
-    <ol><li><table class="grid"><caption>0. <bdi>Grace</bdi></caption>
-    <tbody><tr><td></td>
-    <td>O</td></tr>
-    <tr><td></td>
-    <td class="last">X</td></tr></tbody></table></li></ol></section>
-    "#);
+    assert_snapshot!(lines(match_page::positions(&page, Links::Site)), @"");
 }
 
 #[test]

@@ -1,0 +1,69 @@
+//! `league games`.
+
+use std::fs;
+use std::path::Path;
+
+use crate::cli::league;
+
+#[test]
+fn every_game_is_listed_with_its_name() {
+    let seen = league(&["games"], "");
+    for game in league_games::all() {
+        let line = seen
+            .lines()
+            .find(|line| line.split(' ').next() == Some(game.rules.game_type));
+        let line = line.unwrap_or_else(|| panic!("{} in {seen}", game.rules.game_type));
+        assert!(line.ends_with(game.rules.display_name), "{line}");
+    }
+}
+
+#[test]
+fn rules_of_a_game_are_printed() {
+    insta::assert_snapshot!(league(&["games", "nim"], ""), @"");
+}
+
+#[test]
+fn programs_get_one_object_a_game() {
+    let seen = league(&["games", "--output", "json"], "");
+    let objects = seen.lines().filter(|line| line.starts_with('{'));
+    let objects: Vec<serde_json::Value> = objects
+        .map(|line| serde_json::from_str(line).expect("a line is JSON"))
+        .collect();
+    assert_eq!(objects.len(), league_games::all().len());
+    for (object, game) in objects.iter().zip(league_games::all()) {
+        assert_eq!(object["game_type"], game.rules.game_type);
+        assert_eq!(object["rules"], game.rules.rules_text);
+    }
+}
+
+#[test]
+fn unknown_game_is_wrong_use() {
+    insta::assert_snapshot!(league(&["games", "chess"], ""), @"");
+}
+
+/// A kit has a strategy for Even/Odd, and the SDK plays two games again; the lists come from the
+/// registry, so that a new game is one file and one line.
+#[test]
+fn no_kit_and_no_module_of_the_sdk_lists_games_by_hand() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let folders = ["kits", "../../sdk/python/league_sdk"];
+    let files = folders
+        .iter()
+        .flat_map(|folder| fs::read_dir(root.join(folder)).unwrap());
+    let mut read = 0;
+    for path in files
+        .map(|file| file.unwrap().path())
+        .filter(|path| path.is_file())
+    {
+        let text = fs::read_to_string(&path).unwrap();
+        read += 1;
+        let replays = path.ends_with("verify.py");
+        for game in league_games::all() {
+            let name = game.rules.game_type;
+            let known = name == "even_odd" || replays && name == "tic_tac_toe";
+            let quoted = text.contains(&format!("\"{name}\""));
+            assert!(known || !quoted, "{} names {name}", path.display());
+        }
+    }
+    assert!(read > 8, "{read} files were read");
+}
