@@ -13,6 +13,7 @@ use league_protocol::id::{GameType, LeagueId};
 use league_protocol::secret::DrawMode;
 use league_protocol::sender::Dialect;
 use league_protocol::time::Timestamp;
+use serde_json::Value;
 
 use crate::behaviour::Behaviour;
 use crate::chance::Rng;
@@ -106,6 +107,11 @@ pub(crate) struct Scenario {
     /// How long a sync of the journal takes, in milliseconds.
     pub(crate) sync: u64,
 }
+
+/// Games with at most so many moves are played with their usual settings.
+const SHORT_GAME: u32 = 10;
+/// The largest number in the settings of longer games.
+const SHORT_SETTING: u64 = 3;
 
 /// A player before the league begins.
 #[derive(Debug, Clone, Copy)]
@@ -248,7 +254,9 @@ fn draw_rules(
         Assignment::Weighted,
     ];
     let (league_id, game_type) = names(listing);
-    let plain = LeagueRules::new(league_id, game_type);
+    let mut plain = LeagueRules::new(league_id, game_type);
+    plain.game_settings = short_settings(listing);
+    plain.match_limit = plain.longest_match();
     let fair = LeagueRules {
         start_when: Some((players, referees)),
         assignment: chance.pick(&assignments).copied().unwrap_or_default(),
@@ -283,6 +291,27 @@ fn draw_rules(
     };
     rules.match_limit = rules.longest_match();
     rules
+}
+
+/// Settings by which a game of many moves has few, so that whole leagues stay fast; else the usual.
+fn short_settings(listing: &Listing) -> Value {
+    let defaults = (listing.default_settings)();
+    if listing.rules.max_moves <= SHORT_GAME {
+        return Value::Null;
+    }
+    let shorten = |(key, value): (&String, &Value)| {
+        let short = value.as_u64().map(|number| number.min(SHORT_SETTING));
+        (
+            key.clone(),
+            short.map_or_else(|| value.clone(), Value::from),
+        )
+    };
+    let short = defaults.as_object().map(|keys| keys.iter().map(shorten));
+    let short: Value = short.map_or(Value::Null, Iterator::collect);
+    match (listing.open)(&short) {
+        Ok(_) => short,
+        Err(_) => Value::Null,
+    }
 }
 
 #[expect(
