@@ -13,6 +13,7 @@ use league_protocol::id::{GameType, LeagueId};
 use league_protocol::secret::DrawMode;
 use league_protocol::sender::Dialect;
 use league_protocol::time::Timestamp;
+use serde_json::Value;
 
 use crate::behaviour::Behaviour;
 use crate::chance::Rng;
@@ -107,6 +108,11 @@ pub(crate) struct Scenario {
     pub(crate) sync: u64,
 }
 
+/// Games with at most so many moves are played with their usual settings.
+const SHORT_GAME: u32 = 10;
+/// The largest number in the settings of longer games.
+const SHORT_SETTING: u64 = 3;
+
 /// A player before the league begins.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Person {
@@ -142,7 +148,7 @@ impl Scenario {
         };
         let matches = u64::from(players) * u64::from(players - 1) / 2;
         let mut faulty = Rng::new(chance_of_faults);
-        let liar = Liar::draw(&mut faulty, referees)
+        let liar = Liar::draw(&mut faulty, referees, listing)
             .filter(|_| faulty.below(ONE_LIAR_IN) == 0 || plan.liars)
             .filter(|_| plan.faults && referees > 1);
         if let (Some(liar), Some((_, needed))) = (&liar, &mut rules.start_when) {
@@ -248,7 +254,9 @@ fn draw_rules(
         Assignment::Weighted,
     ];
     let (league_id, game_type) = names(listing);
-    let plain = LeagueRules::new(league_id, game_type);
+    let mut plain = LeagueRules::new(league_id, game_type);
+    plain.game_settings = short_settings(listing);
+    plain.match_limit = plain.longest_match();
     let fair = LeagueRules {
         start_when: Some((players, referees)),
         // Small leagues are over soon.
@@ -285,6 +293,27 @@ fn draw_rules(
     };
     rules.match_limit = rules.longest_match();
     rules
+}
+
+/// Settings by which a game of many moves has few, so that whole leagues stay fast; else the usual.
+fn short_settings(listing: &Listing) -> Value {
+    let defaults = (listing.default_settings)();
+    if listing.rules.max_moves <= SHORT_GAME {
+        return Value::Null;
+    }
+    let shorten = |(key, value): (&String, &Value)| {
+        let short = value.as_u64().map(|number| number.min(SHORT_SETTING));
+        (
+            key.clone(),
+            short.map_or_else(|| value.clone(), Value::from),
+        )
+    };
+    let short = defaults.as_object().map(|keys| keys.iter().map(shorten));
+    let short: Value = short.map_or(Value::Null, Iterator::collect);
+    match (listing.open)(&short) {
+        Ok(_) => short,
+        Err(_) => Value::Null,
+    }
 }
 
 #[expect(

@@ -36,8 +36,9 @@ const MAX_STEPS_PER_MATCH: u64 = 3_000;
 const ONE_LEAGUE_IN: u64 = 16;
 /// One in so many when nothing fails.
 const ONE_QUIET_LEAGUE_IN: u64 = 256;
-/// The most commands that a league may cost besides.
+/// The most commands that a league may cost besides, for a limit on a match of so long.
 const MAX_STEPS_BESIDES: u64 = 300_000;
+const USUAL_LIMIT: Duration = Duration::from_secs(30 * 60);
 
 /// Runs an expression at the desk of an agent, of whatever kind.
 macro_rules! with_actor {
@@ -393,9 +394,13 @@ impl World {
 /// When a league must be over at the latest, and after how many commands.
 fn bounds(scenario: &Scenario) -> (Timestamp, u64) {
     let players = u32::try_from(scenario.players.len()).unwrap_or(u32::MAX);
-    let latest = scenario.calm_from + MAX_ROUND_TIME * (players + 2) + AFTERMATH;
+    // A long game has a long limit, which a match may reach once.
+    let round = MAX_ROUND_TIME.max(scenario.rules.match_limit * 2);
+    let latest = scenario.calm_from + round * (players + 2) + AFTERMATH;
     let matches = u64::from(players) * u64::from(players) / 2;
-    (latest, MAX_STEPS_BESIDES + matches * MAX_STEPS_PER_MATCH)
+    let longer = 1 + scenario.rules.match_limit.as_secs() / USUAL_LIMIT.as_secs();
+    let steps = MAX_STEPS_BESIDES * longer + matches * MAX_STEPS_PER_MATCH;
+    (latest, steps)
 }
 
 /// Searches a journal for secrets, whole or only its first events.

@@ -47,11 +47,17 @@ fn missing(heading: &str, default: &impl Serialize) -> Vec<String> {
     let section = section(&page, heading);
     let mut found = Vec::new();
     values(&serde_json::to_value(default).unwrap(), "", &mut found);
+    let games = league_games::all().iter();
+    let games: Vec<&str> = games.map(|game| game.rules.game_type).collect();
+    let games = Value::from(games).to_string();
     found
         .into_iter()
         .filter(|(path, _)| path != "last_updated")
         .filter(|(path, _)| path != "referees" && path != "players")
-        .map(|(path, value)| format!("| `{path}` | `{value}` |"))
+        .map(|(path, value)| match value {
+            all if all == games => format!("| `{path}` | all games |"),
+            value => format!("| `{path}` | `{value}` |"),
+        })
         .filter(|row| !section.contains(row))
         .collect()
 }

@@ -19,7 +19,30 @@ fn every_game_is_listed_with_its_name() {
 
 #[test]
 fn rules_of_a_game_are_printed() {
-    insta::assert_snapshot!(league(&["games", "nim"], ""), @"");
+    insta::assert_snapshot!(league(&["games", "nim"], ""), @r#"
+    exit code 0
+    --- out
+    Nim (nim)
+
+    Some heaps of sticks lie on the table. The players move in turn, seat A first.
+    Who is to move takes one or more sticks from one heap, as many as the heap has
+    at most.
+
+    A move is a number of two digits, from `11` to `99`: the first digit is the
+    heap, counted from 1, the second is how many sticks are taken. So 23 takes three
+    sticks from the second heap.
+
+    The view: `heaps` lists how many sticks are left in each heap, the first heap
+    first.
+
+    The game ends when no stick is left. The player that took the last stick wins;
+    there is no draw.
+
+    settings, with their defaults: {"heaps":[3,4,5]}
+
+    play it with `league run --game nim`
+    --- errors
+    "#);
 }
 
 #[test]
@@ -38,7 +61,14 @@ fn programs_get_one_object_a_game() {
 
 #[test]
 fn unknown_game_is_wrong_use() {
-    insta::assert_snapshot!(league(&["games", "chess"], ""), @"");
+    insta::assert_snapshot!(league(&["games", "chess"], ""), @"
+    exit code 2
+    --- out
+    --- errors
+    error: could not print the rules of `chess`
+      cause: there is no such game
+    hint: list the games with `league games`
+    ");
 }
 
 /// A kit has a strategy for Even/Odd, and the SDK plays two games again; the lists come from the

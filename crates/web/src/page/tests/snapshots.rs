@@ -293,7 +293,27 @@ fn position() {
     let mut page = models::matches().remove(1);
     page.players[1].name = "Grace".to_owned();
     page.positions.remove(0);
-    assert_snapshot!(lines(match_page::positions(&page, Links::Site)), @"");
+    assert_snapshot!(lines(match_page::positions(&page, Links::Site)), @r#"
+    <section class="card positions" id="positions" aria-labelledby="positions-title"><h2 id="positions-title">Move by move</h2>
+    <ol><li><figure><svg class="picture" viewBox="0 0 612 80" role="img" aria-label="&lt;script&gt;alert(1)&lt;/sc…: &lt;script&gt;alert(1)…; B: ? empty" width="918"><text class="label" x="4" y="20">&lt;script&gt;alert(1)&lt;/sc…</text>
+    <g class="cell tone-a"><rect x="230" y="2" width="188" height="36" rx="4"></rect>
+    <text x="324" y="20">&lt;script&gt;alert(1)…</text></g>
+    <text class="label" x="4" y="60">B</text>
+    <g class="cell tone-hidden new"><rect x="230" y="42" width="188" height="36" rx="4"></rect>
+    <text x="324" y="60">?</text></g>
+    <g class="cell tone-none"><rect x="422" y="42" width="188" height="36" rx="4"></rect>
+    <text x="516" y="60"></text></g></svg>
+    <figcaption>Before the first move</figcaption></figure></li>
+    <li><figure><svg class="picture" viewBox="0 0 612 80" role="img" aria-label="&lt;script&gt;alert(1)&lt;/sc…: &lt;script&gt;alert(1)…; B: ? empty" width="918"><text class="label" x="4" y="20">&lt;script&gt;alert(1)&lt;/sc…</text>
+    <g class="cell tone-a"><rect x="230" y="2" width="188" height="36" rx="4"></rect>
+    <text x="324" y="20">&lt;script&gt;alert(1)…</text></g>
+    <text class="label" x="4" y="60">B</text>
+    <g class="cell tone-hidden"><rect x="230" y="42" width="188" height="36" rx="4"></rect>
+    <text x="324" y="60">?</text></g>
+    <g class="cell tone-none"><rect x="422" y="42" width="188" height="36" rx="4"></rect>
+    <text x="516" y="60"></text></g></svg>
+    <figcaption>1. Rolled</figcaption></figure></li></ol></section>
+    "#);
 }
 
 #[test]
