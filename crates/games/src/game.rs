@@ -58,6 +58,10 @@ pub trait Game: Clone + fmt::Debug + Send + Sync + 'static {
     /// Says in one sentence why the game ended as it did; `names` are in the order of seats.
     fn reason(&self, names: &[&str]) -> String;
 
+    /// Gives the most moves of all seats together in a game with these settings.
+    fn max_moves(&self) -> u32 {
+        Self::RULES.max_moves
+    }
     /// Draws the position for spectators: while the game is on nothing that any seat may not see.
     fn picture(&self) -> Picture {
         Picture::default()

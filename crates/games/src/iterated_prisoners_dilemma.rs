@@ -139,6 +139,10 @@ is a draw.",
         }
     }
 
+    fn max_moves(&self) -> u32 {
+        2 * u32::from(self.turns.turns)
+    }
+
     fn picture(&self) -> Picture {
         Picture::of(self.turns.rows(self.points(), |choice| match choice {
             Decision::Cooperate => "C",

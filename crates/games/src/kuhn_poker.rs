@@ -244,6 +244,10 @@ has, it is a draw.",
         ])
     }
 
+    fn max_moves(&self) -> u32 {
+        u32::from(self.total) * MOVES_PER_HAND
+    }
+
     fn picture(&self) -> Picture {
         let card = |hand: &Hand, seat: Seat| match hand.card(seat) {
             Some(card) if self.is_over() || hand.is_shown() => {

@@ -216,6 +216,10 @@ have equally many, it is a draw.",
         }
     }
 
+    fn max_moves(&self) -> u32 {
+        2 * TURNS_PER_PAIR * u32::from(self.pairs)
+    }
+
     fn picture(&self) -> Picture {
         let cell = |card: Card| match (self.values.get(&card), self.found.get(&card)) {
             (Some(value), Some(seat)) => PictureCell::of_seat(*seat, value),

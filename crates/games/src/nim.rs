@@ -149,6 +149,13 @@ The game ends when no stick is left. The player that took the last stick wins; t
         }
     }
 
+    fn max_moves(&self) -> u32 {
+        self.started_with
+            .iter()
+            .map(|sticks| u32::from(*sticks))
+            .sum()
+    }
+
     fn picture(&self) -> Picture {
         let heaps = self.heaps.iter().zip(&self.started_with).zip(1..);
         let row = |((left, before), number): ((&u8, &u8), u8)| {

@@ -140,6 +140,10 @@ it is a draw.",
         }
     }
 
+    fn max_moves(&self) -> u32 {
+        2 * u32::from(self.turns.turns)
+    }
+
     fn picture(&self) -> Picture {
         Picture::of(self.turns.rows(self.wins(), |throw| match throw {
             Throw::Rock => "R",

@@ -31,6 +31,8 @@ pub trait Table: Send + Sync {
     fn details(&self) -> Map<String, Value>;
     /// Says in one sentence why the game ended as it did; `names` are in the order of seats.
     fn reason(&self, names: &[&str]) -> String;
+    /// Gives the most moves of all seats together in a game with these settings.
+    fn max_moves(&self) -> u32;
     /// Draws the position for spectators.
     fn picture(&self) -> Picture;
     /// Copies the position to a table of its own.
@@ -97,6 +99,10 @@ impl<G: Game> Table for G {
 
     fn reason(&self, names: &[&str]) -> String {
         Game::reason(self, names)
+    }
+
+    fn max_moves(&self) -> u32 {
+        Game::max_moves(self)
     }
 
     fn picture(&self) -> Picture {

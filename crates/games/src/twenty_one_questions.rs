@@ -268,6 +268,10 @@ draw.",
         }
     }
 
+    fn max_moves(&self) -> u32 {
+        self.questions.into()
+    }
+
     fn picture(&self) -> Picture {
         let answer = |(place, question): (usize, &Question)| {
             let answer = if self.answer(*question) { "yes" } else { "no" };

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use league_core::draw;
 use league_core::letter::Letter;
 use league_core::referee::{Event, MatchOrder, Refusal, Reply};
-use league_games::{Dice, Outcome, Seat, Turn};
+use league_games::{Dice, Listing, Outcome, Seat, Turn};
 use league_protocol::fault::Code;
 use league_protocol::id::PlayerId;
 use league_protocol::message::{
@@ -76,8 +76,14 @@ pub(crate) struct Liar {
 
 impl Liar {
     /// A liar in a league of so many referees.
-    pub(crate) fn draw(chance: &mut Rng, referees: u32) -> Option<Self> {
+    ///
+    /// A false question is seen through only where the rules alone say what may be asked: no rolls
+    /// and no settings change it.
+    pub(crate) fn draw(chance: &mut Rng, referees: u32, listing: &Listing) -> Option<Self> {
         let lie = *chance.pick(&LIES)?;
+        if lie == Lie::FalseQuestion && !is_read_by_rules(listing) {
+            return None;
+        }
         let favourite = referees + 1;
         let who = match lie {
             Lie::Stranger => referees,
@@ -100,6 +106,13 @@ impl Liar {
     pub(crate) fn is_player(self) -> bool {
         matches!(self.lie, Lie::DeniedCall | Lie::WrongProof)
     }
+}
+
+fn is_read_by_rules(listing: &Listing) -> bool {
+    let has_settings = (listing.default_settings)() != serde_json::json!({});
+    let opening = (listing.open)(&Value::Null).ok();
+    let options = opening.map_or(0, |table| table.options(Seat::A).len());
+    options > 0 && (!has_settings || options == listing.rules.valid_choices.len())
 }
 
 type Answer = Result<Reply, Refusal>;

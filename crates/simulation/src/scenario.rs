@@ -142,7 +142,7 @@ impl Scenario {
         };
         let matches = u64::from(players) * u64::from(players - 1) / 2;
         let mut faulty = Rng::new(chance_of_faults);
-        let liar = Liar::draw(&mut faulty, referees)
+        let liar = Liar::draw(&mut faulty, referees, listing)
             .filter(|_| faulty.below(ONE_LIAR_IN) == 0 || plan.liars)
             .filter(|_| plan.faults && referees > 1);
         if let (Some(liar), Some((_, needed))) = (&liar, &mut rules.start_when) {

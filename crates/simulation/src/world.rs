@@ -393,7 +393,9 @@ impl World {
 /// When a league must be over at the latest, and after how many commands.
 fn bounds(scenario: &Scenario) -> (Timestamp, u64) {
     let players = u32::try_from(scenario.players.len()).unwrap_or(u32::MAX);
-    let latest = scenario.calm_from + MAX_ROUND_TIME * (players + 2) + AFTERMATH;
+    // A long game has a long limit, which a match may reach once.
+    let round = MAX_ROUND_TIME.max(scenario.rules.match_limit * 2);
+    let latest = scenario.calm_from + round * (players + 2) + AFTERMATH;
     let matches = u64::from(players) * u64::from(players) / 2;
     (latest, MAX_STEPS_BESIDES + matches * MAX_STEPS_PER_MATCH)
 }

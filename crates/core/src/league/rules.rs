@@ -162,7 +162,8 @@ impl LeagueRules {
             (timeout + CALL_STYLE_TIMEOUT) * attempts + waits + timeouts.absence
         };
         let moves = league_games::find(self.game_type.as_str())
-            .map_or(0, |listing| listing.rules.max_moves);
+            .and_then(|listing| (listing.open)(&self.game_settings).ok())
+            .map_or(0, |table| table.max_moves());
         asked(timeouts.join) + asked(timeouts.make_move) * moves + MATCH_GRACE
     }
 }

@@ -34,12 +34,30 @@ impl RulesReading {
         if is_hidden && call.turn_number > 1 {
             return Self::Unknown;
         }
-        if has_settings(listing) {
-            return first_options(listing, &*opening, call);
-        }
         let mut readings = [Seat::A, Seat::B].map(|seat| replay(&*opening, seat, own, call));
         let found = readings.iter().position(|it| *it != Self::Impossible);
-        std::mem::replace(&mut readings[found.unwrap_or(0)], Self::Unknown)
+        let reading = std::mem::replace(&mut readings[found.unwrap_or(0)], Self::Unknown);
+        if has_settings(listing) {
+            reading.whatever_the_settings(listing)
+        } else {
+            reading
+        }
+    }
+
+    /// What holds in a game with settings, which players are not told: if every choice that the
+    /// registry lists is open, the options do not depend on them.
+    fn whatever_the_settings(self, listing: &Listing) -> Self {
+        let Self::Position { options, .. } = self else {
+            return Self::Unknown;
+        };
+        let choices = listing.rules.valid_choices;
+        let listed = |option: &Value| option.as_str().is_some_and(|it| choices.contains(&it));
+        if options.len() == choices.len() && options.iter().all(listed) {
+            let view = None;
+            Self::Position { options, view }
+        } else {
+            Self::Unknown
+        }
     }
 
     /// Whether a referee offers and shows what the rules do; the order of options does not matter.
@@ -66,23 +84,6 @@ fn has_settings(listing: &Listing) -> bool {
     settings.as_object().is_none_or(|keys| !keys.is_empty())
 }
 
-/// The options of a first move in a game with settings, if they are all that the registry lists:
-/// then they do not depend on the settings.
-fn first_options(listing: &Listing, opening: &dyn Table, call: &MoveCall) -> RulesReading {
-    let options = opening.options(Seat::A);
-    let listed = |option: &Value| {
-        let choice = option.as_str();
-        choice.is_some_and(|choice| listing.rules.valid_choices.contains(&choice))
-    };
-    let all_listed = options.len() == listing.rules.valid_choices.len();
-    if call.moves.is_empty() && call.turn_number <= 1 && all_listed && options.iter().all(listed) {
-        let (options, view) = (options.into(), None);
-        RulesReading::Position { options, view }
-    } else {
-        RulesReading::Unknown
-    }
-}
-
 /// Plays the moves of a request, with the player at this seat.
 fn replay(opening: &dyn Table, seat: Seat, own: &PlayerId, call: &MoveCall) -> RulesReading {
     let other = if seat == Seat::A { Seat::B } else { Seat::A };
@@ -100,7 +101,7 @@ fn replay(opening: &dyn Table, seat: Seat, own: &PlayerId, call: &MoveCall) -> R
     }
     match table.turn() {
         Turn::Dice => RulesReading::Unknown,
-        Turn::Seats(seats) if seats.contains(&seat) && turn == call.turn_number => {
+        Turn::Seats(seats) if seats.contains(&seat) && turn == call.turn_number.max(1) => {
             RulesReading::Position {
                 options: table.options(seat).into(),
                 view: Some(Arc::new(table.view(seat))),
