@@ -280,16 +280,8 @@ impl Match {
                 };
                 self.take_move(*seat, Arc::new(sealed), position.0.as_ref());
             }
-            Event::DrawRequested { until, .. } => {
-                let tried = self.draw.map_or(0, DrawState::tried).saturating_add(1);
-                let until = *until;
-                self.draw = Some(DrawState::Sent { tried, until });
-            }
-            Event::DrawFailed { retry_at, .. } => {
-                let tried = self.draw.map_or(1, DrawState::tried);
-                let retry_at = *retry_at;
-                self.draw = Some(DrawState::Resting { tried, retry_at });
-            }
+            Event::DrawRequested { until, .. } => self.request_draw(*until),
+            Event::DrawFailed { retry_at, .. } => self.rest_draw(*retry_at),
             Event::NumberDrawn { seed, position, .. } => self.take_draw(*seed, position),
             Event::Readdressed { players, .. } => self.readdress(players),
             Event::Decided { result, at, .. } => self.finish(result.clone(), *at),
@@ -300,6 +292,16 @@ impl Match {
                 }
             }
         }
+    }
+
+    fn request_draw(&mut self, until: Timestamp) {
+        let tried = self.draw.map_or(0, DrawState::tried).saturating_add(1);
+        self.draw = Some(DrawState::Sent { tried, until });
+    }
+
+    fn rest_draw(&mut self, retry_at: Timestamp) {
+        let tried = self.draw.map_or(1, DrawState::tried);
+        self.draw = Some(DrawState::Resting { tried, retry_at });
     }
 
     fn give_back(&mut self) {

@@ -63,9 +63,8 @@ pub(crate) fn start(
         held: secrets::load_or_pledge(&token_file, &shared.chance)?,
         file: token_file,
     };
-    let wanted = rules.wanted_id.as_deref();
-    let (name, strict) = (first_name(wanted, &rules.display_name), rules.strict);
-    let (dialect, timeout) = (rules.manager.dialect, rules.timeouts.join / 2);
+    let name = first_name(rules.wanted_id.as_deref(), &rules.display_name);
+    let (strict, dialect) = (rules.strict, rules.manager.dialect);
     let mut publisher = PlayerPublisher::among(shared.crowd);
     let (announced, announcements) = watch::channel(());
     let restored = restore(
@@ -115,7 +114,7 @@ pub(crate) fn start(
             style,
             announcements,
             early: Semaphore::new(MAX_EARLY_CALLS),
-            timeout,
+            timeout: rules.timeouts.join / 2,
             chance,
             identity: Arc::clone(identity),
             purpose,

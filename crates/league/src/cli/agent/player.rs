@@ -153,21 +153,14 @@ impl PlayerArgs {
         let game = game.as_ref();
         let shared = self.join.shared(&setup, self.seed)?;
         let league = self.league(&setup, &shared.root, &slot, health);
-        let chooser = match self.model_name(strategy)? {
-            _ if self.assistant.is_some() => self.assistant_seat(&mut setup)?,
-            Some(name) => Some(self.model(name, &mut setup, &shared, (&league, &slot))?),
-            None => self.chooser(strategy, &mut setup, &slot, game).await?,
-        };
-        let Some(chooser) = chooser else {
+        let place = (&shared, &league, &slot);
+        let Some(chooser) = self.chooser(strategy, &mut setup, place, game).await? else {
             return Ok(Exit::Interrupted);
         };
         if self.join.common.talks() {
             warn_of_random(out, &chooser, game)?;
         }
-        let bot = match &chooser {
-            Chooser::Bot(bot) => Some(Arc::clone(bot)),
-            Chooser::Strategy(_) | Chooser::Model(_) | Chooser::Assistant(_) => None,
-        };
+        let bot = chooser.bot().cloned();
         let journal = NewJournal::at(shared.root.player_journal(&slot));
         let pace = self.pace;
         let started = player::start(&shared, &league, &slot, rules, PlayStyle { chooser, pace })
@@ -273,11 +266,17 @@ impl PlayerArgs {
         &self,
         configured: &str,
         setup: &mut AgentSetup,
-        slot: &PlayerId,
+        place: (&Shared, &LeagueId, &PlayerId),
         game: Option<&GameType>,
     ) -> Result<Option<Chooser>, CommandError> {
         if let Some(command) = &self.exec {
-            return Ok(self.bot(command, setup, slot).await?.map(Chooser::Bot));
+            return Ok(self.bot(command, setup, place.2).await?.map(Chooser::Bot));
+        }
+        if let Some(code) = &self.assistant {
+            return self.assistant_seat(code, setup).map(Some);
+        }
+        if let Some(name) = self.model_name(configured)? {
+            return self.model(name, setup, place).map(Some);
         }
         let strategy = match self.strategy {
             Some(strategy) => {
@@ -292,11 +291,11 @@ impl PlayerArgs {
 
     /// The language model that chooses: of the flag, else `llm:MODEL` of the configuration.
     fn model_name<'n>(&'n self, configured: &'n str) -> Result<Option<&'n str>, CommandError> {
-        let is_other = self.strategy.is_some() || self.exec.is_some() || self.assistant.is_some();
-        let configured = configured.strip_prefix("llm:").filter(|_| !is_other);
+        let configured = configured.strip_prefix("llm:");
+        let configured = configured.filter(|_| self.strategy.is_none());
         let named = self.llm.as_deref().or(configured);
         match named {
-            None if self.models.is_given() && self.assistant.is_none() => Err(CommandError::usage(
+            None if self.models.is_given() => Err(CommandError::usage(
                 "could not start the player",
                 "`--llm-url`, `--fallback` and `--budget` are for a language model",
                 "name the model with `--llm MODEL`, or leave them out",
@@ -305,16 +304,17 @@ impl PlayerArgs {
         }
     }
 
-    /// A seat for an assistant, if one chooses.
-    fn assistant_seat(&self, setup: &mut AgentSetup) -> Result<Option<Chooser>, CommandError> {
-        let Some(code) = &self.assistant else {
-            return Ok(None);
-        };
+    /// A seat for an assistant that shows this code.
+    fn assistant_seat(
+        &self,
+        code: &AuthToken,
+        setup: &mut AgentSetup,
+    ) -> Result<Chooser, CommandError> {
         self.models.settle(&mut setup.system.models);
         let fallback = strategy::find(&setup.system.models.fallback);
         let fallback = fallback.map_err(|error| unknown_strategy(&error))?;
         let seat = AssistantSeat::new(code, fallback);
-        Ok(Some(Chooser::Assistant(Arc::new(seat))))
+        Ok(Chooser::Assistant(Arc::new(seat)))
     }
 
     /// A seat for a language model.
@@ -322,14 +322,13 @@ impl PlayerArgs {
         &self,
         name: &str,
         setup: &mut AgentSetup,
-        shared: &Shared,
-        place: (&LeagueId, &PlayerId),
+        (shared, league, slot): (&Shared, &LeagueId, &PlayerId),
     ) -> Result<Chooser, CommandError> {
         let models = &mut setup.system.models;
         self.models.settle(models);
         let model = find_model(name, models)?;
         let budget = Arc::new(Budget::new(models.budget_usd));
-        let seat = ModelSeat::new(model, budget, shared, place);
+        let seat = ModelSeat::new(model, budget, shared, (league, slot));
         Ok(Chooser::Model(Arc::new(seat)))
     }
 

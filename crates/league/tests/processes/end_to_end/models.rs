@@ -459,6 +459,19 @@ fn assistant_makes_the_moves_of_a_player_by_two_tools() {
     ] {
         assert_eq!(call("wait_for_turn", shown)["error_code"], refusal);
     }
+    make_three_moves(&ground, call, code);
+    // Nobody moves for the player any more: the strategy does, and the match is played to its end.
+    for agent in [manager, referee, player, other] {
+        let ended = agent.process.end();
+        assert_eq!(ended.code, Some(0), "{ended:?}");
+    }
+    for (id, result) in ground.results() {
+        assert_ne!(result["status"], "TECHNICAL_LOSS", "{id}: {result}");
+    }
+}
+
+/// Makes three moves by the tools, or as many as the match has.
+fn make_three_moves(ground: &Ground, call: impl Fn(&str, Value) -> Value, code: &str) {
     let mut made = 0;
     while made < 3 {
         let told = call("wait_for_turn", json!({"auth_token": code}));
@@ -482,17 +495,9 @@ fn assistant_makes_the_moves_of_a_player_by_two_tools() {
             "{taken}"
         );
         made += 1;
-        if ended(&ground) {
+        if ended(ground) {
             break;
         }
-    }
-    // Nobody moves for the player any more: the strategy does, and the match is played to its end.
-    for agent in [manager, referee, player, other] {
-        let ended = agent.process.end();
-        assert_eq!(ended.code, Some(0), "{ended:?}");
-    }
-    for (id, result) in ground.results() {
-        assert_ne!(result["status"], "TECHNICAL_LOSS", "{id}: {result}");
     }
 }
 
