@@ -168,6 +168,14 @@ impl RefereeWatch {
 }
 
 impl MatchWatch {
+    fn move_made(&mut self, match_id: &MatchId, seat: Seat, is_sealed: bool) -> CheckResult {
+        let chair = self.chair(seat);
+        let turn = chair.turn + 1;
+        chair.next(turn);
+        chair.sealed = is_sealed;
+        self.reach(match_id, MatchState::CollectingChoices)
+    }
+
     fn add(
         &mut self,
         facts: &GroundTruth,
@@ -192,9 +200,8 @@ impl MatchWatch {
             }
             Event::Readdressed { players, .. } => {
                 self.tokens = [0, 1].map(|seat| players[seat].token_hash);
-                for (chair, player) in self.chairs.iter_mut().zip(players.iter()) {
-                    chair.absent = player.absent;
-                }
+                let chairs = self.chairs.iter_mut().zip(players.iter());
+                chairs.for_each(|(chair, player)| chair.absent = player.absent);
                 Ok(())
             }
             Event::Joined { seat, .. } => {
@@ -210,11 +217,8 @@ impl MatchWatch {
             Event::ChoiceSealed { seat, .. } | Event::MovePlayed { seat, .. } => {
                 self.answer(at, match_id, *seat)?;
                 let is_sealed = matches!(event, Event::ChoiceSealed { .. });
-                let chair = self.chair(*seat);
-                let turn = chair.turn + 1;
-                chair.next(turn);
-                chair.sealed = is_sealed && !facts.listing.rules.hidden_moves;
-                self.reach(match_id, MatchState::CollectingChoices)
+                let is_sealed = is_sealed && !facts.listing.rules.hidden_moves;
+                self.move_made(match_id, *seat, is_sealed)
             }
             Event::Declined { seat, .. } => {
                 self.answer(at, match_id, *seat)?;
@@ -222,9 +226,7 @@ impl MatchWatch {
                 Ok(())
             }
             Event::Started { .. } => {
-                for chair in &mut self.chairs {
-                    chair.next(1);
-                }
+                self.chairs.iter_mut().for_each(|chair| chair.next(1));
                 self.leave(match_id, MatchState::WaitingForPlayers)?;
                 self.reach(match_id, MatchState::CollectingChoices)
             }

@@ -106,10 +106,7 @@ impl RunPlan {
         loader.load_games_registry().map_err(bad_config)?;
         warn_of_unknown_keys(loader);
         let mut rules = rules_of(&root, &system, &config)?;
-        let mut seats = match seats {
-            Some(seats) => seats,
-            None => run.seats(&rules, &agents)?,
-        };
+        let mut seats = seats.map_or_else(|| run.seats(&rules, &agents), Ok)?;
         if let Some(pace) = run.pace {
             seats.pace_ms = pace.as_millis() as u64;
         }
