@@ -163,7 +163,10 @@ impl League {
         }
         let played = matches!(ending, MatchEnding::Win(_) | MatchEnding::Draw);
         match turn {
-            Turn::Dice => return Err(ReportProblem::NotHandedOver),
+            // A player may fail to join before the first roll; later nobody owes anything there.
+            Turn::Dice if played || !moves.is_empty() => {
+                return Err(ReportProblem::NotHandedOver);
+            }
             Turn::Over(outcome) if played => {
                 agree(
                     outcome,
@@ -173,8 +176,8 @@ impl League {
                 )?;
             }
             Turn::Seats(_) if played => return Err(ReportProblem::Choices),
-            Turn::Seats(_) if result.details.is_empty() => {}
-            Turn::Over(_) | Turn::Seats(_) => return Err(ReportProblem::Unplayed),
+            Turn::Seats(_) | Turn::Dice if result.details.is_empty() => {}
+            Turn::Over(_) | Turn::Seats(_) | Turn::Dice => return Err(ReportProblem::Unplayed),
         }
         let nonces = result.draw.iter().flat_map(|draw| &draw.nonces);
         if replay.rolls > 0 && !nonces.eq(&replay.nonces) {

@@ -444,12 +444,15 @@ impl Player {
             .iter()
             .filter(|made| made.player_id == over.receiver);
         let shown: Vec<_> = shown.collect();
+        let announced = self.announced.find(&over.match_id);
+        let is_first = announced.is_none_or(|announced| announced.attempt <= 1);
         let mut answers = self.tables.get(&over.match_id)?.answers();
         let changed = answers.any(|(turn, answer)| {
             let place = (turn as usize).saturating_sub(1);
             match shown.get(place) {
                 Some(made) => made.choice != answer.choice || made.nonce != answer.nonce,
-                None => over.result.status != MatchStatus::TechnicalLoss,
+                // A later attempt may have ended without this move.
+                None => over.result.status != MatchStatus::TechnicalLoss && is_first,
             }
         });
         changed.then_some(DrawProblem::MoveChanged)

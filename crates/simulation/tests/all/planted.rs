@@ -17,7 +17,11 @@ const AMONG_LIARS: [Sabotage; 5] = [
 
 fn found(sabotage: Sabotage) -> Box<Violation> {
     let plan = if AMONG_LIARS.contains(&sabotage) {
-        SimulationPlan::with_liars(3 * MAX_MATCHES)
+        // In the game with the one draw that decides, which most lies are about.
+        SimulationPlan {
+            game: Some("even_odd"),
+            ..SimulationPlan::with_liars(3 * MAX_MATCHES)
+        }
     } else {
         SimulationPlan::new(MAX_MATCHES)
     };

@@ -4,6 +4,7 @@ use league_core::draw;
 use league_core::league::{Event, LeagueRules, Reply as LeagueReply};
 use league_core::letter::PeerAnswer;
 use league_core::referee::{Command, Reply};
+use league_protocol::fault::Code;
 use league_protocol::id::{GameType, RefereeId};
 use league_protocol::message::{MatchStatus, Message, StartMatch};
 use league_protocol::sender::Dialect;
@@ -11,6 +12,7 @@ use serde_json::{Value, json};
 
 use league_testkit::league::LeagueWorld;
 use league_testkit::referee::*;
+use league_testkit::report::forfeited;
 
 /// A match of rock, paper, scissors whose players have joined.
 fn throwing() -> RefereeWorld {
@@ -287,4 +289,14 @@ fn restarted_referee_gets_the_same_cards_again() {
     house.order(order.clone());
     assert_eq!(seen(&mut house, &mut manager), before);
     assert_eq!(outcome(&manager).0.len(), 1, "it is one hand-over");
+}
+
+#[test]
+fn player_that_does_not_join_loses_before_the_first_roll() {
+    let mut manager = league_of("kuhn_poker");
+    let (referee, order) = manager.orders().remove(0);
+    let report = forfeited(&order, &[(0, Code::Timeout)]);
+    manager.report(&referee, report).unwrap();
+    assert_eq!(outcome(&manager), (vec![], Some(referee)));
+    check_journal(&manager);
 }
