@@ -280,7 +280,7 @@ impl Match {
                 };
                 self.take_move(*seat, Arc::new(sealed), position.0.as_ref());
             }
-            Event::DrawRequested { until, .. } => self.request_draw(*until),
+            Event::DrawRequested { until, .. } => self.await_draw(*until),
             Event::DrawFailed { retry_at, .. } => self.rest_draw(*retry_at),
             Event::NumberDrawn { seed, position, .. } => self.take_draw(*seed, position),
             Event::Readdressed { players, .. } => self.readdress(players),
@@ -294,7 +294,7 @@ impl Match {
         }
     }
 
-    fn request_draw(&mut self, until: Timestamp) {
+    fn await_draw(&mut self, until: Timestamp) {
         let tried = self.draw.map_or(0, DrawState::tried).saturating_add(1);
         self.draw = Some(DrawState::Sent { tried, until });
     }
