@@ -257,10 +257,7 @@ impl Match {
                 sealed,
                 position,
                 ..
-            } => {
-                self.take_move(*seat, Arc::clone(sealed), Some(position));
-                self.sealed += usize::from(!self.rules().hidden_moves);
-            }
+            } => self.seal_move(*seat, sealed, position),
             // The turn that it was sealed in is complete.
             Event::MovePlayed { .. } if self.sealed > 0 => self.sealed -= 1,
             Event::MovePlayed {
@@ -338,6 +335,12 @@ impl Match {
         let slot = self.slot_mut(seat);
         slot.turn_page();
         slot.moves = slot.moves.saturating_add(1);
+    }
+
+    /// Takes a secret move; that of a turn of both seats is written down when the turn is complete.
+    fn seal_move(&mut self, seat: Seat, sealed: &Arc<SealedChoice>, position: &TablePosition) {
+        self.take_move(seat, Arc::clone(sealed), Some(position));
+        self.sealed += usize::from(!self.rules().hidden_moves);
     }
 
     fn readdress(&mut self, players: &[SeatedPlayer; 2]) {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use league_core::referee::{Event, Referee};
+use league_core::referee::{Event, Referee, SeatedPlayer};
 use league_games::Seat;
 use league_protocol::fault::Code;
 use league_protocol::id::{MatchId, PlayerId};
@@ -191,10 +191,7 @@ impl MatchWatch {
                 self.fail(facts, *failed_at, match_id, *seat, attempt, (*asked, *code))
             }
             Event::Readdressed { players, .. } => {
-                self.tokens = [0, 1].map(|seat| players[seat].token_hash);
-                for (chair, player) in self.chairs.iter_mut().zip(players.iter()) {
-                    chair.absent = player.absent;
-                }
+                self.readdress(players);
                 Ok(())
             }
             Event::Joined { seat, .. } => {
@@ -207,15 +204,12 @@ impl MatchWatch {
                 self.chair(*seat).sealed = false;
                 Ok(())
             }
-            Event::ChoiceSealed { seat, .. } | Event::MovePlayed { seat, .. } => {
-                self.answer(at, match_id, *seat)?;
-                let is_sealed = matches!(event, Event::ChoiceSealed { .. });
-                let chair = self.chair(*seat);
-                let turn = chair.turn + 1;
-                chair.next(turn);
-                chair.sealed = is_sealed && !facts.listing.rules.hidden_moves;
-                self.reach(match_id, MatchState::CollectingChoices)
+            Event::ChoiceSealed { seat, .. } => {
+                self.make_move(at, match_id, *seat)?;
+                self.chair(*seat).sealed = !facts.listing.rules.hidden_moves;
+                Ok(())
             }
+            Event::MovePlayed { seat, .. } => self.make_move(at, match_id, *seat),
             Event::Declined { seat, .. } => {
                 self.answer(at, match_id, *seat)?;
                 self.chair(*seat).lost = true;
@@ -243,6 +237,21 @@ impl MatchWatch {
             Event::Closed { .. } => self.leave(match_id, MatchState::Finished),
             _ => Ok(()),
         }
+    }
+
+    fn readdress(&mut self, players: &[SeatedPlayer; 2]) {
+        self.tokens = [0, 1].map(|seat| players[seat].token_hash);
+        for (chair, player) in self.chairs.iter_mut().zip(players.iter()) {
+            chair.absent = player.absent;
+        }
+    }
+
+    fn make_move(&mut self, at: Timestamp, match_id: &MatchId, seat: Seat) -> CheckResult {
+        self.answer(at, match_id, seat)?;
+        let chair = self.chair(seat);
+        let turn = chair.turn + 1;
+        chair.next(turn);
+        self.reach(match_id, MatchState::CollectingChoices)
     }
 
     fn token(&self, seat: Seat) -> TokenHash {
