@@ -324,13 +324,15 @@ impl Match {
         sealed: Arc<SealedChoice>,
         position: Option<&TablePosition>,
     ) {
+        // After a restart earlier moves may wait for dice, and then so does this one.
+        let is_next = self.laid == self.moves.len() && self.table.turn() != Turn::Dice;
         self.moves.push((seat, sealed));
         match position {
-            Some(position) => {
+            Some(position) if is_next => {
                 self.table = Arc::clone(&position.0);
                 self.laid = self.moves.len();
             }
-            None => self.catch_up(),
+            _ => self.catch_up(),
         }
         let slot = self.slot_mut(seat);
         slot.turn_page();
