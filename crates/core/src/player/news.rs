@@ -451,8 +451,12 @@ impl Player {
             let place = (turn as usize).saturating_sub(1);
             match shown.get(place) {
                 Some(made) => made.choice != answer.choice || made.nonce != answer.nonce,
-                // A later attempt may have ended without this move.
-                None => over.result.status != MatchStatus::TechnicalLoss && is_first,
+                // A later attempt may have ended without this move; only a player that signs is told
+                // of attempts.
+                None => {
+                    let is_played = over.result.status != MatchStatus::TechnicalLoss;
+                    is_played && is_first && answer.proof.is_some()
+                }
             }
         });
         changed.then_some(DrawProblem::MoveChanged)

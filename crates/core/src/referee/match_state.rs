@@ -257,10 +257,7 @@ impl Match {
                 sealed,
                 position,
                 ..
-            } => {
-                self.take_move(*seat, Arc::clone(sealed), Some(position));
-                self.sealed += usize::from(!self.rules().hidden_moves);
-            }
+            } => self.seal_move(*seat, sealed, position),
             // The turn that it was sealed in is complete.
             Event::MovePlayed { .. } if self.sealed > 0 => self.sealed -= 1,
             Event::MovePlayed {
@@ -331,17 +328,25 @@ impl Match {
         sealed: Arc<SealedChoice>,
         position: Option<&TablePosition>,
     ) {
+        // After a restart earlier moves may wait for dice, and then so does this one.
+        let is_next = self.laid == self.moves.len() && self.table.turn() != Turn::Dice;
         self.moves.push((seat, sealed));
         match position {
-            Some(position) => {
+            Some(position) if is_next => {
                 self.table = Arc::clone(&position.0);
                 self.laid = self.moves.len();
             }
-            None => self.catch_up(),
+            _ => self.catch_up(),
         }
         let slot = self.slot_mut(seat);
         slot.turn_page();
         slot.moves = slot.moves.saturating_add(1);
+    }
+
+    /// Takes a secret move; that of a turn of both seats is written down when the turn is complete.
+    fn seal_move(&mut self, seat: Seat, sealed: &Arc<SealedChoice>, position: &TablePosition) {
+        self.take_move(seat, Arc::clone(sealed), Some(position));
+        self.sealed += usize::from(!self.rules().hidden_moves);
     }
 
     fn readdress(&mut self, players: &[SeatedPlayer; 2]) {

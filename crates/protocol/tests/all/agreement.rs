@@ -191,6 +191,7 @@ const RELATIONS: [&str; 15] = [
     // What a manager makes of a registration.
     "_meta.protocol_version: protocol version",
     "_meta.display_name: a display name has",
+    "_meta.contact_endpoint: `contact_endpoint` is missing",
 ];
 
 #[test]
@@ -299,7 +300,11 @@ fn strict_reading_and_strict_play_take_the_same_messages() {
 
 /// Whether the only fault is one that the manager finds after reading: `crates/core` compares those.
 fn is_judged_later(explained: &Explanation) -> bool {
-    let ends = ["_meta.protocol_version", "_meta.display_name"];
+    let ends = [
+        "_meta.protocol_version",
+        "_meta.display_name",
+        "_meta.contact_endpoint",
+    ];
     let later = |finding: &Finding| ends.iter().any(|end| finding.path.ends_with(end));
     !explained.findings.is_empty() && explained.findings.iter().all(later)
 }

@@ -158,12 +158,12 @@ fn findings_in_the_documents_are_known() {
     Deviation E003 conversation_id x21
     Deviation E003 game_type x2
     Deviation E003 opponent_id x2
-    Deviation E003 player_meta.contact_endpoint x2
     Deviation E003 protocol x16
     Deviation E003 role_in_match x2
     Deviation E003 sender x16
     Deviation E003 timestamp x16
     Error E002 message_type x2
+    Error E003 player_meta.contact_endpoint x2
     ");
 }
 

@@ -497,19 +497,19 @@ impl Oracle {
         self.check_capacity(league)
     }
 
-    /// Whether every pair has met, and once; called at the end.
+    /// Whether every pair has met, once in each leg; called at the end.
     pub(crate) fn check_all_met(&self) -> CheckResult {
-        let mut met = BTreeSet::new();
+        let mut met = BTreeMap::new();
         for result in self.league.results() {
             let [a, b] = &result.players;
-            let pair = if a < b { (a, b) } else { (b, a) };
-            if a == b || !met.insert(pair) {
-                return breach(
-                    Invariant::PairsMeetOnce,
-                    format!("`{a}` and `{b}` met twice"),
-                );
+            let met = met.entry(if a < b { (a, b) } else { (b, a) }).or_insert(0);
+            *met += 1;
+            if a == b || *met > self.facts.rules.legs {
+                let what = format!("`{a}` and `{b}` met {met} times");
+                return breach(Invariant::PairsMeetOnce, what);
             }
         }
+        met.retain(|_, met| *met == self.facts.rules.legs);
         let all = u64::from(self.facts.players) * u64::from(self.facts.players - 1) / 2;
         if met.len() as u64 != all {
             let what = format!("{} of {all} pairs have met", met.len());

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use league_core::referee::{Event, Referee};
+use league_core::referee::{Event, Referee, SeatedPlayer};
 use league_games::Seat;
 use league_protocol::fault::Code;
 use league_protocol::id::{MatchId, PlayerId};
@@ -168,6 +168,106 @@ impl RefereeWatch {
 }
 
 impl MatchWatch {
+    fn add(&mut self, facts: &GroundTruth, at: Timestamp, event: &Event) -> CheckResult {
+        self.hear(facts, event)?;
+        if let Event::MatchOpened { fixture, .. } = event {
+            let bout = MatchWatch {
+                attempt: fixture.attempt,
+                players: [0, 1].map(|seat| fixture.players[seat].player_id.clone()),
+                tokens: [0, 1].map(|seat| fixture.players[seat].token_hash),
+                state: MatchState::WaitingForPlayers,
+                drawing: false,
+                chairs: [0, 1].map(|seat| SeatWatch {
+                    absent: fixture.players[seat].absent,
+                    ..SeatWatch::default()
+                }),
+            };
+            let before = self.bouts.insert(fixture.match_id.clone(), Box::new(bout));
+            if before.is_some_and(|before| before.attempt >= fixture.attempt) {
+                let what = format!("`{}` opens again at an old attempt", fixture.match_id);
+                return breach(Invariant::StatesFollowTheDiagrams, what);
+            }
+            return Ok(());
+        }
+        let Some(match_id) = event.match_id() else {
+            return Ok(());
+        };
+        let Some(bout) = self.bouts.get_mut(match_id) else {
+            // A closed match is only reported again.
+            return match event {
+                Event::ReportTried { .. }
+                | Event::ReportFailed { .. }
+                | Event::ReportSettled { .. } => Ok(()),
+                _ => breach(
+                    Invariant::StatesFollowTheDiagrams,
+                    format!("`{match_id}` goes on without having begun: {event:?}"),
+                ),
+            };
+        };
+        bout.add(facts, at, match_id, event)?;
+        if matches!(event, Event::Closed { .. } | Event::GivenBack { .. }) {
+            self.bouts.remove(match_id);
+        }
+        Ok(())
+    }
+}
+
+impl RefereeWatch {
+    /// Counts the silences of players; fails if a player loses an attempt without being asked though
+    /// it was not silent so often that its breaker is open.
+    fn hear(&mut self, facts: &GroundTruth, event: &Event) -> CheckResult {
+        let bout = event.match_id().and_then(|id| self.bouts.get(id));
+        let Some(bout) = bout else { return Ok(()) };
+        match event {
+            Event::AttemptFailed {
+                seat,
+                code,
+                asked,
+                at,
+                ..
+            } => {
+                let token = bout.token(*seat);
+                if *asked && *code == Code::Timeout {
+                    let (count, last) = self.silences.entry(token).or_default();
+                    (*count, *last) = (*count + 1, *at);
+                } else if !asked {
+                    let rule = &facts.rules.breaker;
+                    let silences = self.silences.get(&token).copied();
+                    let (count, last) = silences.unwrap_or_default();
+                    if count < rule.threshold.max(1) || *at >= last + rule.rest {
+                        let what = format!("seat {seat} is not asked after {count} silences");
+                        return breach(Invariant::PresentPlayersAreAsked, what);
+                    }
+                }
+            }
+            Event::Joined { seat, .. }
+            | Event::ChoiceSealed { seat, .. }
+            | Event::MovePlayed { seat, .. } => {
+                self.silences.remove(&bout.token(*seat));
+            }
+            // Hidden answers are not in the journal; these two facts vouch for them.
+            Event::Started { .. } | Event::Decided { .. } => {
+                for (chair, token) in bout.chairs.iter().zip(bout.tokens) {
+                    if !chair.lost {
+                        self.silences.remove(&token);
+                    }
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Opens or shuts the questions of the match that a fact is about.
+    fn reopen(&mut self, event: &Event, deadline: Option<Timestamp>) {
+        let bout = event.match_id().and_then(|id| self.bouts.get_mut(id));
+        for chair in bout.into_iter().flat_map(|bout| &mut bout.chairs) {
+            chair.deadline = deadline;
+        }
+    }
+}
+
+impl MatchWatch {
     fn move_made(&mut self, match_id: &MatchId, seat: Seat, is_sealed: bool) -> CheckResult {
         let chair = self.chair(seat);
         let turn = chair.turn + 1;
@@ -199,9 +299,7 @@ impl MatchWatch {
                 self.fail(facts, *failed_at, match_id, *seat, attempt, (*asked, *code))
             }
             Event::Readdressed { players, .. } => {
-                self.tokens = [0, 1].map(|seat| players[seat].token_hash);
-                let chairs = self.chairs.iter_mut().zip(players.iter());
-                chairs.for_each(|(chair, player)| chair.absent = player.absent);
+                self.readdress(players);
                 Ok(())
             }
             Event::Joined { seat, .. } => {
@@ -214,12 +312,12 @@ impl MatchWatch {
                 self.chair(*seat).sealed = false;
                 Ok(())
             }
-            Event::ChoiceSealed { seat, .. } | Event::MovePlayed { seat, .. } => {
-                self.answer(at, match_id, *seat)?;
-                let is_sealed = matches!(event, Event::ChoiceSealed { .. });
-                let is_sealed = is_sealed && !facts.listing.rules.hidden_moves;
-                self.move_made(match_id, *seat, is_sealed)
+            Event::ChoiceSealed { seat, .. } => {
+                self.make_move(at, match_id, *seat)?;
+                self.chair(*seat).sealed = !facts.listing.rules.hidden_moves;
+                Ok(())
             }
+            Event::MovePlayed { seat, .. } => self.make_move(at, match_id, *seat),
             Event::Declined { seat, .. } => {
                 self.answer(at, match_id, *seat)?;
                 self.chair(*seat).lost = true;
@@ -245,6 +343,21 @@ impl MatchWatch {
             Event::Closed { .. } => self.leave(match_id, MatchState::Finished),
             _ => Ok(()),
         }
+    }
+
+    fn readdress(&mut self, players: &[SeatedPlayer; 2]) {
+        self.tokens = [0, 1].map(|seat| players[seat].token_hash);
+        for (chair, player) in self.chairs.iter_mut().zip(players.iter()) {
+            chair.absent = player.absent;
+        }
+    }
+
+    fn make_move(&mut self, at: Timestamp, match_id: &MatchId, seat: Seat) -> CheckResult {
+        self.answer(at, match_id, seat)?;
+        let chair = self.chair(seat);
+        let turn = chair.turn + 1;
+        chair.next(turn);
+        self.reach(match_id, MatchState::CollectingChoices)
     }
 
     fn token(&self, seat: Seat) -> TokenHash {
