@@ -171,7 +171,7 @@ fn strictly_valid_message_matches_the_schema() {
 }
 
 /// What hangs on another field cannot be said by a schema in words that people read.
-const RELATIONS: [&str; 15] = [
+const RELATIONS: [&str; 16] = [
     // Whom a result may name.
     "the winner must be",
     "a win has a winner and a draw has none",

@@ -168,114 +168,6 @@ impl RefereeWatch {
 }
 
 impl MatchWatch {
-    fn add(&mut self, facts: &GroundTruth, at: Timestamp, event: &Event) -> CheckResult {
-        self.hear(facts, event)?;
-        if let Event::MatchOpened { fixture, .. } = event {
-            let bout = MatchWatch {
-                attempt: fixture.attempt,
-                players: [0, 1].map(|seat| fixture.players[seat].player_id.clone()),
-                tokens: [0, 1].map(|seat| fixture.players[seat].token_hash),
-                state: MatchState::WaitingForPlayers,
-                drawing: false,
-                chairs: [0, 1].map(|seat| SeatWatch {
-                    absent: fixture.players[seat].absent,
-                    ..SeatWatch::default()
-                }),
-            };
-            let before = self.bouts.insert(fixture.match_id.clone(), Box::new(bout));
-            if before.is_some_and(|before| before.attempt >= fixture.attempt) {
-                let what = format!("`{}` opens again at an old attempt", fixture.match_id);
-                return breach(Invariant::StatesFollowTheDiagrams, what);
-            }
-            return Ok(());
-        }
-        let Some(match_id) = event.match_id() else {
-            return Ok(());
-        };
-        let Some(bout) = self.bouts.get_mut(match_id) else {
-            // A closed match is only reported again.
-            return match event {
-                Event::ReportTried { .. }
-                | Event::ReportFailed { .. }
-                | Event::ReportSettled { .. } => Ok(()),
-                _ => breach(
-                    Invariant::StatesFollowTheDiagrams,
-                    format!("`{match_id}` goes on without having begun: {event:?}"),
-                ),
-            };
-        };
-        bout.add(facts, at, match_id, event)?;
-        if matches!(event, Event::Closed { .. } | Event::GivenBack { .. }) {
-            self.bouts.remove(match_id);
-        }
-        Ok(())
-    }
-}
-
-impl RefereeWatch {
-    /// Counts the silences of players; fails if a player loses an attempt without being asked though
-    /// it was not silent so often that its breaker is open.
-    fn hear(&mut self, facts: &GroundTruth, event: &Event) -> CheckResult {
-        let bout = event.match_id().and_then(|id| self.bouts.get(id));
-        let Some(bout) = bout else { return Ok(()) };
-        match event {
-            Event::AttemptFailed {
-                seat,
-                code,
-                asked,
-                at,
-                ..
-            } => {
-                let token = bout.token(*seat);
-                if *asked && *code == Code::Timeout {
-                    let (count, last) = self.silences.entry(token).or_default();
-                    (*count, *last) = (*count + 1, *at);
-                } else if !asked {
-                    let rule = &facts.rules.breaker;
-                    let silences = self.silences.get(&token).copied();
-                    let (count, last) = silences.unwrap_or_default();
-                    if count < rule.threshold.max(1) || *at >= last + rule.rest {
-                        let what = format!("seat {seat} is not asked after {count} silences");
-                        return breach(Invariant::PresentPlayersAreAsked, what);
-                    }
-                }
-            }
-            Event::Joined { seat, .. }
-            | Event::ChoiceSealed { seat, .. }
-            | Event::MovePlayed { seat, .. } => {
-                self.silences.remove(&bout.token(*seat));
-            }
-            // Hidden answers are not in the journal; these two facts vouch for them.
-            Event::Started { .. } | Event::Decided { .. } => {
-                for (chair, token) in bout.chairs.iter().zip(bout.tokens) {
-                    if !chair.lost {
-                        self.silences.remove(&token);
-                    }
-                }
-            }
-            _ => {}
-        }
-        Ok(())
-    }
-
-    /// Opens or shuts the questions of the match that a fact is about.
-    fn reopen(&mut self, event: &Event, deadline: Option<Timestamp>) {
-        let bout = event.match_id().and_then(|id| self.bouts.get_mut(id));
-        for chair in bout.into_iter().flat_map(|bout| &mut bout.chairs) {
-            chair.deadline = deadline;
-        }
-    }
-}
-
-impl MatchWatch {
-    fn move_made(&mut self, match_id: &MatchId, seat: Seat, is_sealed: bool) -> CheckResult {
-        let chair = self.chair(seat);
-        let turn = chair.turn + 1;
-        chair.next(turn);
-        chair.sealed = is_sealed;
-        self.reach(match_id, MatchState::CollectingChoices)
-    }
-
     fn add(
         &mut self,
         facts: &GroundTruth,
@@ -324,7 +216,9 @@ impl MatchWatch {
                 Ok(())
             }
             Event::Started { .. } => {
-                self.chairs.iter_mut().for_each(|chair| chair.next(1));
+                for chair in &mut self.chairs {
+                    chair.next(1);
+                }
                 self.leave(match_id, MatchState::WaitingForPlayers)?;
                 self.reach(match_id, MatchState::CollectingChoices)
             }
