@@ -449,9 +449,10 @@ pub(crate) fn patient(backoff: Backoff) -> Backoff {
     }
 }
 
-/// When an outcome that has not come has got lost: all tries are over for sure.
+/// How long an outcome may take before it has got lost: longer than all tries, also of a letter that
+/// waits behind others.
 pub(crate) fn outcome_bound(retry: RetryRule) -> Duration {
-    retry.longest() + MAX_BACKOFF
+    (retry.timeout + MAX_BACKOFF).saturating_mul(retry.attempts)
 }
 
 /// The longest account of a failure that is kept, in characters.
