@@ -227,7 +227,7 @@ class League:
         expect(choices == shown or not self.mode, "`choices` and `evidence` have other moves")
         if not self.mode or result["status"] == "TECHNICAL_LOSS": return []
         nonces = {move["player_id"]: move.get("nonce", "") for move in evidence["moves"]}
-        handed = [[nonces[player] for player in match["seats"]], evidence["moves"] if lost else match["moves"]]
+        handed = [[nonces.get(player, "") for player in match["seats"]], evidence["moves"] if lost else match["moves"]]
         expect(evidence["moves"][:len(match["moves"] or [])] == (match["moves"] or []) or lost, "the result leaves out moves that were handed over")
         expect(not self.hidden or handed == [result["draw"]["nonces"], evidence["moves"]], "result and hand-over have other moves or nonces")
         return set(match["seats"]) - {move["player_id"] for move in evidence["moves"] if "proof" not in move}

@@ -73,6 +73,18 @@ class Verifier(unittest.TestCase):
         league_maker.write(record, own)
         self.assertEqual(verify.verify(folder)["wrong"]["what"], "REF02 recorded another result of R1M1")
 
+    def test_game_may_end_before_a_player_has_moved(self):
+        facts = list(league_maker.events("chance", league_maker.PLAYERS))
+        facts[0]["opened"]["rules"]["game_type"] = "game_of_one_guess"
+        result = forgeries.results(facts)[0]["result"]
+        idle = result["players"][1]
+        del result["choices"][idle]
+        result["draw"]["nonces"][1] = ""
+        for moves in (result["evidence"]["moves"], forgeries.handed(facts, "R1M1")[0]["moves"]):
+            moves[:] = [move for move in moves if move["player_id"] != idle]
+        verdict = verify.verify(league_maker.write_all(self.root / league_maker.FOLDER, facts))
+        self.assertEqual((verdict["wrong"], verdict["matches"]["proven"]), (None, 6))
+
     def test_result_of_an_earlier_attempt_is_not_that_of_a_later_one(self):
         folder = league_maker.make(self.root)
         record = folder / "referees/REF01/journal.jsonl"
