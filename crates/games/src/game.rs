@@ -30,6 +30,8 @@ use crate::{BadSettings, Dice, Picture, Rules, SeatSet};
 pub trait Game: Clone + fmt::Debug + Send + Sync + 'static {
     /// What the games registry says of this game.
     const RULES: Rules;
+    /// Whether a view shows its seat what others may not see before the end, such as cards.
+    const PRIVATE_VIEWS: bool = false;
     /// What a league may choose about this game; every key has a default.
     type Settings: Default + Serialize + DeserializeOwned + Clone + Send;
     /// One move, with exactly one spelling in JSON.

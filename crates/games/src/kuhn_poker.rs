@@ -154,6 +154,7 @@ folded), `you_moved_first`, `actions` and `your_gain` (the chips you won in it, 
 The match ends after the last hand. The player that has won chips from the other wins; if neither \
 has, it is a draw.",
     };
+    const PRIVATE_VIEWS: bool = true;
     type Settings = Settings;
     type Move = Action;
     type View = KuhnPokerView;

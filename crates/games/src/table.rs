@@ -50,6 +50,8 @@ pub trait Table: Send + Sync {
 pub struct Listing {
     /// What the registry says of the game.
     pub rules: Rules,
+    /// Whether a view shows its seat what others may not see before the end.
+    pub private_views: bool,
     /// Sets up a table, with settings as an object; `null` and `{}` mean all defaults.
     pub open: fn(&Value) -> Result<Box<dyn Table>, BadSettings>,
     /// Writes out every setting with its default.
@@ -61,6 +63,7 @@ impl Listing {
     pub const fn of<G: Game>() -> Self {
         Self {
             rules: G::RULES,
+            private_views: G::PRIVATE_VIEWS,
             open: open::<G>,
             default_settings: default_settings::<G>,
         }

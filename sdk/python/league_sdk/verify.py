@@ -227,7 +227,7 @@ class League:
         expect(choices == shown or not self.mode, "`choices` and `evidence` have other moves")
         if not self.mode or result["status"] == "TECHNICAL_LOSS": return []
         nonces = {move["player_id"]: move.get("nonce", "") for move in evidence["moves"]}
-        handed = [[nonces[player] for player in match["seats"]], evidence["moves"] if lost else match["moves"]]
+        handed = [[nonces.get(player, "") for player in match["seats"]], evidence["moves"] if lost else match["moves"]]
         expect(evidence["moves"][:len(match["moves"] or [])] == (match["moves"] or []) or lost, "the result leaves out moves that were handed over")
         expect(not self.hidden or handed == [result["draw"]["nonces"], evidence["moves"]], "result and hand-over have other moves or nonces")
         return set(match["seats"]) - {move["player_id"] for move in evidence["moves"] if "proof" not in move}
@@ -250,16 +250,16 @@ class League:
 
 # ---- 4. The records of referees, and the verdict.
 def compare(folder, league, verdict):  # counts what matches rest on: keys of players, records of referees, reports
-    known, rows = {}, Counter()
+    known, rows, counted = {}, Counter(), {(one["match_id"], one["referee"], one["attempt"]): one["result"] for one in league.results.values()}
     for path in folder.glob("referees/*/journal.jsonl"):
-        events, ended = [fact["event"] for _, fact in entries(path) if "event" in fact], {}
+        events, attempts, ended = [{**fact["event"].get("fixture", {}), **fact["event"]} for _, fact in entries(path) if "event" in fact], {}, {}
         name = [path.parent.name, *(event["referee_id"] for event in events if "referee_id" in event)][-1]
-        for event in events:
-            match, result = event.get("match_id"), event.get("result") or ended.get(event.get("match_id"))
+        for event in events:  # `match_opened` begins an attempt; its draw may be that of an earlier one
+            match, attempt = place = event.get("match_id"), event.get("attempt", attempts.get(event.get("match_id"), 1))
+            attempts[match], result = attempt, event.get("result") or ended.get(place)
             if event["event"] not in ("decided", "closed") or not result: continue
-            one, ended[match] = league.results.get(match, {"referee": None}), result
-            own = [one["referee"], one.get("attempt")] == [name, result["draw"]["attempt"]]
-            same = unopened(result) == unopened(one["result"]) if own else event.get("report") != "acknowledged"
+            own, ended[place] = counted.get((match, name, attempt)), result
+            same = unopened(result) == unopened(own) if own else event.get("report") != "acknowledged"
             expect(same or not (path.parent / ".lock").exists(), f"{name} recorded another result of {match}")
             known |= {match: same and known.get(match, True)} if own else {}
             rows[f"statements of `{name}`", "other records contradict the journal that it handed in"] += not same

@@ -137,16 +137,22 @@ def chained(facts):
 
 def make(root, mode="chance", signs=tuple(PLAYERS), again=(), referees=True):
     """Writes a league below a root: the journal of its manager, and those of its referees."""
-    folder = Path(root) / FOLDER
-    facts = list(events(mode, signs, again))
+    return write_all(Path(root) / FOLDER, list(events(mode, signs, again)), referees)
+
+
+def write_all(folder, facts, referees=True):
+    """Writes the journal of the manager with these facts, and those of its referees."""
     write(folder / "journal.jsonl", facts)
     for referee in ("REF01", "REF02") if referees else ():
         own = [{"opened": {"role": "referee", "league_id": LEAGUE}}]
         for fact in facts:
             recorded = fact.get("event", {}).get("result_recorded", {})
             if recorded.get("referee") == referee:
-                event = {"event": "decided", "match_id": recorded["match_id"], "result": recorded["result"]}
-                own.append({"event": event})
+                match = {"match_id": recorded["match_id"]}
+                own += [{"event": event} for event in (
+                    {"event": "match_opened", "fixture": {**match, "attempt": recorded["attempt"]}},
+                    {"event": "decided", **match, "result": recorded["result"]},
+                    {"event": "closed", **match, "report": "acknowledged"})]
         write(folder / "referees" / referee / "journal.jsonl", own)
         # Only a journal that was written here has a lock; a referee elsewhere hands in a copy.
         (folder / "referees" / referee / ".lock").write_text("")

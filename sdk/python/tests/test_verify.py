@@ -55,6 +55,47 @@ class Verifier(unittest.TestCase):
         named = [(row["match_id"], row["attempts"]) for row in verdict["attempts_above_1"]]
         self.assertEqual(named, [("R1M1", 2), ("R3M2", 2)])
 
+    def test_result_of_a_match_that_moved_after_its_first_roll_is_compared_by_its_own_attempt(self):
+        facts = list(league_maker.events("chance", league_maker.PLAYERS, again=("R1M1",)))
+        facts[0]["opened"]["rules"]["game_type"] = "game_with_a_roll_before_the_moves"
+        moved = forgeries.place(facts, "matches_moved")
+        rolled = {"match_id": "R1M1", "referee": "REF01", "attempt": 1, "moves": [], "last": False}
+        facts.insert(moved, {"event": {"moves_received": rolled}})
+        forgeries.results(facts)[0]["result"]["draw"]["attempt"] = 1
+        folder = league_maker.write_all(self.root / league_maker.FOLDER, facts)
+        verdict = verify.verify(folder)
+        self.assertIsNone(verdict["wrong"], verdict)
+        self.assertEqual([row["match_id"] for row in verdict["attempts_above_1"]], ["R1M1"])
+        self.assertEqual([row["why"] for row in verdict["not_compared"]], ["their rules are not known here"])
+        record = folder / "referees/REF02/journal.jsonl"
+        own = league_maker.facts_of(record)
+        own[2]["event"]["result"]["reason"] = "another"
+        league_maker.write(record, own)
+        self.assertEqual(verify.verify(folder)["wrong"]["what"], "REF02 recorded another result of R1M1")
+
+    def test_game_may_end_before_a_player_has_moved(self):
+        facts = list(league_maker.events("chance", league_maker.PLAYERS))
+        facts[0]["opened"]["rules"]["game_type"] = "game_of_one_guess"
+        result = forgeries.results(facts)[0]["result"]
+        idle = result["players"][1]
+        del result["choices"][idle]
+        result["draw"]["nonces"][1] = ""
+        for moves in (result["evidence"]["moves"], forgeries.handed(facts, "R1M1")[0]["moves"]):
+            moves[:] = [move for move in moves if move["player_id"] != idle]
+        verdict = verify.verify(league_maker.write_all(self.root / league_maker.FOLDER, facts))
+        self.assertEqual((verdict["wrong"], verdict["matches"]["proven"]), (None, 6))
+
+    def test_result_of_an_earlier_attempt_is_not_that_of_a_later_one(self):
+        folder = league_maker.make(self.root)
+        record = folder / "referees/REF01/journal.jsonl"
+        own = league_maker.facts_of(record)
+        decided, closed = own[2:4]
+        for report, word in (("unanswered", "verified"), ("acknowledged", "failed")):
+            later = {"event": {"event": "match_opened", "fixture": {"match_id": "R1M1", "attempt": 2}}}
+            ended = {"event": {**closed["event"], "report": report}}
+            league_maker.write(record, own[:4] + [later, decided, ended] + own[4:])
+            self.assertEqual(verify.verify(folder)["verdict"], word)
+
     def test_attempts_after_a_loss_begin_above_all_lost_ones(self):
         journal = league_maker.make(self.root, referees=False) / "journal.jsonl"
         for first, word in ((1_000_001, "consistent, not complete"), (2, "failed"), (1, "failed")):
@@ -110,8 +151,7 @@ class Verifier(unittest.TestCase):
     def test_journal_that_claims_the_match_of_another_referee_is_disputed(self):
         folder = league_maker.make(self.root)
         own = league_maker.facts_of(folder / "referees/REF01/journal.jsonl")
-        own += league_maker.facts_of(folder / "referees/REF02/journal.jsonl")[1:2]
-        own.append({"event": {"event": "closed", "match_id": own[-1]["event"]["match_id"], "report": "acknowledged"}})
+        own += league_maker.facts_of(folder / "referees/REF02/journal.jsonl")[1:4]
         league_maker.write(folder / "referees/REF01/journal.jsonl", own)
         self.assertEqual(verify.verify(folder)["verdict"], "failed")
         (folder / "referees/REF01/.lock").unlink()

@@ -54,6 +54,8 @@ pub struct RoundRobin {
 impl RoundRobin {
     /// The most players there can be; with more, match numbers would not fit.
     pub const MAX_PLAYERS: u32 = 1 << 30;
+    /// The most times that a pair meets.
+    pub const MAX_LEGS: u32 = 1_000;
 
     /// Makes the schedule of so many players, at most [`Self::MAX_PLAYERS`].
     pub fn new(players: u32, sides: Sides) -> Self {
@@ -69,7 +71,7 @@ impl RoundRobin {
     pub fn with_legs(self, legs: u32) -> Self {
         let most = u32::MAX / self.circle().max(1);
         Self {
-            legs: legs.clamp(1, most.max(1)),
+            legs: legs.clamp(1, most.clamp(1, Self::MAX_LEGS)),
             ..self
         }
     }

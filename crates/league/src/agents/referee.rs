@@ -42,7 +42,7 @@ use crate::storage::store::Durability;
 use crate::wire::dispatcher::{AgentService, Manifest, ServiceReply};
 use crate::wire::observed::Failures;
 use crate::wire::sessions::Sessions;
-use crate::wire::transcript::Transcripts;
+use crate::wire::transcript::{GameSecrets, Transcripts};
 use crate::wire::troubles::PeerTroubles;
 use crate::wire::{prompts, resources};
 use league_mcp::Origin;
@@ -213,9 +213,12 @@ impl Observer<Referee> for RefereeObserver {
                 self.strict = fixture.strict;
                 self.game_type = Some(fixture.game_type.clone());
                 let game = league_games::find(fixture.game_type.as_str());
-                let hides_moves = game.is_none_or(|game| game.rules.seals_moves());
+                let secrets = GameSecrets {
+                    moves: game.is_none_or(|game| game.rules.seals_moves()),
+                    views: game.is_none_or(|game| game.private_views),
+                };
                 self.transcripts
-                    .begin(&fixture.match_id, fixture.attempt, hides_moves);
+                    .begin(&fixture.match_id, fixture.attempt, secrets);
                 let played = OpenMatch {
                     fixture: Arc::clone(fixture),
                     failed: Vec::new(),

@@ -7,6 +7,7 @@ use std::io::Write;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
+use league_core::league::schedule::RoundRobin;
 use league_core::league::{Event, League};
 use league_protocol::id::{GameType, LeagueId};
 use league_protocol::sender::Dialect;
@@ -81,7 +82,7 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "DURATION", value_parser = duration)]
     pace: Option<Duration>,
     /// How often each pair meets [default: from config, 1]
-    #[arg(long, value_name = "N", value_parser = number::<u32>(1..=1_000))]
+    #[arg(long, value_name = "N", value_parser = number::<u32>(1..=u64::from(RoundRobin::MAX_LEGS)))]
     legs: Option<u32>,
     /// Keep the page up after the league, until Ctrl-C
     #[arg(long)]

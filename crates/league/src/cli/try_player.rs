@@ -6,6 +6,8 @@ use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -21,6 +23,7 @@ use serde_json::{Value, json};
 use crate::cli::agent::check_strategy;
 use crate::cli::arguments::{game_type, games, number};
 use crate::cli::failure::{CommandError, chain};
+use crate::cli::runtime::{Signals, runtime};
 use crate::cli::text::{count, one_line, print_object};
 use crate::cli::{Exit, Output};
 use crate::clock;
@@ -36,6 +39,10 @@ const LEAGUE: &str = "try";
 const START_TIMEOUT: Duration = Duration::from_secs(120);
 /// How often it is looked whether the agents still run.
 const LOOK_INTERVAL: Duration = Duration::from_millis(200);
+/// How long the agents may take to end.
+const END_TIMEOUT: Duration = Duration::from_secs(10);
+/// The agents besides the player: manager, referee, opponent.
+const OTHERS: usize = 3;
 /// How many of the latest lines of a program's output are shown if it does not start.
 const SHOWN_LINES: usize = 12;
 /// How many causes of losses are shown.
@@ -60,6 +67,9 @@ pub(crate) struct TryArgs {
     /// Try a language model, as `league player --llm` does
     #[arg(long, value_name = "MODEL", conflicts_with = "player")]
     llm: Option<String>,
+    /// Where the model answers, such as `http://localhost:11434/v1`
+    #[arg(long, value_name = "URL", requires = "llm")]
+    llm_url: Option<String>,
     #[arg(
         long,
         value_name = "A,B,…",
@@ -93,9 +103,15 @@ pub(crate) struct TryArgs {
 
 impl TryArgs {
     pub(crate) fn run(&self, out: &mut impl Write) -> Result<Exit, CommandError> {
-        for opponent in &self.against {
+        for (place, opponent) in self.against.iter().enumerate() {
             check_strategy(opponent, Some(&self.game), WHAT)?;
+            let mut before = self.against[..place].iter();
+            if before.any(|before| before.name == opponent.name) {
+                let cause = format!("`{}` is named twice in `--against`", opponent.name);
+                return Err(CommandError::usage(WHAT, cause, "name each opponent once"));
+            }
         }
+        let stopped = interruption()?;
         let passing = tempfile::tempdir().map_err(|error| failed(&error))?;
         let folder = self.keep.as_deref().unwrap_or(passing.path());
         let mut lost_all = true;
@@ -109,7 +125,9 @@ impl TryArgs {
                     "give a new folder with `--keep`",
                 ));
             }
-            let trial = Trial::play(self, opponent, &root)?;
+            let Some(trial) = Trial::play(self, opponent, &root, &stopped)? else {
+                return Ok(Exit::Interrupted);
+            };
             lost_all &= trial.wins + trial.draws == 0;
             match self.output {
                 Output::Json => print_object(out, &trial.object(self))?,
@@ -148,7 +166,11 @@ impl TryArgs {
     /// The arguments by which `league player` lets the player choose.
     fn chooser(&self) -> Vec<&str> {
         match (&self.llm, &self.player) {
-            (Some(model), _) => vec!["--llm", model],
+            (Some(model), _) => {
+                let mut arguments = vec!["--llm", model.as_str()];
+                arguments.extend(self.llm_url.iter().flat_map(|url| ["--llm-url", url]));
+                arguments
+            }
             (None, Some(player)) if strategy::find(player).is_ok() => vec!["--strategy", player],
             (None, player) => {
                 let mut arguments = vec!["--exec", player.as_deref().unwrap_or_default()];
@@ -179,9 +201,10 @@ impl Trial {
         tried: &TryArgs,
         opponent: &'static Strategy,
         root: &Path,
-    ) -> Result<Self, CommandError> {
+        stopped: &Arc<AtomicBool>,
+    ) -> Result<Option<Self>, CommandError> {
         fs::create_dir_all(root).map_err(|error| failed(&error))?;
-        let mut agents = Agents::new(root);
+        let mut agents = Agents::new(root, stopped);
         let manager = agents.manager(tried)?;
         agents.start("referee", &manager, &[])?;
         let name = ["--name", opponent.name, "--strategy", opponent.name];
@@ -199,6 +222,9 @@ impl Trial {
         let mut begun = false;
         loop {
             let line = agents.event(if begun { None } else { Some(START_TIMEOUT) })?;
+            if agents.is_stopped() {
+                return Ok(None);
+            }
             match line["event"].as_str() {
                 Some("player") => player = player.or_else(|| candidate(&line)),
                 Some("started") => begun = true,
@@ -211,9 +237,9 @@ impl Trial {
             }
         }
         bar.finish_and_clear();
-        drop(agents);
+        agents.finish();
         trial.agent = agent_row(root, player.as_deref());
-        Ok(trial)
+        Ok(Some(trial))
     }
 
     fn note(&mut self, line: &Value, player: Option<&str>) {
@@ -343,11 +369,25 @@ fn failed(error: &(dyn std::error::Error + 'static)) -> CommandError {
     CommandError::world(WHAT, chain(error), hint)
 }
 
+/// Learns of signals to stop, so that the agents and the folder do not stay.
+fn interruption() -> Result<Arc<AtomicBool>, CommandError> {
+    let (runtime, stopped) = (runtime()?, Arc::new(AtomicBool::new(false)));
+    let mut signals = runtime.block_on(async { Signals::new() })?;
+    let told = Arc::clone(&stopped);
+    thread::spawn(move || {
+        runtime.block_on(signals.interrupted());
+        told.store(true, Ordering::Relaxed);
+    });
+    Ok(stopped)
+}
+
 /// The processes of a league; they end with it.
 struct Agents {
     root: PathBuf,
     running: Vec<(Child, PathBuf)>,
     events: Option<Receiver<String>>,
+    /// Whether the user wants it to end.
+    stopped: Arc<AtomicBool>,
 }
 
 impl Drop for Agents {
@@ -361,11 +401,25 @@ impl Drop for Agents {
 }
 
 impl Agents {
-    fn new(root: &Path) -> Self {
+    fn new(root: &Path, stopped: &Arc<AtomicBool>) -> Self {
         Self {
             root: root.to_owned(),
             running: Vec::new(),
             events: None,
+            stopped: Arc::clone(stopped),
+        }
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.stopped.load(Ordering::Relaxed)
+    }
+
+    /// Lets the agents tell and write their last; those that take too long are ended.
+    fn finish(mut self) {
+        let until = Instant::now() + END_TIMEOUT;
+        let is_over = |child: &mut Child| !matches!(child.try_wait(), Ok(None));
+        while Instant::now() < until && !self.running.iter_mut().all(|(child, _)| is_over(child)) {
+            thread::sleep(LOOK_INTERVAL);
         }
     }
 
@@ -415,7 +469,7 @@ impl Agents {
     }
 
     fn start(&mut self, kind: &str, manager: &str, own: &[&str]) -> Result<(), CommandError> {
-        let arguments = [&["--manager", manager][..], own].concat();
+        let arguments = [&["--manager", manager, "--exit-when-done"][..], own].concat();
         let child = self.spawn(kind, &arguments)?;
         let log = self.log(kind);
         self.running.push((child, log));
@@ -441,8 +495,8 @@ impl Agents {
         command.spawn().map_err(|error| failed(&error))
     }
 
-    /// The next line of the manager. Until the league begins, it is waited for as long as all agents
-    /// run, and not longer than that.
+    /// The next line of the manager, or nothing if the user wants it to end. It is waited for as long
+    /// as the other agents run and, until the league begins, the player.
     fn event(&mut self, wait: Option<Duration>) -> Result<Value, CommandError> {
         let until = wait.map(|wait| Instant::now() + wait);
         let line = loop {
@@ -453,7 +507,11 @@ impl Agents {
                 Ok(line) => break Some(line),
                 Err(RecvTimeoutError::Disconnected) => break None,
                 Err(RecvTimeoutError::Timeout) => {
-                    if until.is_some_and(|until| Instant::now() > until || self.has_ended()) {
+                    if self.is_stopped() {
+                        return Ok(Value::Null);
+                    }
+                    let is_late = until.is_some_and(|until| Instant::now() > until);
+                    if is_late || self.has_ended(until.is_some()) {
                         break None;
                     }
                 }
@@ -465,8 +523,10 @@ impl Agents {
         }
     }
 
-    fn has_ended(&mut self) -> bool {
-        let mut agents = self.running.iter_mut();
+    /// Whether an agent has ended; the player, which comes last, only if it is asked for.
+    fn has_ended(&mut self, with_player: bool) -> bool {
+        let others = if with_player { usize::MAX } else { OTHERS };
+        let mut agents = self.running.iter_mut().take(others);
         agents.any(|(child, _)| child.try_wait().is_ok_and(|ended| ended.is_some()))
     }
 

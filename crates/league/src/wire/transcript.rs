@@ -58,8 +58,7 @@ struct OpenTranscripts {
 #[derive(Debug)]
 struct MatchTranscript {
     attempt: u32,
-    /// Whether the game hides moves until the end.
-    hides_moves: bool,
+    secrets: GameSecrets,
     is_decided: bool,
     /// The number of messages already written.
     written: usize,
@@ -70,10 +69,20 @@ struct MatchTranscript {
     sealed: Vec<OpenedMessage>,
 }
 
+/// What a game hides until the end.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct GameSecrets {
+    pub(crate) moves: bool,
+    /// What a seat sees, such as its cards.
+    pub(crate) views: bool,
+}
+
 /// Until when a message must not be read in a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Secrecy {
     Open,
+    /// It shows what one seat sees: until the match is decided, if that is a secret of the game.
+    View,
     /// It shows a move: until the match is decided, if the game hides moves.
     Move,
     /// Until the match is decided.
@@ -84,7 +93,8 @@ impl Secrecy {
     /// The secrecy of a message to a player or to the manager.
     pub(crate) fn of_sent(message: &Message) -> Self {
         match message {
-            Message::GameInvitation(_) | Message::GameStart(_) | Message::MoveCall(_) => Self::Open,
+            Message::GameInvitation(_) | Message::GameStart(_) => Self::Open,
+            Message::MoveCall(_) => Self::View,
             // It may quote the answer of its player.
             Message::GameError(error) if error.state == MatchState::WaitingForPlayers => Self::Open,
             Message::GameError(_) | Message::PlayValidation(_) => Self::Move,
@@ -106,7 +116,8 @@ impl MatchTranscript {
     fn hides(&self, secrecy: Secrecy) -> bool {
         let is_hidden = match secrecy {
             Secrecy::Open => false,
-            Secrecy::Move => self.hides_moves,
+            Secrecy::View => self.secrets.views,
+            Secrecy::Move => self.secrets.moves,
             Secrecy::Decided => true,
         };
         is_hidden && !self.is_decided
@@ -206,10 +217,10 @@ impl Transcripts {
     }
 
     /// Begins the transcript of an attempt at a match.
-    pub(crate) fn begin(&self, match_id: &MatchId, attempt: u32, hides_moves: bool) {
+    pub(crate) fn begin(&self, match_id: &MatchId, attempt: u32, secrets: GameSecrets) {
         let kept = MatchTranscript {
             attempt,
-            hides_moves,
+            secrets,
             is_decided: false,
             written: 0,
             is_resumed: false,
@@ -416,7 +427,8 @@ mod tests {
     fn begun() -> (Transcripts, MatchId) {
         let transcripts = Transcripts::new(Chance::new(None).unwrap());
         let id = MatchId::new("R1M1").unwrap();
-        transcripts.begin(&id, 1, true);
+        let (moves, views) = (true, true);
+        transcripts.begin(&id, 1, GameSecrets { moves, views });
         (transcripts, id)
     }
 
@@ -467,6 +479,19 @@ mod tests {
     }
 
     #[test]
+    fn request_for_a_move_is_a_hash_if_its_view_is_private() {
+        let (transcripts, id) = begun();
+        let cards = json!({"message_type": "GAME_MOVE_CALL", "your_card": "king"});
+        add(&transcripts, &id, Secrecy::View, cards.clone());
+        let early = transcripts.take(&id).unwrap();
+        assert!(!serde_json::to_string(&early).unwrap().contains("king"));
+        let (moves, views) = (true, false);
+        transcripts.begin(&id, 2, GameSecrets { moves, views });
+        add(&transcripts, &id, Secrecy::View, cards.clone());
+        assert_eq!(transcripts.take(&id).unwrap().messages[0].message, cards);
+    }
+
+    #[test]
     fn same_choice_has_another_hash_each_time() {
         let hashes = [0, 1].map(|_| {
             let (transcripts, id) = begun();
@@ -479,7 +504,8 @@ mod tests {
     #[test]
     fn game_with_open_moves_hides_no_move_but_what_the_draw_needs() {
         let (transcripts, id) = begun();
-        transcripts.begin(&id, 2, false);
+        let (moves, views) = (false, false);
+        transcripts.begin(&id, 2, GameSecrets { moves, views });
         add(&transcripts, &id, Secrecy::Move, json!({"choice": 4}));
         add(
             &transcripts,

@@ -5,6 +5,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use clap::Args;
+use league_core::league::schedule::RoundRobin;
 use league_core::league::{Event, League, LeagueRules};
 use league_protocol::id::{GameType, LeagueId};
 use league_protocol::message::{Mode, StandingRow};
@@ -90,7 +91,7 @@ pub(crate) struct ManagerArgs {
     #[arg(long)]
     manual: bool,
     /// How often each pair meets [default: from config, 1]
-    #[arg(long, value_name = "N", value_parser = number::<u32>(1..=1_000))]
+    #[arg(long, value_name = "N", value_parser = number::<u32>(1..=u64::from(RoundRobin::MAX_LEGS)))]
     legs: Option<u32>,
     /// Take all randomness from this number: the league can be repeated, and is not for prizes
     #[arg(long, value_name = "N", value_parser = seed)]
@@ -342,7 +343,14 @@ impl ManagerArgs {
 /// The rules that the league began with, which a resumed one keeps. Says which rules have changed
 /// since; those that flags set are compared before.
 async fn began_with(running: &RunningAgent<League>, wanted: &LeagueRules) -> Option<LeagueRules> {
-    let flagged = ["start_when", "legs", "mode", "open_referees", "game_type"];
+    let flagged = [
+        "start_when",
+        "legs",
+        "match_limit",
+        "mode",
+        "open_referees",
+        "game_type",
+    ];
     let rules = running.actor.query(|league| league.rules().clone());
     let rules = rules.await.ok()?;
     let (began, now) = (json!(rules), json!(wanted));
