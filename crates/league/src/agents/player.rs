@@ -105,7 +105,6 @@ pub(crate) fn start(
         }),
         first: begin.into_iter().collect(),
     };
-    let (chance, purpose) = (shared.chance.clone(), slot.to_string());
     Ok(spawn(shared, parts, |actor, identity| {
         if let Some(bot) = style.chooser.bot() {
             bot.plays_for(identity);
@@ -117,9 +116,9 @@ pub(crate) fn start(
             early: Arc::new(Semaphore::new(MAX_EARLY_CALLS)),
             thoughts: Arc::default(),
             timeout: rules.timeouts.join / 2,
-            chance,
+            chance: shared.chance.clone(),
             identity: Arc::clone(identity),
-            purpose,
+            purpose: slot.to_string(),
         }
     }))
 }
