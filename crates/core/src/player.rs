@@ -146,6 +146,12 @@ impl Player {
         self.rejected.as_deref()
     }
 
+    /// Whether it has answered a call for a move, and the answer stands.
+    pub fn has_moved(&self, match_id: &MatchId, turn: u32) -> bool {
+        let open = self.open_move(match_id, turn);
+        open.is_some_and(|open| open.answer.is_some())
+    }
+
     pub fn memory(&self) -> &Memory {
         &self.memory
     }

@@ -38,13 +38,23 @@ def choose(game, options, view, opponent, seconds):
     return random.choice(options)  # never lose a match because of the model
 
 
+class NoRedirects(urllib.request.HTTPRedirectHandler):
+    """The key goes to the server that you named and to no other."""
+
+    def redirect_request(self, *_):
+        return None
+
+
+opener = urllib.request.build_opener(NoRedirects)
+
+
 def ask(system, user, seconds):
     """The model's answer, as text."""
     messages = [{"role": "system", "content": system}, {"role": "user", "content": user}]
     body = json.dumps({"model": settings.model, "messages": messages}).encode()
     headers = {"Content-Type": "application/json", "Authorization": "Bearer " + os.environ.get(settings.key_env, "")}
     request = urllib.request.Request(settings.url.rstrip("/") + "/chat/completions", body, headers)
-    with urllib.request.urlopen(request, timeout=seconds) as answer:
+    with opener.open(request, timeout=seconds) as answer:
         return json.load(answer)["choices"][0]["message"]["content"]
 
 

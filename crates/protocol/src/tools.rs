@@ -467,9 +467,11 @@ const WAIT_FOR_TURN: ToolEntry = ToolEntry::taking_arguments(
 const MAKE_MOVE: ToolEntry = ToolEntry::taking_arguments(
     "make_move",
     "Make your move",
-    "Makes the move that `wait_for_turn` told of.",
+    "Makes the move that `wait_for_turn` told of. Give the `number` of that turn: a move that comes \
+        late is then refused, and not taken for the next turn.",
     &[
         MATCH,
+        ("number", "The `number` of the turn.", false),
         (
             "choice",
             "One of the legal moves, as JSON or as its text.",

@@ -206,7 +206,7 @@ impl Player {
         joined.map_or(named, |joined| &joined.opponent_id).clone()
     }
 
-    fn open_move(&self, match_id: &MatchId, turn: u32) -> Option<&OpenMove> {
+    pub(crate) fn open_move(&self, match_id: &MatchId, turn: u32) -> Option<&OpenMove> {
         self.tables.get(match_id)?.find(turn)
     }
 

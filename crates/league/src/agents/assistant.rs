@@ -73,7 +73,7 @@ impl AssistantSeat {
         };
         {
             let mut turns = self.turns();
-            // The same turn asked again takes the place of the first.
+            // Another question in a match takes the place of the first.
             turns.retain(|open| !open.is(think) && !open.answer.is_closed());
             turns.push(turn);
         }
@@ -164,6 +164,13 @@ impl AssistantSeat {
                 "no move is wanted in this match: call `wait_for_turn`, and give its `match_id`";
             return Err(LeagueError::new(Code::OutOfTurn, detail));
         };
+        let number = arguments.members.get("number").unwrap_or(&Value::Null);
+        if !number.is_null() && !names(number, open.think.turn) {
+            let turn = open.think.turn;
+            let detail =
+                format!("turn {number} is not the wanted one, {turn}: call `wait_for_turn`");
+            return Err(LeagueError::new(Code::OutOfTurn, detail));
+        }
         let written = arguments.members.get("choice").unwrap_or(&Value::Null);
         // A tool's argument is a text; a move that is an object comes as its JSON.
         let parsed = written
@@ -194,6 +201,12 @@ impl AssistantSeat {
     fn turns(&self) -> MutexGuard<'_, Vec<OpenTurn>> {
         self.turns.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Whether an argument, a number or its text, names this turn.
+fn names(number: &Value, turn: u32) -> bool {
+    let text = number.as_str().and_then(|text| text.trim().parse().ok());
+    number.as_u64().or(text) == Some(turn.into())
 }
 
 impl OpenTurn {

@@ -25,7 +25,7 @@ use crate::agents::assemble::Shared;
 use crate::clock;
 use crate::config::{ModelWire, ModelsConfig, PriceConfig};
 use crate::http::client::{AnswerStream, CallError, Client};
-use crate::http::endpoint::{BadEndpoint, Endpoint};
+use crate::http::endpoint::{BadEndpoint, Endpoint, Scheme};
 use league_core::strategy::{self, Strategy, UnknownStrategy};
 pub(crate) use ledger::Budget;
 use ledger::{Ledger, cost};
@@ -44,8 +44,8 @@ const MAX_RESERVE: Duration = Duration::from_millis(500);
 const USUAL_WAIT: Duration = Duration::from_millis(300);
 /// How long the count of tokens is waited for after a whole answer.
 const COUNT_TIMEOUT: Duration = Duration::from_millis(500);
-/// How many bytes of a prompt make a token at least, for counts that a server does not give.
-const BYTES_OF_TOKEN: usize = 2;
+/// The longest that a server is left alone, whatever it says.
+const MAX_WAIT: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// A model, and the server that it is asked at.
 #[derive(Debug)]
@@ -73,6 +73,8 @@ pub(crate) enum ModelError {
     Address(#[from] BadEndpoint),
     #[error("the environment variable `{0}`, which holds the key of its provider, is not set")]
     NoKey(String),
+    #[error("the key in `{0}` would go unencrypted to another machine")]
+    PlainKey(String),
     #[error("a budget needs a price, and `models.prices` has none for `{0}`")]
     NoPrice(String),
     #[error(transparent)]
@@ -94,6 +96,7 @@ impl Model {
         } else {
             "openai"
         };
+        let is_named = named.is_some();
         let (provider, name) = named.unwrap_or((usual, text));
         let plain = |letter: char| !letter.is_control() && !letter.is_whitespace();
         if name.is_empty() || name.chars().count() > ModelUse::MAX_TEXT || !name.chars().all(plain)
@@ -104,6 +107,9 @@ impl Model {
         let provider = found.ok_or_else(|| ModelError::NoProvider(provider.to_owned()))?;
         let base = provider.base_url.trim_end_matches('/');
         let endpoint = Endpoint::look_up(&format!("{base}{}", wire::path(provider.wire)))?;
+        let key_env = provider.key_env.as_deref();
+        // Whoever gives an address alone may not know whose key would go there.
+        let key_env = key_env.filter(|_| is_named || !provider.is_moved);
         let price = config.prices.get(name).copied();
         if config.budget_usd.is_some() && price.is_none() {
             return Err(ModelError::NoPrice(name.to_owned()));
@@ -111,7 +117,7 @@ impl Model {
         Ok(Self {
             name: name.to_owned(),
             wire: provider.wire,
-            key: key(provider.key_env.as_deref(), &endpoint)?,
+            key: key(key_env, &endpoint)?,
             endpoint,
             limit: (provider.limit_key.clone(), config.max_output_tokens),
             price,
@@ -135,11 +141,14 @@ impl Model {
     }
 }
 
-/// The key of a provider; a server on this machine may do without.
+/// The key of a provider; a server on this machine may do without, and no other gets it in clear.
 fn key(variable: Option<&str>, endpoint: &Endpoint) -> Result<Option<AuthToken>, ModelError> {
     let Some(variable) = variable else {
         return Ok(None);
     };
+    if endpoint.scheme == Scheme::Http && !endpoint.is_loopback() {
+        return Err(ModelError::PlainKey(variable.to_owned()));
+    }
     let value = std::env::var(variable).ok();
     match value.filter(|value| !value.trim().is_empty()) {
         Some(value) => Ok(Some(AuthToken::new(value.trim()))),
@@ -148,8 +157,18 @@ fn key(variable: Option<&str>, endpoint: &Endpoint) -> Result<Option<AuthToken>,
     }
 }
 
-fn tokens_of(bytes: usize) -> u64 {
-    bytes.div_ceil(BYTES_OF_TOKEN) as u64
+/// The most tokens that a text of so many bytes has: tokenizers fall back to a token for a byte.
+const fn tokens_of(bytes: usize) -> u64 {
+    bytes as u64
+}
+
+/// How long a server wants to be left alone, within bounds.
+fn wait_of(retry_after: Option<&str>) -> Duration {
+    let seconds = retry_after.and_then(|text| text.trim().parse().ok());
+    match seconds.filter(|seconds: &f64| *seconds >= 0.0) {
+        Some(seconds) => Duration::from_secs_f64(seconds.min(MAX_WAIT.as_secs_f64())),
+        None => USUAL_WAIT,
+    }
 }
 
 /// One seat of a model.
@@ -377,8 +396,9 @@ impl ModelSeat {
         let (began, mut exchange) = (Instant::now(), Exchange::default());
         let asked = self.exchange(prompt, until, &mut exchange).await;
         let speech = &exchange.speech;
-        // A server that began to answer and did not count may have charged for all of it.
+        // A server that began to answer and did not count to the end may have charged for all of it.
         let counted = speech.tokens_in.zip(speech.tokens_out);
+        let counted = counted.filter(|_| speech.is_whole);
         let (tokens_in, tokens_out) = match counted {
             Some(counted) => counted,
             None if exchange.is_charged => {
@@ -501,12 +521,7 @@ impl ModelSeat {
         if !is_passing {
             return ExchangeError::Final(problem);
         }
-        let told = stream
-            .retry_after
-            .as_deref()
-            .and_then(|text| text.trim().parse().ok());
-        let wait = told.and_then(|seconds: f64| Duration::try_from_secs_f64(seconds).ok());
-        ExchangeError::Passing(problem, wait.unwrap_or(USUAL_WAIT))
+        ExchangeError::Passing(problem, wait_of(stream.retry_after.as_deref()))
     }
 
     fn warn(&self, problem: NoChoice, words: &str) {
@@ -530,4 +545,54 @@ impl ExchangeError {
 
 fn millis(time: Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Finds a model of the provider `openai`, whose key is a variable that every process has.
+    fn found(name: &str, base_url: &str, is_moved: bool) -> Result<Option<AuthToken>, ModelError> {
+        let mut config = ModelsConfig::default();
+        let provider = config.providers.get_mut("openai").unwrap();
+        provider.base_url = base_url.to_owned();
+        provider.key_env = Some("PATH".to_owned());
+        provider.is_moved = is_moved;
+        Model::find(name, &config).map(|model| model.key)
+    }
+
+    #[test]
+    fn moved_provider_gets_its_key_only_by_name() {
+        let far = "https://192.0.2.1/v1";
+        assert!(found("x", far, true).unwrap().is_none());
+        assert!(found("openai/x", far, true).unwrap().is_some());
+        assert!(found("x", far, false).unwrap().is_some());
+        assert!(found("x", "http://192.0.2.1/v1", true).unwrap().is_none());
+    }
+
+    #[test]
+    fn no_server_is_left_alone_for_longer_than_a_day() {
+        for (told, wait) in [
+            (Some("2"), Duration::from_secs(2)),
+            (Some("1e19"), MAX_WAIT),
+            (Some("inf"), MAX_WAIT),
+            (Some("-1"), USUAL_WAIT),
+            (Some("NaN"), USUAL_WAIT),
+            (Some("Wed, 21 Oct 2026 07:28:00 GMT"), USUAL_WAIT),
+            (None, USUAL_WAIT),
+        ] {
+            assert_eq!(wait_of(told), wait, "{told:?}");
+        }
+    }
+
+    #[test]
+    fn key_goes_in_clear_to_this_machine_alone() {
+        let far = "http://192.0.2.1/v1";
+        for (name, is_moved) in [("openai/x", true), ("openai/x", false), ("x", false)] {
+            let refused = found(name, far, is_moved);
+            assert!(matches!(refused, Err(ModelError::PlainKey(_))), "{name}");
+        }
+        let near = found("openai/x", "http://127.0.0.1:9/v1", true);
+        assert!(near.unwrap().is_some());
+    }
 }

@@ -17,7 +17,8 @@ const HEADING: &str = "Language models";
 /// on with them.
 #[derive(Debug, Clone, Default, Args, Serialize, Deserialize)]
 pub(crate) struct ModelArgs {
-    /// Where the model answers, such as `http://localhost:11434/v1` [default: from config]
+    /// Where the model answers, such as `http://localhost:11434/v1`; it gets a key only if the
+    /// model is named as `PROVIDER/MODEL` [default: from config]
     #[arg(long, value_name = "URL", help_heading = HEADING)]
     llm_url: Option<String>,
     /// The strategy that moves when a model does not choose in time [default: from config, random]
@@ -56,8 +57,10 @@ impl ModelArgs {
     /// Overrides the configuration with the flags.
     pub(crate) fn settle(&self, models: &mut ModelsConfig) {
         if let Some(url) = &self.llm_url {
-            let providers = models.providers.values_mut();
-            providers.for_each(|provider| provider.base_url.clone_from(url));
+            for provider in models.providers.values_mut() {
+                provider.base_url.clone_from(url);
+                provider.is_moved = true;
+            }
         }
         if let Some(fallback) = &self.fallback {
             models.fallback.clone_from(fallback);
@@ -74,6 +77,12 @@ pub(crate) fn find_model(name: &str, models: &ModelsConfig) -> Result<Arc<Model>
             ModelError::NoKey(variable) => format!(
                 "set `{variable}` to your key, or name a server on this machine with `--llm-url`"
             ),
+            ModelError::PlainKey(_) => {
+                "give an `https://` address; if the server needs no key, name \
+                 the model as `local/MODEL`, or remove `key_env` of its provider in \
+                 config/system.json"
+                    .to_owned()
+            }
             ModelError::NoPrice(model) => format!(
                 "add `\"{model}\": {{\"input\": …, \"output\": …}}` to `models.prices` in \
                  config/system.json, in US dollars for a million tokens"

@@ -42,6 +42,9 @@ pub struct ProviderConfig {
     /// What it calls the longest answer.
     #[serde(default = "usual_limit")]
     pub limit_key: String,
+    /// Whether a flag replaced its address: then its key is for users that name the provider.
+    #[serde(skip)]
+    pub is_moved: bool,
 }
 
 /// How a server of models is called.
@@ -75,6 +78,7 @@ fn usual_providers() -> BTreeMap<String, ProviderConfig> {
         base_url: base_url.to_owned(),
         key_env: key_env.map(str::to_owned),
         limit_key: limit_key.to_owned(),
+        is_moved: false,
     };
     let openai = provider(
         ModelWire::Openai,

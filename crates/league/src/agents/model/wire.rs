@@ -1,5 +1,5 @@
 //! What is sent to a server of models, and how its stream is read, in both wires. Calls and times
-//! are left to `session`.
+//! are left to `model`.
 
 use serde_json::{Value, json};
 

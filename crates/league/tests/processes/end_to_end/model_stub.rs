@@ -16,6 +16,10 @@ use crate::end_to_end::process::BOUND;
 pub(crate) enum Behaviour {
     /// It streams a legal move, in small pieces.
     Streams,
+    /// The same after a while.
+    Ponders,
+    /// It sends the caller to another place.
+    Redirects,
     /// It sends nothing.
     Stalls,
     /// It begins, and sends nothing more.
@@ -24,7 +28,7 @@ pub(crate) enum Behaviour {
     Refuses,
     /// 429 to each other question, with a second to wait.
     Limits,
-    /// 429 with an hour to wait.
+    /// 429 with more time to wait than a clock holds.
     LimitsForLong,
     /// It answers in words.
     TalksNonsense,
@@ -105,7 +109,7 @@ fn serve(
     let question = read(&mut BufReader::new(stream.try_clone().ok()?))?;
     questions.lock().unwrap().push(question.clone());
     let number = count.fetch_add(1, Ordering::Relaxed);
-    let limited = |seconds: u32| {
+    let limited = |seconds: &str| {
         refusal(
             "429 Too Many Requests",
             &format!("retry-after: {seconds}\r\n"),
@@ -114,6 +118,10 @@ fn serve(
     };
     match behaviour {
         Behaviour::HangsUp => {}
+        Behaviour::Redirects => {
+            let place = "location: /elsewhere\r\n";
+            stream.write_all(&refusal("302 Found", place, "")).ok()?;
+        }
         Behaviour::Stalls => wait_for_end(&mut stream),
         Behaviour::Refuses => {
             let words = format!("wrong key in {}", question.head);
@@ -121,8 +129,8 @@ fn serve(
                 .write_all(&refusal("401 Unauthorized", "", &words))
                 .ok()?;
         }
-        Behaviour::Limits if number.is_multiple_of(2) => stream.write_all(&limited(1)).ok()?,
-        Behaviour::LimitsForLong => stream.write_all(&limited(3_600)).ok()?,
+        Behaviour::Limits if number.is_multiple_of(2) => stream.write_all(&limited("1")).ok()?,
+        Behaviour::LimitsForLong => stream.write_all(&limited("1e19")).ok()?,
         _ => say(&mut stream, behaviour, &question, number)?,
     }
     Some(())
@@ -146,7 +154,7 @@ fn read(reader: &mut impl BufRead) -> Option<Question> {
     }
     let mut body = vec![0; length];
     reader.read_exact(&mut body).ok()?;
-    let body = serde_json::from_slice(&body).ok()?;
+    let body = serde_json::from_slice(&body).unwrap_or_default();
     Some(Question { head, body })
 }
 
@@ -170,6 +178,9 @@ fn say(
     question: &Question,
     number: u32,
 ) -> Option<()> {
+    if behaviour == Behaviour::Ponders {
+        thread::sleep(PONDERED);
+    }
     let text = answer(behaviour, question, number);
     let streams = question.body["stream"] == true;
     if !streams {
@@ -267,6 +278,9 @@ fn anthropic(text: &str) -> Vec<String> {
     events.extend([end.to_string(), json!({"type": "message_stop"}).to_string()]);
     events
 }
+
+/// How long a server ponders: longer than a repeated call is on its way.
+const PONDERED: Duration = Duration::from_secs(2);
 
 /// How long the slowest behaviour may be waited for in one move.
 pub(crate) const MOVE_TIMEOUT: Duration = Duration::from_secs(6);

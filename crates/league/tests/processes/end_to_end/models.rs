@@ -2,13 +2,15 @@
 
 use std::ffi::OsStr;
 use std::fs;
+use std::thread;
 
 use serde_json::{Value, json};
 
-use crate::end_to_end::ground::{Ground, LEAGUE, facts};
-use crate::end_to_end::http::request_with;
+use crate::end_to_end::ground::{Agent, Ground, LEAGUE, facts};
+use crate::end_to_end::http::{call, request_with};
 use crate::end_to_end::model_stub::{Behaviour, MOVE_TIMEOUT, ModelStub};
-use crate::end_to_end::process::{Process, ProcessExit, free_port, league};
+use crate::end_to_end::process::{BOUND, Process, ProcessExit, free_port, league};
+use crate::end_to_end::scripted::{Does, Scripted};
 
 const KEY: &str = "sk-test-0123456789abcdefghijklmnop";
 
@@ -150,7 +152,7 @@ fn messages_of_anthropic_are_spoken() {
     let ended = start(
         &ground,
         &stub,
-        "llm:claude-stub,random",
+        "llm:anthropic/claude-stub,random",
         &["--players", "2"],
     )
     .end();
@@ -197,6 +199,16 @@ fn key_reaches_the_server_and_nothing_else() {
             let text = String::from_utf8_lossy(&text);
             assert!(!text.contains(KEY), "{}", file.display());
         }
+    }
+}
+
+#[test]
+fn server_of_a_flag_gets_no_key_of_a_provider_that_nobody_named() {
+    let (ground, stub) = (ground(&json!({})), ModelStub::start(Behaviour::Streams));
+    let ended = start(&ground, &stub, "llm:stub,random", &["--players", "2"]).end();
+    told(&ground, &ended);
+    for question in stub.questions() {
+        assert!(!question.head.contains(KEY), "{}", question.head);
     }
 }
 
@@ -284,6 +296,79 @@ fn budget_is_not_exceeded_and_then_the_fallback_moves() {
 }
 
 #[test]
+fn broken_answer_costs_what_was_set_aside_for_it() {
+    let models = json!({
+        "prices": {"stub": {"input": 0, "output": 10_000}}, "max_output_tokens": 100,
+    });
+    let (ground, stub) = (ground(&models), ModelStub::start(Behaviour::SendsHalf));
+    let seats = "llm:anthropic/stub,random";
+    let ended = start(&ground, &stub, seats, &["--players", "2"]).end();
+    let told = told(&ground, &ended);
+    let cost: u64 = told
+        .iter()
+        .map(|told| told["cost_micro_usd"].as_u64().unwrap())
+        .sum();
+    // The stream counted one token of the answer before it broke off.
+    assert_eq!(cost, 1_000_000 * stub.questions().len() as u64, "{told:?}");
+}
+
+/// A player in a league whose manager gives no tokens, so that a test may call it as a referee.
+fn unguarded(own: &[&str]) -> (Ground, Scripted, Agent) {
+    let ground = Ground::new();
+    let system = json!({"timeouts": {"move_timeout_sec": BOUND.as_secs()}});
+    ground.write("config/system.json", &system);
+    let manager = Scripted::start(|_| Does::Answers(json!({"status": "ok", "player_id": "P01"})));
+    let mut player = ground.player(1, &manager.endpoint, own);
+    player.process.event("state", "enrolled");
+    (ground, manager, player)
+}
+
+/// Calls twice at the same time for one move, and gives both answers.
+fn asked_twice(endpoint: &str, meanwhile: impl FnOnce()) -> [Value; 2] {
+    let says = json!({
+        "protocol": "league.v2", "message_type": "CHOOSE_PARITY_CALL", "sender": "referee:REF01",
+        "match_id": "M1", "player_id": "P01", "game_type": "even_odd",
+        "deadline": "2099-01-01T00:00:00Z",
+    });
+    thread::scope(|scope| {
+        let calls = [(); 2].map(|()| scope.spawn(|| call(endpoint, "choose_parity", &says)));
+        meanwhile();
+        calls.map(|call| call.join().unwrap())
+    })
+}
+
+#[test]
+fn move_that_is_asked_for_twice_is_chosen_once() {
+    let stub = ModelStub::start(Behaviour::Ponders);
+    let (_ground, _manager, player) = unguarded(&["--llm", "local/stub", "--llm-url", &stub.url]);
+    let [first, second] = asked_twice(&player.endpoint, || ());
+    assert!(first["parity_choice"].is_string(), "{first}");
+    assert_eq!(first["parity_choice"], second["parity_choice"]);
+    assert_eq!(stub.questions().len(), 1);
+}
+
+#[test]
+fn assistant_keeps_a_turn_that_is_asked_for_twice() {
+    let code = "heron-code-1";
+    let (_ground, _manager, player) = unguarded(&["--assistant", code]);
+    let tool = |tool: &str, arguments: Value| {
+        let params = json!({"name": tool, "arguments": arguments});
+        tool_call(&player.endpoint, "tools/call", &params)["structuredContent"].clone()
+    };
+    let answers = asked_twice(&player.endpoint, || {
+        while tool("wait_for_turn", json!({"auth_token": code}))["status"] == "waiting" {}
+        let made = json!({
+            "auth_token": code, "match_id": "M1", "number": 1, "choice": "odd",
+        });
+        let taken = tool("make_move", made);
+        assert_eq!(taken["status"], "taken", "{taken}");
+    });
+    for answer in answers {
+        assert_eq!(answer["parity_choice"], "odd", "{answer}");
+    }
+}
+
+#[test]
 fn player_with_a_model_is_a_process_of_its_own() {
     let (ground, stub) = (ground(&json!({})), ModelStub::start(Behaviour::Streams));
     let seats = [
@@ -347,11 +432,15 @@ fn what_a_model_lacks_is_told_with_a_hint() {
         assert_eq!(ended.code, Some(2), "{ended:?}");
         ended.errors
     };
-    let far = "http://192.0.2.1:9/v1";
+    let (far, plain) = ("https://192.0.2.1:9/v1", "http://192.0.2.1:9/v1");
     for (arguments, parts) in [
         (
-            vec!["--llm", "gpt-x", "--llm-url", far],
+            vec!["--llm", "openai/gpt-x", "--llm-url", far],
             ["`OPENAI_API_KEY`", "hint: set"],
+        ),
+        (
+            vec!["--llm", "openai/gpt-x", "--llm-url", plain],
+            ["would go unencrypted", "give an `https://` address"],
         ),
         (
             vec!["--llm", "local/x", "--budget", "0.5"],
@@ -379,6 +468,7 @@ fn kit_for_models_plays_a_league() {
         (Behaviour::Streams, "even_odd"),
         (Behaviour::Streams, "tic_tac_toe"),
         (Behaviour::TalksNonsense, "even_odd"),
+        (Behaviour::Redirects, "even_odd"),
     ] {
         let (ground, stub) = (ground(&json!({})), ModelStub::start(behaviour));
         let kit = ground.path("player_llm.py");
@@ -415,7 +505,11 @@ fn kit_for_models_plays_a_league() {
         for (id, result) in ground.results() {
             assert_ne!(result["status"], "TECHNICAL_LOSS", "{id}: {result}");
         }
-        assert!(!stub.questions().is_empty(), "{behaviour:?} {game}");
+        let questions = stub.questions();
+        assert!(!questions.is_empty(), "{behaviour:?} {game}");
+        for question in questions {
+            assert!(question.head.starts_with("POST /v1/"), "{}", question.head);
+        }
     }
 }
 
@@ -480,15 +574,18 @@ fn make_three_moves(ground: &Ground, call: impl Fn(&str, Value) -> Value, code: 
         }
         let turn = &told["turn"];
         assert!(turn["rules"].as_str().unwrap().len() > 100, "{turn}");
-        let make = |choice: &Value| {
-            call(
-                "make_move",
-                json!({"auth_token": code, "match_id": turn["match_id"], "choice": choice}),
-            )
+        let make = |number: u64, choice: &Value| {
+            let turn = json!({
+                "auth_token": code, "match_id": turn["match_id"], "number": number,
+                "choice": choice,
+            });
+            call("make_move", turn)
         };
-        assert_eq!(make(&json!("nowhere"))["error_code"], "E004");
+        let number = turn["number"].as_u64().unwrap();
+        assert_eq!(make(number, &json!("nowhere"))["error_code"], "E004");
         let choice = &turn["legal_moves"][0];
-        let taken = make(&json!(choice.to_string()));
+        assert_eq!(make(number + 1, choice)["error_code"], "E007");
+        let taken = make(number, &json!(choice.to_string()));
         assert_eq!(
             (&taken["status"], &taken["choice"]),
             (&json!("taken"), choice),
