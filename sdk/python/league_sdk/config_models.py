@@ -183,6 +183,17 @@ class LoggingConfig(Model):
 
 
 @dataclass
+class ModelsConfig(Model):
+    """How language models are asked."""
+
+    providers: dict[str, Any] = field(default_factory=dict)
+    prices: dict[str, Any] = field(default_factory=dict)
+    budget_usd: float | None = None
+    fallback: str = "random"
+    max_output_tokens: int = 2000
+
+
+@dataclass
 class SystemConfig(Model):
     """`config/system.json`: the settings of the whole system."""
 
@@ -198,6 +209,7 @@ class SystemConfig(Model):
     circuit_breaker: CircuitBreakerConfig = field(default_factory=CircuitBreakerConfig)
     limits: LimitsConfig = field(default_factory=LimitsConfig)
     bots: BotsConfig = field(default_factory=BotsConfig)
+    models: ModelsConfig = field(default_factory=ModelsConfig)
     logging: LoggingConfig = field(default_factory=LoggingConfig)
 
 
@@ -287,6 +299,7 @@ class LeagueConfig(Model):
     last_updated: str | None = None
     game_settings: dict[str, Any] = field(default_factory=dict)
     participants: ParticipantsConfig = field(default_factory=ParticipantsConfig)
+    legs: int = 1
     strictness: str = "lenient"
     draws: str = "any"
     match_mode: str = "auto"
