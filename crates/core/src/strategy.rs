@@ -210,7 +210,7 @@ static STRATEGIES: [Strategy; 25] = [
     },
     Strategy {
         name: "equilibrium",
-        about: "Kuhn poker so that nobody gains against it in the long run",
+        about: "Kuhn poker so that no opponent gains against it in the long run",
         games: &["kuhn_poker"],
         idea: &turns::equilibrium,
     },
@@ -252,20 +252,10 @@ pub fn find(name: &str) -> Result<&'static Strategy, UnknownStrategy> {
     })
 }
 
-/// Assigns strategies to this many players in turn: the chosen ones or, if none was chosen, all
-/// that fit the game.
-pub fn deal(
-    chosen: &[&'static Strategy],
-    game: &GameType,
-    players: usize,
-) -> Vec<&'static Strategy> {
+/// Assigns the strategies that fit a game to this many players in turn.
+pub fn deal(game: &GameType, players: usize) -> Vec<&'static Strategy> {
     let known = STRATEGIES.iter().filter(|strategy| strategy.knows(game));
-    let pack = if chosen.is_empty() {
-        known.collect()
-    } else {
-        chosen.to_vec()
-    };
-    pack.into_iter().cycle().take(players).collect()
+    known.cycle().take(players).collect()
 }
 
 /// The most characters of an unknown name that are repeated in an error.

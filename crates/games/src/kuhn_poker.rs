@@ -149,7 +149,7 @@ The view: `hands` is the number of hands in the match and `hand_number` the pres
 `your_card` is your card; `you_move_first` tells whether you move first in this hand; `actions` lists \
 what was done in it, the first mover's action first; `pot` counts the chips in the pot; `your_chips` \
 is what you have won from your opponent in the hands before, negative if you have lost; `past_hands` \
-lists the hands before, the oldest first, each with `your_card`, `opponent_card` (null if somebody \
+lists the hands before, the oldest first, each with `your_card`, `opponent_card` (null if a player \
 folded), `you_moved_first`, `actions` and `your_gain` (the chips you won in it, negative if you lost).
 The match ends after the last hand. The player that has won chips from the other wins; if neither \
 has, it is a draw.",
@@ -341,7 +341,7 @@ impl Hand {
         2 + u8::try_from(self.actions.iter().filter(put).count()).unwrap_or_default()
     }
 
-    /// Whether the cards were shown: the hand is over and nobody folded.
+    /// Whether the cards were shown: the hand is over and neither seat folded.
     fn is_shown(&self) -> bool {
         self.next().is_none() && !self.actions.contains(&Action::Fold)
     }

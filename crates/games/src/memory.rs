@@ -1,7 +1,7 @@
 //! Memory: pairs of cards lie face down; seats turn two over in turn and keep the pairs they find.
 //!
 //! A card's value is rolled when it is turned over for the first time, from the values that are left,
-//! which is as fair as shuffling before: nobody can know a card earlier, not even the referee.
+//! which is as fair as shuffling before: not even the referee can know a card earlier.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ use crate::{
 
 /// The most pairs that may be laid out.
 const MAX_PAIRS: u8 = 18;
-/// How many turns a game has for each pair at most, so that it ends even if nobody remembers.
+/// How many turns a game has for each pair at most, so that it ends even if neither seat remembers.
 const TURNS_PER_PAIR: u32 = 6;
 
 /// A game of memory: what is known of the cards, and who turns them over.
@@ -263,7 +263,7 @@ impl Memory {
         (u32::from(self.pairs) * TURNS_PER_PAIR).saturating_sub(self.turns)
     }
 
-    /// The values of the cards that nobody has turned over yet, each as often as it is left.
+    /// The values of the cards that are not turned over yet, each as often as it is left.
     fn values_left(&self) -> Vec<u8> {
         let mut left: Vec<u8> = (1..=self.pairs).flat_map(|value| [value; 2]).collect();
         for value in self.values.values() {

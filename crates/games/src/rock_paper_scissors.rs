@@ -74,7 +74,7 @@ impl Game for RockPaperScissors {
         simultaneous: true,
         rules_text: "\
 Both players throw at the same time, several times in a match. Rock beats scissors, scissors beat \
-paper, paper beats rock; two equal throws score for nobody. As soon as both have thrown, both throws \
+paper, paper beats rock; two equal throws do not score. As soon as both have thrown, both throws \
 are public, so you can study what your opponent tends to do.
 A move is one of the words `rock`, `paper`, `scissors`.
 The view: `throws` is the number of throws in the match and `thrown` how many are complete; \

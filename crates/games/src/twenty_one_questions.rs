@@ -292,7 +292,7 @@ draw.",
             (Turn::Over(Outcome::Win(seat)), Some(item)) => {
                 format!("{} guessed the {item}", seat.name(names))
             }
-            (Turn::Over(_), Some(item)) => format!("nobody guessed the {item}"),
+            (Turn::Over(_), Some(item)) => format!("neither guessed the {item}"),
             _ => format!("{} questions are left", self.questions_left()),
         }
     }

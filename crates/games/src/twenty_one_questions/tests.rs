@@ -57,7 +57,7 @@ fn game_without_a_right_guess_is_a_draw() {
     game.play(Seat::A, Question(0)).unwrap();
     game.play(Seat::B, Question(1)).unwrap();
     assert_eq!(game.turn(), Turn::Over(Outcome::Draw));
-    assert_eq!(game.reason(&[]), "nobody guessed the bat");
+    assert_eq!(game.reason(&[]), "neither guessed the bat");
 }
 
 #[test]

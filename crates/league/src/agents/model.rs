@@ -108,7 +108,7 @@ impl Model {
         let base = provider.base_url.trim_end_matches('/');
         let endpoint = Endpoint::look_up(&format!("{base}{}", wire::path(provider.wire)))?;
         let key_env = provider.key_env.as_deref();
-        // Whoever gives an address alone may not know whose key would go there.
+        // With an address alone, the user may not know whose key would go there.
         let key_env = key_env.filter(|_| is_named || !provider.is_moved);
         let price = config.prices.get(name).copied();
         if config.budget_usd.is_some() && price.is_none() {

@@ -137,7 +137,7 @@ fn first_player(number: u32) -> PlayerConfig {
 
 /// The strategy that `league run` assigns to the player with this number.
 fn first_strategy(number: u32) -> String {
-    let dealt = strategy::deal(&[], &super::default_game(), number as usize);
+    let dealt = strategy::deal(&super::default_game(), number as usize);
     let dealt = dealt.last().map(|strategy| strategy.name.to_owned());
     dealt.unwrap_or_else(|| PlayerDefaults::default().strategy)
 }

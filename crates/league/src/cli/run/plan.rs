@@ -325,7 +325,7 @@ impl RunArgs {
                 check_strategy(chosen, Some(&rules.game_type), what)?;
             }
         }
-        let usual = strategy::deal(&[], &rules.game_type, players as usize);
+        let usual = strategy::deal(&rules.game_type, players as usize);
         let usual: Vec<SeatChoice> = usual.into_iter().map(SeatChoice::Strategy).collect();
         let chosen = Some(&self.strategies).filter(|chosen| !chosen.is_empty());
         let dealt = chosen.unwrap_or(&usual).iter().cycle();
