@@ -10,6 +10,7 @@ mod gzip;
 mod hub;
 pub(crate) mod live_view;
 mod observations;
+mod organiser;
 mod replay_cache;
 mod report_source;
 mod stall;
@@ -30,16 +31,21 @@ use hyper::header::{
 use league_mcp::ResponseBody;
 use league_protocol::id::{LeagueId, MatchId, PlayerId};
 use league_web::assets::{self, Asset};
+use league_web::league_view::LeagueView;
 use league_web::page::{self, Links};
+use league_web::season::Season;
 use tokio::sync::Semaphore;
 
+use crate::clock;
 use crate::http::server::{Pages, ResponseFuture, ServiceResponse};
 use crate::storage::root::Root;
+use crate::storage::verify::{VerifyError, leagues};
 use gzip::{GzipBody, accepts_gzip};
 use hub::Hub;
-use live_view::ReadError;
+use live_view::{LiveView, ReadError};
 use replay_cache::ReplayCache;
 
+pub(crate) use organiser::OrganiserSite;
 pub(crate) use report_source::ReportSource;
 pub(crate) use stall::resume;
 
@@ -70,6 +76,8 @@ pub(crate) struct Site {
     /// A permit allows the use of a blocking thread.
     turns: Semaphore,
     max_viewers: usize,
+    /// The page of the organiser, where the manager runs.
+    organiser: Option<OrganiserSite>,
 }
 
 impl Site {
@@ -82,12 +90,21 @@ impl Site {
             replay: ReplayCache::default(),
             turns: Semaphore::new(MAX_CONCURRENT_PAGES),
             max_viewers,
+            organiser: None,
         }
+    }
+
+    /// The same site with the page of the organiser.
+    pub(crate) fn with_organiser(self, organiser: Option<OrganiserSite>) -> Self {
+        Self { organiser, ..self }
     }
 
     async fn respond(&self, path: String, headers: HeaderMap) -> ServiceResponse {
         if let Some(name) = path.strip_prefix("/assets/") {
             return asset(name, &headers);
+        }
+        if let Some(organiser) = self.organiser.as_ref().filter(|_| path == "/admin") {
+            return organiser.get(&headers);
         }
         let response = match path.as_str() {
             "/feed" => self.feed(&headers).await,
@@ -154,6 +171,18 @@ impl Pages for Site {
         let path = path.to_owned();
         Box::pin(async move { self.respond(path, headers).await })
     }
+
+    fn takes_forms(&self, path: &str) -> bool {
+        self.organiser.is_some() && path.starts_with("/admin/")
+    }
+
+    fn post(&self, path: &str, headers: HeaderMap, body: Bytes) -> Option<ResponseFuture<'_>> {
+        let organiser = self.organiser.as_ref()?;
+        let path = path.to_owned();
+        Some(Box::pin(async move {
+            organiser.post(&path, &headers, &body).await
+        }))
+    }
 }
 
 /// The status and page of an address.
@@ -161,6 +190,7 @@ fn page_at(hub: &Arc<Hub>, path: &str) -> (u16, GzipBody) {
     let named = path.strip_prefix('/').and_then(|path| path.split_once('/'));
     let found = match named {
         None if path == "/" => hub.read(|live| live.page()),
+        None if path == "/season" => season_page(hub),
         Some(("match", id)) => match_page(hub, id),
         Some(("player", id)) => player_page(hub, id),
         Some(("round", number)) => round_page(hub, number),
@@ -184,6 +214,27 @@ fn page_at(hub: &Arc<Hub>, path: &str) -> (u16, GzipBody) {
 type FoundPage = Result<Option<GzipBody>, ReadError>;
 
 // The pages are drawn after `read` has released its lock.
+
+fn season_page(hub: &Arc<Hub>) -> FoundPage {
+    let season = read_season(hub.root()).ok();
+    Ok(season.map(|season| GzipBody::new(page::season(&season))))
+}
+
+/// How many leagues of a folder are read for its season; the latest ones.
+const MAX_SEASON_LEAGUES: usize = 200;
+
+/// Reads all leagues of a folder; one that cannot be read is left out.
+pub(crate) fn read_season(root: &Root) -> Result<Season, VerifyError> {
+    let mut leagues = leagues(root)?;
+    let first = leagues.len().saturating_sub(MAX_SEASON_LEAGUES);
+    let views = leagues.drain(first..).filter_map(|league| {
+        let mut live = LiveView::new(root.clone(), league);
+        live.refresh(clock::now()).ok()?;
+        live.into_parts().map(|(view, _)| view)
+    });
+    let views: Vec<LeagueView> = views.collect();
+    Ok(Season::of(&views))
+}
 
 fn match_page(hub: &Arc<Hub>, id: &str) -> FoundPage {
     let Ok(id) = MatchId::new(id) else {

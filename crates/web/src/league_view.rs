@@ -7,23 +7,25 @@
 mod board;
 mod pages;
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use league_core::draw::{LeagueSecret, LeagueSecrets};
 use league_core::league::{
-    AgentState, Event, Expulsion, FixtureStage, League, LeagueFixture, LeagueRules, Phase,
+    AgentState, Event, Expulsion, FixtureStage, League, LeagueFixture, LeagueRules, Lever, Phase,
     PlayerEntry, RulesError,
 };
 use league_core::machine::Machine;
 use league_protocol::id::{MatchId, PlayerId, RefereeId};
 use league_protocol::message::{MatchResult, MatchState, MatchStatus, StandingRow};
 use league_protocol::secret::Commitment;
+use league_protocol::sender::Agent;
 use league_protocol::time::Timestamp;
 
 use crate::model::{
     AgentRow, Deviation, FailureCount, LatencySummary, LeagueSummary, MatchTimes, ModelSum,
-    PlayerRef, SeatOutcome, Stall, TableRow, TileState, TranscriptMessage, Verification,
+    OrganiserAct, PlayerRef, SeatOutcome, Stall, TableRow, TileState, TranscriptMessage,
+    Verification,
 };
 
 /// Rows of a table on a page.
@@ -42,6 +44,8 @@ pub const MAX_PLAYED: usize = 1_000;
 pub const MAX_UPCOMING: usize = 20;
 /// Results that are kept one by one; of older ones only the points remain.
 pub const MAX_RESULTS: usize = 200_000;
+/// What the organiser did, as far as pages list it.
+pub const MAX_ACTS: usize = 50;
 /// Rounds of the chart times players.
 const MAX_CHART_POINTS: usize = 2_000_000;
 /// How many matches make the form of a player.
@@ -65,6 +69,10 @@ pub struct LeagueView {
     /// How many matches were taken away from each referee.
     taken: BTreeMap<RefereeId, u32>,
     technical_losses: u64,
+    /// What the organiser did, the latest first.
+    acts: VecDeque<OrganiserAct>,
+    /// The league before this one, and the players whose seats were kept for them.
+    before: Option<(String, BTreeSet<PlayerId>)>,
     /// What players tell of their language models.
     models: BTreeMap<PlayerId, ModelSum>,
     started: Option<Timestamp>,
@@ -128,6 +136,8 @@ impl LeagueView {
             ranks: BTreeMap::new(),
             taken: BTreeMap::new(),
             technical_losses: 0,
+            acts: VecDeque::new(),
+            before: None,
             models: BTreeMap::new(),
             started: None,
             ended: None,
@@ -180,9 +190,42 @@ impl LeagueView {
                 self.record(match_id, recorded);
             }
             Event::RoundClosed { at, .. } => self.close_round(*at),
+            Event::OrganiserActed {
+                act,
+                reason,
+                effect,
+                at,
+            } => {
+                let follows = effect.sentence();
+                let follows = match follows.as_str() {
+                    "" => String::new(),
+                    follows => format!(" ({follows})"),
+                };
+                if let Lever::TakeOver { from, seats } = &**act {
+                    let players = seats.iter().filter_map(|seat| match &seat.agent {
+                        Agent::Player(id) => Some(id.clone()),
+                        _ => None,
+                    });
+                    self.before = Some((from.to_string(), players.collect()));
+                }
+                self.latest = Some(*at);
+                self.acts.truncate(MAX_ACTS - 1);
+                self.acts.push_front(OrganiserAct {
+                    at: *at,
+                    sentence: format!("{act}{follows}"),
+                    reason: reason.clone(),
+                    is_message: matches!(**act, Lever::Announce { .. }),
+                });
+            }
             Event::LeagueCompleted { at } => self.ended = Some(*at),
             _ => {}
         }
+    }
+
+    /// The league in which a player was before this one, if its seat was kept for it.
+    pub(crate) fn league_before(&self, player: &PlayerId) -> Option<&str> {
+        let (league, players) = self.before.as_ref()?;
+        players.contains(player).then_some(league.as_str())
     }
 
     /// How many events were applied.
@@ -221,6 +264,13 @@ impl LeagueView {
                 .map(ToString::to_string)
                 .collect(),
             accepted_losses: self.league.epoch(),
+            acts: self.acts.iter().cloned().collect(),
+            paused: self.league.is_paused() && phase != Phase::Completed,
+            registration_until: match phase {
+                Phase::Registering => self.league.registration(Timestamp::default()).1,
+                Phase::Running | Phase::Completed => None,
+            },
+            waiting: self.league.waiting_players().count(),
             strict: rules.strict,
             started: self.started,
             ended: self.ended,
@@ -228,7 +278,7 @@ impl LeagueView {
             played: self.league.matches_played(),
             matches: match phase {
                 Phase::Registering => 0,
-                Phase::Running | Phase::Completed => self.league.schedule().total_matches(),
+                Phase::Running | Phase::Completed => self.league.total_matches(),
             },
             stall: observed.stall.clone().filter(|_| phase != Phase::Completed),
             verification: observed.verification.clone(),

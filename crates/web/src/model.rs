@@ -32,6 +32,14 @@ pub struct LeagueSummary {
     pub exposed_referees: Vec<String>,
     /// How often its journal lost lines and the organiser went on without them.
     pub accepted_losses: u32,
+    /// What the organiser did, the latest first; at most [`MAX_ACTS`](crate::league_view::MAX_ACTS).
+    pub acts: Vec<OrganiserAct>,
+    /// Whether the organiser holds the league.
+    pub paused: bool,
+    /// When registration closes, before the start.
+    pub registration_until: Option<Timestamp>,
+    /// How many players wait for a seat.
+    pub waiting: usize,
     /// Whether messages are read strictly.
     pub strict: bool,
     pub started: Option<Timestamp>,
@@ -52,6 +60,17 @@ impl LeagueSummary {
     pub fn is_over(&self) -> bool {
         self.phase == Phase::Completed
     }
+}
+
+/// Something that the organiser did.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OrganiserAct {
+    pub at: Timestamp,
+    pub sentence: String,
+    /// Empty if the organiser gave none.
+    pub reason: String,
+    /// Whether it is a message to all.
+    pub is_message: bool,
 }
 
 /// An unfinished league that no process plays.

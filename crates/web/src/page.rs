@@ -8,10 +8,12 @@ mod chart;
 mod format;
 pub(crate) mod match_page;
 mod model_use;
+mod organiser_page;
 mod picture;
 pub(crate) mod player_page;
 pub(crate) mod round_page;
 mod rows;
+mod season_page;
 mod sequence;
 
 use league_protocol::id::{MatchId, PlayerId};
@@ -19,9 +21,11 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use crate::model::{Board, MatchPage, PlayerPage, RoundPage};
 use crate::parts::PageParts;
+use crate::season::Season;
 
 pub(crate) use board::main as board_main;
 pub use board::parts as board_parts;
+pub use organiser_page::OrganiserPage;
 
 /// Without a script, a page of a running league is reloaded after so many seconds.
 const RELOAD_SECONDS: u32 = 10;
@@ -115,6 +119,33 @@ pub fn round_page(page: &RoundPage, links: Links) -> String {
         over: page.league.is_over(),
     };
     document.draw(&round_page::main(page, links), links)
+}
+
+/// The page of the leagues of a folder.
+pub fn season(season: &Season) -> String {
+    let page = Document {
+        over: true,
+        ..Document::nowhere("Season")
+    };
+    page.draw(&season_page::main(season), Links::Site)
+}
+
+/// The page on which the organiser logs in, and why the last try failed.
+pub fn organiser_login(problem: Option<&str>) -> String {
+    let page = Document {
+        over: true,
+        ..Document::nowhere("Organiser")
+    };
+    page.draw(&organiser_page::login(problem), Links::Site)
+}
+
+/// The page of the organiser, who has logged in.
+pub fn organiser(page: &OrganiserPage) -> String {
+    let document = Document {
+        over: true,
+        ..Document::nowhere("Organiser")
+    };
+    document.draw(&organiser_page::main(page), Links::Site)
 }
 
 /// The response to an unknown address; `what` was looked for.

@@ -63,10 +63,13 @@ pub(crate) fn start(
     let journal = shared.root.referee_journal(league, slot);
     let token_file =
         secrets::place_of_agent(&shared.root, league, "referee", slot.as_str(), &journal);
-    let tokens = KeptTokens {
-        held: secrets::load_or_pledge(&token_file, &shared.chance)?,
+    let mut tokens = KeptTokens {
+        held: secrets::load_or_pledge(&token_file, &rules.manager.endpoint, &shared.chance)?,
         file: token_file,
     };
+    if shared.return_token.is_some() {
+        tokens.held.return_token.clone_from(&shared.return_token);
+    }
     let name = first_name(rules.wanted_id.as_deref(), &rules.display_name);
     let admission_timeout = rules.timeouts.join / 2;
     let transcripts = Transcripts::new(shared.chance.clone());
@@ -168,6 +171,7 @@ impl RefereeObserver {
         let Tokens {
             token,
             return_token,
+            ..
         } = &self.tokens.held;
         let token = return_token.as_ref().unwrap_or(token);
         Command::Begin {
@@ -634,6 +638,7 @@ fn foreign_order(
             match_token,
             record: WinLossDraw::default(),
             absent: false,
+            extra_seconds: None,
             is_foreign: true,
         })
     };
@@ -652,6 +657,7 @@ fn foreign_order(
         commitment: draw::commitment(league, match_id, None, &seed),
         draw_mode: None,
         order_token: token.clone(),
+        pace_ms: None,
         handed_over: Some(HandedOver {
             attempt: 1,
             moves: Vec::new(),
@@ -701,6 +707,7 @@ mod tests {
             match_token: token,
             record: WinLossDraw::default(),
             absent: false,
+            extra_seconds: None,
         }
     }
 

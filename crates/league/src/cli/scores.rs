@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 use std::io::{self, IsTerminal, Write};
 use std::time::Duration;
 
-use league_core::league::Event;
+use league_core::league::{Event, Lever};
 use league_protocol::fault::Code;
 use league_protocol::id::{LeagueId, MatchId, PlayerId};
 use league_protocol::message::{MatchResult, MatchStatus, StandingRow};
+use league_protocol::sender::Agent;
 use league_protocol::time::Timestamp;
 use serde_json::{Value, json};
 
@@ -94,6 +95,29 @@ impl Scores {
             Event::LeagueStarted { .. } if self.total == 0 => {
                 let players = self.names.len() as u64;
                 self.total = players * players.saturating_sub(1) / 2 * self.legs;
+            }
+            Event::OrganiserActed { act, effect, .. } => {
+                self.total += u64::from(effect.replay.is_some());
+                match &**act {
+                    Lever::Rename {
+                        agent: Agent::Player(id),
+                        name,
+                    } => drop(self.names.insert(id.clone(), name.clone())),
+                    // Before the start it has no matches.
+                    lever if self.total == 0 => {
+                        if let Some((player, _)) = lever.put_out() {
+                            self.names.remove(player);
+                        }
+                    }
+                    _ => {}
+                }
+            }
+            Event::AgentReturned {
+                agent: Agent::Player(id),
+                meta,
+                ..
+            } => {
+                self.names.insert(id.clone(), meta.display_name.clone());
             }
             Event::RoundOpened { .. } => {
                 self.round_began = Some(at);

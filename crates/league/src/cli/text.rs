@@ -65,7 +65,7 @@ pub(crate) fn print_standings(
     let width = width.unwrap_or(0).max("player".len());
     writeln!(out, "   #  {:<width$}  {}", "player", COLUMNS.join("  "))?;
     for row in shown {
-        write!(out, "{:>4}  {:<width$}", row.rank, label(row))?;
+        write!(out, "{:>4}  {:<width$}", row.place(), label(row))?;
         for (figure, column) in figures(row).iter().zip(COLUMNS) {
             write!(out, "  {figure:>0$}", column.len())?;
         }
@@ -74,7 +74,24 @@ pub(crate) fn print_standings(
     if rows.len() > shown.len() {
         writeln!(out, "      and {} more", rows.len() - shown.len())?;
     }
+    let first: Vec<&StandingRow> = shown.iter().filter(|row| row.tie == Some(1)).collect();
+    if let Some(shared) = shared_first(&first) {
+        writeln!(out, "{}", paragraph("      ", 6, &shared))?;
+    }
     Ok(())
+}
+
+/// Says who shares the first place, if players do.
+fn shared_first(first: &[&StandingRow]) -> Option<String> {
+    let names: Vec<String> = first
+        .iter()
+        .map(|row| one_line(&row.display_name))
+        .collect();
+    let (last, others) = names.split_last()?;
+    Some(format!(
+        "{} and {last} share the first place: only their ids order them",
+        others.join(", ")
+    ))
 }
 
 /// A text broken into lines. The first stands behind a label, the others are indented as far as the

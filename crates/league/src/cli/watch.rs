@@ -347,7 +347,7 @@ fn draw_standings(frame: &mut Frame<'_>, rows: &[StandingRow], area: Rect) {
         room.saturating_sub(1)
     };
     let cells = |row: &StandingRow| {
-        let (rank, id) = (row.rank.to_string(), row.player_id.to_string());
+        let (rank, id) = (row.place(), row.player_id.to_string());
         // The terminal is drawn past the screen that escapes other output.
         let name = escape(&one_line(&row.display_name)).into_owned();
         aligned(rank, id, name, figures(row))

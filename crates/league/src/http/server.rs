@@ -108,6 +108,16 @@ pub trait Service: Send + Sync {
 /// Pages for people, beside the services.
 pub trait Pages: Send + Sync {
     fn get(&self, path: &str, headers: HeaderMap) -> ResponseFuture<'_>;
+    /// Takes a form; `None` if there is none at this path.
+    fn post(&self, path: &str, headers: HeaderMap, body: Bytes) -> Option<ResponseFuture<'_>> {
+        let _ = (path, headers, body);
+        None
+    }
+    /// Whether forms are taken at this path.
+    fn takes_forms(&self, path: &str) -> bool {
+        let _ = path;
+        false
+    }
 }
 
 pub(crate) type PipeIn = Box<dyn AsyncBufRead + Send + Unpin>;
@@ -319,6 +329,15 @@ impl ConnectionContext {
         ) {
             return respond(pages.get(path, headers.clone()).await);
         }
+        if let Some(pages) = routes
+            .pages
+            .as_ref()
+            .filter(|pages| pages.takes_forms(path))
+            && *request.method() == Method::POST
+        {
+            let path = path.to_owned();
+            return self.take_form(pages, &path, request).await;
+        }
         let Some(service) = service else {
             return plain(StatusCode::NOT_FOUND, "there is no agent at this path");
         };
@@ -356,6 +375,21 @@ impl ConnectionContext {
 }
 
 impl ConnectionContext {
+    async fn take_form(
+        &self,
+        pages: &Arc<dyn Pages>,
+        path: &str,
+        request: &mut Request<Incoming>,
+    ) -> HttpResponse {
+        match read(request.body_mut(), self.max_body).await {
+            Ok(body) => match pages.post(path, take(request.headers_mut()), body) {
+                Some(answer) => respond(answer.await),
+                None => plain(StatusCode::NOT_FOUND, "there is no form at this path"),
+            },
+            Err(refused) => refused,
+        }
+    }
+
     /// Hands an answer over to the connection, which then waits for the next request, or streams.
     fn send(&self, answer: HttpResponse) -> Response<Either<Full<Bytes>, AnswerStream>> {
         let (head, body) = answer.into_parts();

@@ -53,6 +53,11 @@ struct HubState {
 }
 
 impl Hub {
+    /// The folder of the league, and of others.
+    pub(crate) fn root(&self) -> &Root {
+        &self.root
+    }
+
     pub(crate) fn new(root: Root, league_id: LeagueId, untrusted: bool) -> Self {
         let feed = Feed::new(clock::now());
         Self {

@@ -22,6 +22,7 @@ mod http;
 mod invited;
 mod kills;
 mod letter;
+mod levers;
 mod lost;
 mod machines;
 mod model_stub;

@@ -51,7 +51,7 @@ impl LeagueView {
         LeagueProgress {
             rounds: match league.phase {
                 Phase::Registering => 0,
-                Phase::Running | Phase::Completed => self.league.schedule().rounds(),
+                Phase::Running | Phase::Completed => self.league.rounds(),
             },
             round_played: summary.total_matches.saturating_sub(open),
             round_matches: summary.total_matches,
@@ -170,7 +170,7 @@ impl LeagueView {
         };
         Chart {
             lines: standings.iter().take(MAX_CHART_LINES).map(line).collect(),
-            rounds: self.league.schedule().rounds(),
+            rounds: self.league.rounds(),
         }
     }
 

@@ -209,10 +209,9 @@ impl LeagueView {
         let (Some(place), Phase::Running) = (place, self.league.phase()) else {
             return (Vec::new(), 0);
         };
-        let schedule = self.league.schedule();
         let current = self.league.round().map_or(1, |round| round.number());
-        let rounds = current..=schedule.rounds();
-        let pairings = rounds.filter_map(|round| schedule.pairing_of(place, round));
+        let rounds = current..=self.league.rounds();
+        let pairings = rounds.filter_map(|round| self.league.pairing_of(place, round));
         let mut open = pairings.filter_map(|pairing| self.upcoming_match(place, pairing, observed));
         let next = open.by_ref().take(MAX_UPCOMING).collect();
         (next, open.count())
@@ -244,20 +243,22 @@ impl LeagueView {
         if self.league.phase() == Phase::Registering {
             return None;
         }
-        let schedule = self.league.schedule();
-        schedule.pairing(round, 0)?;
-        let all = schedule.matches_a_round();
-        let pairings = (0..all).filter_map(|index| schedule.pairing(round, index));
+        let league = &self.league;
+        league.pairing(round, 0)?;
+        let all = league.matches_in(round);
+        let pairings = (0..all).filter_map(|index| league.pairing(round, index));
         let matches: Vec<RoundMatch> = pairings
             .take(MAX_ROWS)
             .filter_map(|pairing| self.round_match(pairing, observed))
             .collect();
-        let rests = |player: &u32| schedule.pairing_of(*player, round).is_none();
-        let resting = (0..schedule.players()).find(rests);
+        let rests = |player: &u32| league.pairing_of(*player, round).is_none();
+        let is_regular = round <= league.schedule().rounds();
+        let resting = (0..league.schedule().players()).find(rests);
+        let resting = resting.filter(|_| is_regular);
         Some(RoundPage {
             league: self.summary(observed),
             round,
-            rounds: schedule.rounds(),
+            rounds: league.rounds(),
             unlisted: (all as usize).saturating_sub(matches.len()),
             matches,
             resting: resting.and_then(|player| self.player_at(player)),

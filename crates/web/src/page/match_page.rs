@@ -15,6 +15,23 @@ use crate::model::{DrawnPosition, MatchPage, SeatOutcome};
 /// The length of a choice, in characters.
 const MAX_CHOICE_CHARS: usize = 60;
 
+/// What the organiser said of the match, the latest first.
+fn amendments(page: &MatchPage) -> Markup {
+    let id = page.match_id.as_str();
+    let names = |sentence: &str| {
+        let mut words = sentence.split(|letter: char| !letter.is_ascii_alphanumeric());
+        words.any(|word| word == id)
+    };
+    html! {
+        @for act in page.league.acts.iter().filter(|act| !act.is_message && names(&act.sentence)) {
+            p.standstill {
+                strong { "Organiser: " } bdi { (act.sentence) }
+                @if !act.reason.is_empty() { ", because: " bdi { (act.reason) } }
+            }
+        }
+    }
+}
+
 /// The content of `<main>`.
 pub(crate) fn main(page: &MatchPage, links: Links) -> Markup {
     html! { (result(page, links)) (details(page, links)) }
@@ -24,6 +41,7 @@ pub(crate) fn main(page: &MatchPage, links: Links) -> Markup {
 pub(crate) fn result(page: &MatchPage, links: Links) -> Markup {
     html! {
         (warning(&page.league))
+        (amendments(page))
         section.duel {
             p.crumbs {
                 a href=(links.board()) { bdi { (page.league.title) } }

@@ -45,7 +45,7 @@ pub(crate) fn standings(rows: &[TableRow], links: Links) -> Vec<ListItem> {
         let key = format!("row-{}", row.player_id);
         let html = html! {
             tr id=(key) {
-                td { (row.rank) }
+                td { (row.place()) }
                 td { (climbed(table_row.climbed)) }
                 th scope="row" {
                     a href=(links.of_player(&row.player_id)) { bdi { (row.display_name) } }

@@ -48,6 +48,10 @@ pub(crate) fn summary(phase: Phase) -> LeagueSummary {
         draws_not_proven: 0,
         exposed_referees: Vec::new(),
         accepted_losses: 0,
+        acts: Vec::new(),
+        paused: false,
+        registration_until: None,
+        waiting: 0,
         strict: false,
         started: Some(at(0)),
         ended: None,
@@ -64,6 +68,7 @@ pub(crate) fn table_row(rank: u32, player: &PlayerRef, points: u32) -> TableRow 
         standing: StandingRow {
             rank,
             shared_rank: rank,
+            tie: None,
             player_id: player.id.clone(),
             display_name: player.name.as_str().into(),
             played: 2,
