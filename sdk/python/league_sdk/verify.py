@@ -80,12 +80,15 @@ class League:
         self.open, self.results, self.forfeits, self.absences, self.out, self.losses = {}, {}, {}, {}, {}, 0
         self.why, self.blamed, self.repeated, self.unknown, self.invited = {}, {}, [], Counter(), set()
         self.exposed, self.unproven, self.unplayed = [], 0, 0
+        # What the organiser changed: seats and who waits for one, matches to be played again by round, how matches count.
+        self.seats, self.waiting, self.extra, self.replays, self.amended = self.rules.get("max_players", 1 << 30), [], [], {}, {}
+        self.annulled, self.ended, self.pairs = set(), False, {}
 
     def take(self, kind, event):  # takes in an event, if it is a possible successor of those before it
         before, player = self.phase, event.get("player_id")
-        rounds = (len(self.players) - 1 + len(self.players) % 2) * self.rules.get("legs", 1)
+        rounds = (len(self.players) - 1 + len(self.players) % 2) * self.rules.get("legs", 1) + len(self.extra)
         absent = self.forfeits.get(player) == self.absences.get(player)
-        fits = {"player_registered": before == "registering", "league_completed": before == "closed" and self.round == rounds,
+        fits = {"player_registered": before == "registering", "league_completed": before == "closed" and self.round == rounds or self.ended,
                 "league_started": before == "registering" and len(self.players) > 1 and self.referees,
                 "round_opened": before == "closed" and event.get("round") == self.round + 1 <= rounds,
                 "round_closed": before == "open" and event.get("round") == self.round and not self.open,
@@ -106,9 +109,12 @@ class League:
         if kind in ("player_registered", "referee_registered", "agent_returned"):
             name = event.get("player_id") or event.get("referee_id") or next(iter(event["agent"].values()))
             expect((name in self.signs) == (kind == "agent_returned"), f"{name} is in the league already, or is not")
-            {"player_registered": self.players, "referee_registered": self.referees}.get(kind, []).append(name)
+            players = self.players if len(self.players) < self.seats else self.waiting
+            {"player_registered": players, "referee_registered": self.referees}.get(kind, []).append(name)
             self.signs[name], self.invited = event["meta"].get("proofs", False), self.invited - {place}
             self.players.sort(key=lambda player: (len(player), player.upper()))
+        elif kind == "organiser_acted":
+            self.act(event["act"], event.get("effect", {}))
         elif kind == "round_opened":
             self.open_round(event["commitments"], event["referees"] or [None] * len(event["commitments"]))
         elif kind == "matches_moved":
@@ -147,16 +153,67 @@ class League:
         elif kind not in ("report_conflicted", "referee_invited", *fits):
             self.unknown[kind] += 1
 
+    def act(self, act, effect):  # takes in a lever of the organiser
+        lever, player, name = act["lever"], act.get("player_id"), act.get("match_id")
+        place = self.replays.get(name, name)  # the first match of its place in the schedule
+        if lever in ("withdraw", "remove", "disqualify", "reinstate"):
+            back, taken_in = lever == "reinstate", player in self.players + self.waiting
+            expect(player in self.signs and back == (player in self.out or not taken_in), f"{player} is out already, or is not")
+            if self.phase == "registering":
+                self.players, self.waiting = ([one for one in some if one != player] for some in (self.players, self.waiting))
+                self.players += [player] if back else []
+            elif back:
+                self.forfeits[player] = self.absences[player] = 0
+                self.annulled.discard(player), self.out.pop(player)
+            else:
+                self.annulled |= {player} if lever == "remove" or act.get("played") == "annulled" else set()
+                self.out[player] = False
+                for match in (match for match in self.open.values() if player in match["seats"]):
+                    self.place(match, None, match["attempt"])
+        elif lever in ("annul", "replay", "rule"):
+            expect(place in self.pairs, f"{name} was not begun")
+            self.open.pop(name, None)
+            seats, winner = self.pairs[place], act.get("winner")
+            ends = [("loss", "win")[one == winner] if winner else "technical_loss" if act.get("both_lose") else "draw" for one in seats]
+            rows = list(zip(seats, ends, (self.rules["score"][end] for end in ends)))
+            self.amended[place] = dict(annul=[], replay=None, rule=rows)[lever]
+            if lever == "replay":
+                number, index = map(int, re.fullmatch(r"R(\d+)M(\d+)", effect["replay"]).groups())
+                regular = (len(self.players) - 1 + len(self.players) % 2) * self.rules.get("legs", 1)
+                self.extra += [[]] * (number - regular - len(self.extra))
+                self.extra[number - regular - 1] = [*self.extra[number - regular - 1], seats]
+                expect(len(self.extra[number - regular - 1]) == index and number > self.round, f"{effect['replay']} cannot be played")
+                self.replays[effect["replay"]] = place
+        elif lever == "admit_referee":
+            self.invited |= {address(act["contact_endpoint"])}
+        self.seats = act["players"] if lever == "set_capacity" else self.seats
+        self.ended = self.ended or lever == "end"
+        for one in effect.get("seated", []):
+            self.waiting.remove(one), self.players.append(one)
+        self.players.sort(key=lambda player: (len(player), player.upper()))
+
+    def counted(self):  # the rows of each match that counts
+        for place in {self.replays.get(name, name): None for name in (*self.results, *self.amended)}:
+            rows = self.amended.get(place)
+            if rows is None:  # as it was recorded: the last time that it was played
+                last = next((name for name in reversed([*self.replays]) if self.replays[name] == place), place)
+                rows = self.results.get(last, {}).get("rows", [])
+            if rows and not any(player in self.annulled for player, _, _ in rows):
+                yield rows
+
     def open_round(self, promises, referees):  # pairs the players by the circle method
         count, turned, self.round = len(self.players), self.round, self.round + 1
+        regular = (count - 1 + count % 2) * self.rules.get("legs", 1)
         even, circle, matters = 1 - count % 2, count - 1 + count % 2, self.rules["sides_matter"]
         leg, turned = divmod(turned, circle)  # each leg swaps the seats of the one before
-        expect(len(promises) == len(referees) == count // 2, "a match has one commitment and one referee")
+        again = self.extra[self.round - regular - 1] if self.round > regular else []
+        expect(len(promises) == len(referees) == (len(again) or count // 2), "a match has one commitment and one referee")
         for index, (promise, referee) in enumerate(zip(promises, referees)):
             name, distance = f"R{self.round}M{index + 1}", index + 1 - even
             pair = [(turned - distance) % circle + even if distance else 0, (turned + distance) % circle + even]
             swap = (distance + 1 if distance else turned) % 2 if matters else (pair[0] > pair[1]) != (turned > 0)
-            seats = [self.players[seat] for seat in (pair[::-1] if swap != leg % 2 else pair)]
+            seats = again[index] if again else [self.players[seat] for seat in (pair[::-1] if swap != leg % 2 else pair)]
+            self.pairs[self.replays.get(name, name)] = seats
             signing = [player for player in seats if self.signs[player]]
             match = dict(name=name, promise=promise, seats=seats, signing=signing, attempt=self.losses * EPOCH, moves=None, fixed=False)
             self.place(self.open.setdefault(name, match), referee, match["attempt"] + 1)
@@ -237,13 +294,13 @@ class League:
         order = self.rules.get("tiebreakers", usual)
         count = {player: Counter(wins=0, draws=0, losses=0, technical_losses=0, points=0) for player in self.players}
         among, names = Counter(), {"win": "wins", "draw": "draws"}
-        for player, end, points in (row for one in self.results.values() for row in one["rows"]):
+        for player, end, points in (row for rows in self.counted() for row in rows):
             count[player].update({names.get(end, "losses"): 1, "technical_losses": "_" in end, "points": points})
         figures = {"points": lambda one: -count[one]["points"], "wins": lambda one: -count[one]["wins"], "head_to_head": lambda one: -among[one],
                    "draw_difference": lambda one: count[one]["losses"] - count[one]["draws"], "player_id": lambda one: (len(one), one)}
         rank = lambda one, names: [figures[name](one) for name in names]
         before = order[:order.index("head_to_head")]
-        for (a, _, to_a), (b, _, to_b) in (one["rows"] for one in self.results.values()):
+        for (a, _, to_a), (b, _, to_b) in self.counted():
             among.update({a: to_a, b: to_b} if rank(a, before) == rank(b, before) else {})
         table = enumerate(sorted(count, key=lambda one: rank(one, order)), 1)
         return [{"rank": place, "player_id": one, **count[one]} for place, one in table]

@@ -148,6 +148,32 @@ class Verifier(unittest.TestCase):
             verdict = verify.verify(self.root / league_maker.FOLDER)
             self.assertEqual(verdict["verdict"], word, verdict["wrong"])
 
+    def test_table_follows_from_the_levers_of_the_organiser(self):
+        journal = league_maker.make(self.root) / "journal.jsonl"
+        facts = league_maker.facts_of(journal)
+        act = lambda lever, effect=None, **arguments: {
+            "event": {"organiser_acted": {"act": {"lever": lever, **arguments}, "reason": "why", "effect": effect or {}}}}
+        out = act("disqualify", player_id="P01", played="annulled")
+        for levers, played in (
+            ([], {"P01": 3, "P02": 3, "P03": 3, "P04": 3}),
+            ([act("annul", match_id="R1M1")], {"P01": 2, "P02": 2, "P03": 3, "P04": 3}),
+            ([act("rule", match_id="R1M1", winner="P02")], {"P01": 3, "P02": 3, "P03": 3, "P04": 3}),
+            ([out], {"P01": 0, "P02": 2, "P03": 2, "P04": 2}),
+            ([out, act("reinstate", player_id="P01")], {"P01": 3, "P02": 3, "P03": 3, "P04": 3}),
+        ):
+            league = verify.League(facts[0]["opened"])
+            for fact in facts[1:-1] + levers + facts[-1:]:
+                for kind, event in fact["event"].items():
+                    league.take(kind, event)
+            rows = {row["player_id"]: row for row in league.standings()}
+            self.assertEqual({one: row["wins"] + row["draws"] + row["losses"] for one, row in rows.items()}, played)
+        early = [*facts[:-1][:len(facts) // 2], act("end"), facts[-1]]
+        league = verify.League(facts[0]["opened"])
+        for fact in early[1:]:
+            for kind, event in fact["event"].items():
+                league.take(kind, event)
+        self.assertEqual((league.phase, league.unknown), ("over", {}))
+
     def test_journal_that_claims_the_match_of_another_referee_is_disputed(self):
         folder = league_maker.make(self.root)
         own = league_maker.facts_of(folder / "referees/REF01/journal.jsonl")
