@@ -190,36 +190,43 @@ impl LeagueView {
                 self.record(match_id, recorded);
             }
             Event::RoundClosed { at, .. } => self.close_round(*at),
-            Event::OrganiserActed {
-                act,
-                reason,
-                effect,
-                at,
-            } => {
-                let follows = effect.sentence();
-                let follows = match follows.as_str() {
-                    "" => String::new(),
-                    follows => format!(" ({follows})"),
-                };
-                if let Lever::TakeOver { from, seats } = &**act {
-                    let players = seats.iter().filter_map(|seat| match &seat.agent {
-                        Agent::Player(id) => Some(id.clone()),
-                        _ => None,
-                    });
-                    self.before = Some((from.to_string(), players.collect()));
-                }
-                self.latest = Some(*at);
-                self.acts.truncate(MAX_ACTS - 1);
-                self.acts.push_front(OrganiserAct {
-                    at: *at,
-                    sentence: format!("{act}{follows}"),
-                    reason: reason.clone(),
-                    is_message: matches!(**act, Lever::Announce { .. }),
-                });
-            }
+            Event::OrganiserActed { .. } => self.note_act(event),
             Event::LeagueCompleted { at } => self.ended = Some(*at),
             _ => {}
         }
+    }
+
+    /// Notes what the organiser did.
+    fn note_act(&mut self, event: &Event) {
+        let Event::OrganiserActed {
+            act,
+            reason,
+            effect,
+            at,
+        } = event
+        else {
+            return;
+        };
+        let follows = effect.sentence();
+        let follows = match follows.as_str() {
+            "" => String::new(),
+            follows => format!(" ({follows})"),
+        };
+        if let Lever::TakeOver { from, seats } = &**act {
+            let players = seats.iter().filter_map(|seat| match &seat.agent {
+                Agent::Player(id) => Some(id.clone()),
+                _ => None,
+            });
+            self.before = Some((from.to_string(), players.collect()));
+        }
+        self.latest = Some(*at);
+        self.acts.truncate(MAX_ACTS - 1);
+        self.acts.push_front(OrganiserAct {
+            at: *at,
+            sentence: format!("{act}{follows}"),
+            reason: reason.clone(),
+            is_message: matches!(**act, Lever::Announce { .. }),
+        });
     }
 
     /// The league in which a player was before this one, if its seat was kept for it.

@@ -60,13 +60,7 @@ pub(crate) fn start(
     let journal = shared.root.player_journal(slot);
     let token_file =
         secrets::place_of_agent(&shared.root, league, "player", slot.as_str(), &journal);
-    let mut tokens = KeptTokens {
-        held: secrets::load_or_pledge(&token_file, &rules.manager.endpoint, &shared.chance)?,
-        file: token_file,
-    };
-    if shared.return_token.is_some() {
-        tokens.held.return_token.clone_from(&shared.return_token);
-    }
+    let tokens = KeptTokens::load(shared, token_file, &rules.manager.endpoint)?;
     let name = first_name(rules.wanted_id.as_deref(), &rules.display_name);
     let (strict, dialect) = (rules.strict, rules.manager.dialect);
     let mut publisher = PlayerPublisher::among(shared.crowd);

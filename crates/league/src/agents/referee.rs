@@ -63,13 +63,7 @@ pub(crate) fn start(
     let journal = shared.root.referee_journal(league, slot);
     let token_file =
         secrets::place_of_agent(&shared.root, league, "referee", slot.as_str(), &journal);
-    let mut tokens = KeptTokens {
-        held: secrets::load_or_pledge(&token_file, &rules.manager.endpoint, &shared.chance)?,
-        file: token_file,
-    };
-    if shared.return_token.is_some() {
-        tokens.held.return_token.clone_from(&shared.return_token);
-    }
+    let tokens = KeptTokens::load(shared, token_file, &rules.manager.endpoint)?;
     let name = first_name(rules.wanted_id.as_deref(), &rules.display_name);
     let admission_timeout = rules.timeouts.join / 2;
     let transcripts = Transcripts::new(shared.chance.clone());

@@ -302,19 +302,23 @@ impl ConnectionContext {
         }
     }
 
+    /// The address of this machine that was called.
+    fn arrived_at(&self) -> Option<IpAddr> {
+        match self.origin {
+            Origin::Network { at, .. } => Some(at),
+            Origin::Unknown | Origin::Pipe => None,
+        }
+    }
+
     async fn answer(&self, request: &mut Request<Incoming>) -> HttpResponse {
         if self.needs_tls {
             return refused(StatusCode::BAD_REQUEST, NEEDS_TLS);
         }
         let (routes, headers) = (&*self.routes, request.headers());
-        let arrived_at = match self.origin {
-            Origin::Network { at, .. } => Some(at),
-            Origin::Unknown | Origin::Pipe => None,
-        };
         let path = request.uri().path();
         let (prefix, tool) = path.split_at(path.rfind('/').unwrap_or(0));
         let service = routes.services.get(prefix);
-        if let Err(refusal) = routes.gate.check(request.uri(), headers, arrived_at) {
+        if let Err(refusal) = routes.gate.check(request.uri(), headers, self.arrived_at()) {
             let is_call = *request.method() == Method::POST && tool == "/mcp";
             let refused = refused(StatusCode::FORBIDDEN, &refusal.to_string());
             return self.reject(service.filter(|_| is_call), refused);
@@ -322,21 +326,14 @@ impl ConnectionContext {
         if request.body().is_end_stream() {
             self.phase.begin_answer().await;
         }
-        let is_look = matches!(*request.method(), Method::GET | Method::HEAD);
-        if let (Some(pages), true) = (
-            &routes.pages,
-            is_look && !matches!(tool, "/mcp" | "/health"),
-        ) {
-            return respond(pages.get(path, headers.clone()).await);
-        }
-        if let Some(pages) = routes
-            .pages
-            .as_ref()
-            .filter(|pages| pages.takes_forms(path))
-            && *request.method() == Method::POST
-        {
-            let path = path.to_owned();
-            return self.take_form(pages, &path, request).await;
+        if let Some(pages) = &routes.pages {
+            let is_look = matches!(*request.method(), Method::GET | Method::HEAD);
+            if is_look && !matches!(tool, "/mcp" | "/health") {
+                return respond(pages.get(path, headers.clone()).await);
+            }
+            if *request.method() == Method::POST && pages.takes_forms(path) {
+                return self.take_form(pages, request).await;
+            }
         }
         let Some(service) = service else {
             return plain(StatusCode::NOT_FOUND, "there is no agent at this path");
@@ -378,11 +375,11 @@ impl ConnectionContext {
     async fn take_form(
         &self,
         pages: &Arc<dyn Pages>,
-        path: &str,
         request: &mut Request<Incoming>,
     ) -> HttpResponse {
+        let path = request.uri().path().to_owned();
         match read(request.body_mut(), self.max_body).await {
-            Ok(body) => match pages.post(path, take(request.headers_mut()), body) {
+            Ok(body) => match pages.post(&path, take(request.headers_mut()), body) {
                 Some(answer) => respond(answer.await),
                 None => plain(StatusCode::NOT_FOUND, "there is no form at this path"),
             },

@@ -36,6 +36,7 @@ use crate::cli::text::{count, print_object};
 use crate::cli::{Exit, Output};
 use crate::config::{AgentsConfig, DEFAULT_GAME, SecurityConfig, SystemConfig};
 use crate::http::endpoint::{AllowList, BadEndpoint, OwnAddresses};
+use crate::http::server::Service;
 use crate::site::{OrganiserSite, Site};
 use crate::storage::record::{Opening, Record, is_over};
 use crate::storage::root::Root;
@@ -150,17 +151,8 @@ impl ManagerArgs {
         self.settle(&mut setup.system.security);
         let setup = setup.secure(LABEL)?;
         let system = &setup.system;
-        let last = match self.next {
-            true => Some(LastLeague::find(setup.loader.root())?),
-            false => None,
-        };
-        let league = last.as_ref().map(|last| last.next_id(setup.loader.root()));
-        let league = league.or_else(|| self.league_id.clone());
-        let league = &league.unwrap_or_else(|| usual_league(system, self.game.as_ref()));
-        let rules = match &last {
-            Some(last) => self.next_rules(last, league),
-            None => self.rules(&setup, league)?,
-        };
+        let (rules, levers) = self.plan(&setup)?;
+        let league = &rules.league_id.clone();
         self.check_stored(setup.loader.root(), &rules)?;
         let configured = port_of(&setup.agents.league_manager.endpoint)
             .unwrap_or(system.network.default_league_manager_port);
@@ -169,6 +161,7 @@ impl ManagerArgs {
             listed_referees: setup.agents.listed_referees(),
             listed_dialects: setup.agents.listed_dialects(),
             accept_loss: self.accept_loss,
+            levers,
             ..self.common.shared(system, &setup.tls, self.seed, (1, 1))?
         };
         let (tell, news) = LeagueNews::of(&shared.root, league);
@@ -176,16 +169,8 @@ impl ManagerArgs {
         let guests = self.guests(&rules, &setup.agents, &shared).await?;
         let wanted = rules.clone();
         let advertised = setup.endpoint(&listener);
-        let own = OwnAddresses::new(listener.local_addr().ok(), &advertised);
-        let own = own.with_agents(setup.agents.endpoints());
-        let kept = last.map(|last| Lever::TakeOver {
-            from: last.league.rules().league_id.clone(),
-            seats: last.league.kept_seats(),
-        });
-        let shared = Shared {
-            levers: kept.into_iter().chain(self.levers()?).collect(),
-            ..shared
-        };
+        let own = OwnAddresses::new(listener.local_addr().ok(), &advertised)
+            .with_agents(setup.agents.endpoints());
         let (running, service) = manager::start(&shared, rules, &guests, &own, Some(tell))
             .map_err(|error| not_started(LABEL, &error, "`--league-id`"))?;
         let rules = began_with(&running, &wanted).await;
@@ -198,29 +183,15 @@ impl ManagerArgs {
         if !is_over && self.common.talks() {
             tell_address(out, &setup, (configured, listener.port()), &advertised)?;
         }
-        let viewers = shared.limits.viewers();
-        let site = Site::new(shared.root.clone(), league.clone(), viewers, false);
-        let keys = LeagueKeys::load(&shared.root, league).ok().flatten();
-        let organiser = keys.map(|keys| {
-            let (service, chance) = (Arc::clone(&service), shared.chance.clone());
-            let is_secure = advertised.starts_with("https://");
-            OrganiserSite::new(
-                service,
-                keys.admin.hash(),
-                league.to_string(),
-                is_secure,
-                chance,
-            )
-        });
-        let site = site.with_organiser(organiser);
+        let site = site_of(&shared, league, &service, &advertised);
         let screen = ManagerScreen::new(&self.common, is_over, rules.as_ref());
         let (print, lines) = mpsc::channel(MAX_LINES);
         // The league is over for people when its last lines are printed.
         let (over, membership) = watch::channel(Membership::Enrolled);
         let followed = screen.follow(news, (print, over), &shared, &running, league.clone());
         tokio::task::spawn_blocking(followed);
-        let next = self.next_league(&shared.root, league, &wanted.game_type);
         let server = AgentServer {
+            next: Some(self.next_league(&shared.root, league, &wanted.game_type)),
             pages: Some(Arc::new(site)),
             shared,
             running,
@@ -228,12 +199,12 @@ impl ManagerArgs {
             service,
             listener,
             stdio: self.stdio,
-            next: Some(next),
             lines,
             rejoin: None,
         };
-        let exit = self.exit_when_done;
-        server.run(setup, &self.common, exit, &mut out).await
+        server
+            .run(setup, &self.common, self.exit_when_done, &mut out)
+            .await
     }
 
     /// The players invited by their address, all of whom may be called there.
@@ -296,6 +267,23 @@ impl ManagerArgs {
             rules.match_limit = rules.longest_match();
         }
         Ok(rules)
+    }
+
+    /// The rules of the league, and the levers that it begins with.
+    fn plan(&self, setup: &AgentSetup) -> Result<(LeagueRules, Vec<Lever>), CommandError> {
+        let levers = self.levers()?;
+        if !self.next {
+            let usual = || usual_league(&setup.system, self.game.as_ref());
+            let league = self.league_id.clone().unwrap_or_else(usual);
+            return Ok((self.rules(setup, &league)?, levers));
+        }
+        let last = LastLeague::find(setup.loader.root())?;
+        let rules = self.next_rules(&last, &last.next_id(setup.loader.root()));
+        let kept = Lever::TakeOver {
+            from: last.league.rules().league_id.clone(),
+            seats: last.league.kept_seats(),
+        };
+        Ok((rules, std::iter::once(kept).chain(levers).collect()))
     }
 
     /// The rules of the last league, changed by the flags.
@@ -482,6 +470,36 @@ async fn began_with(running: &RunningAgent<League>, wanted: &LeagueRules) -> Opt
         );
     }
     Some(rules)
+}
+
+/// The pages of the league, with the organiser's.
+fn site_of(
+    shared: &Shared,
+    league: &LeagueId,
+    service: &Arc<dyn Service>,
+    advertised: &str,
+) -> Site {
+    let viewers = shared.limits.viewers();
+    let site = Site::new(shared.root.clone(), league.clone(), viewers, false);
+    site.with_organiser(organiser(shared, league, service, advertised))
+}
+
+/// The page of the organiser, if the key of the league is here.
+fn organiser(
+    shared: &Shared,
+    league: &LeagueId,
+    service: &Arc<dyn Service>,
+    advertised: &str,
+) -> Option<OrganiserSite> {
+    let keys = LeagueKeys::load(&shared.root, league).ok().flatten()?;
+    let is_secure = advertised.starts_with("https://");
+    Some(OrganiserSite::new(
+        Arc::clone(service),
+        keys.admin.hash(),
+        league.to_string(),
+        is_secure,
+        shared.chance.clone(),
+    ))
 }
 
 /// What the manager prints for agents that want to join.
