@@ -8,6 +8,7 @@
 mod feed;
 mod gzip;
 mod hub;
+mod inquiry;
 pub(crate) mod live_view;
 mod observations;
 mod replay_cache;
@@ -33,10 +34,12 @@ use league_web::assets::{self, Asset};
 use league_web::page::{self, Links};
 use tokio::sync::Semaphore;
 
+use crate::clock;
 use crate::http::server::{Pages, ResponseFuture, ServiceResponse};
 use crate::storage::root::Root;
 use gzip::{GzipBody, accepts_gzip};
 use hub::Hub;
+pub(crate) use inquiry::Inquiry;
 use live_view::ReadError;
 use replay_cache::ReplayCache;
 
@@ -75,10 +78,17 @@ pub(crate) struct Site {
 impl Site {
     /// The files of the league are below `root`.
     ///
-    /// An `untrusted` league comes from elsewhere; it is verified even if it is not over.
-    pub(crate) fn new(root: Root, league: LeagueId, max_viewers: usize, untrusted: bool) -> Self {
+    /// An `untrusted` league comes from elsewhere; it is verified even if it is not over. The site
+    /// of a manager has an `inquiry`.
+    pub(crate) fn new(
+        root: Root,
+        league: LeagueId,
+        max_viewers: usize,
+        untrusted: bool,
+        inquiry: Option<Inquiry>,
+    ) -> Self {
         Self {
-            hub: Arc::new(Hub::new(root, league, untrusted)),
+            hub: Arc::new(Hub::new(root, league, untrusted, inquiry)),
             replay: ReplayCache::default(),
             turns: Semaphore::new(MAX_CONCURRENT_PAGES),
             max_viewers,
@@ -161,6 +171,7 @@ fn page_at(hub: &Arc<Hub>, path: &str) -> (u16, GzipBody) {
     let named = path.strip_prefix('/').and_then(|path| path.split_once('/'));
     let found = match named {
         None if path == "/" => hub.read(|live| live.page()),
+        None if path == "/stage" => hub.read(|live| live.stage(clock::now())),
         Some(("match", id)) => match_page(hub, id),
         Some(("player", id)) => player_page(hub, id),
         Some(("round", number)) => round_page(hub, number),
@@ -169,7 +180,9 @@ fn page_at(hub: &Arc<Hub>, path: &str) -> (u16, GzipBody) {
     let unavailable = |reason| (503, GzipBody::new(page::unavailable(reason)));
     match (found, named) {
         (Ok(Some(page)), _) => (200, page),
-        (Ok(None), None) if path == "/" => unavailable("No league has begun in this folder."),
+        (Ok(None), None) if path == "/" || path == "/stage" => {
+            unavailable("No league has begun in this folder.")
+        }
         (Ok(None), Some((what @ ("match" | "player" | "round"), _))) => {
             (404, GzipBody::new(page::not_found(what)))
         }

@@ -330,7 +330,7 @@ pub static MANAGER_TOOLS: [ToolEntry; 11] = [
     .read_only(),
 ];
 
-pub static REFEREE_TOOLS: [ToolEntry; 9] = [
+pub static REFEREE_TOOLS: [ToolEntry; 10] = [
     ToolEntry::taking_arguments(
         "register_to_league",
         "Tell whether it is registered",
@@ -392,6 +392,16 @@ pub static REFEREE_TOOLS: [ToolEntry; 9] = [
             ("moves", "What was played, as far as everybody may see it."),
             ("result", "How it ended; null until then."),
         ]),
+    )
+    .read_only(),
+    ToolEntry::taking_arguments(
+        "get_running_matches",
+        "Show the running matches to spectators",
+        "Tells of each match that is being played what spectators may see: the position, whose \
+            move is awaited and until when, and never a hidden choice. Only for the league \
+            manager.",
+        &[MANAGER_TOKEN],
+        Gives::Members(&[("matches", "The matches.")]),
     )
     .read_only(),
     ToolEntry::taking_arguments(

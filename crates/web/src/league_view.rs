@@ -6,8 +6,9 @@
 
 mod board;
 mod pages;
+mod stories;
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use league_core::draw::{LeagueSecret, LeagueSecrets};
@@ -16,14 +17,15 @@ use league_core::league::{
     PlayerEntry, RulesError,
 };
 use league_core::machine::Machine;
+use league_core::referee::SpectatorView;
 use league_protocol::id::{MatchId, PlayerId, RefereeId};
-use league_protocol::message::{MatchResult, MatchState, MatchStatus, StandingRow};
+use league_protocol::message::{MatchResult, MatchState, StandingRow};
 use league_protocol::secret::Commitment;
 use league_protocol::time::Timestamp;
 
 use crate::model::{
-    AgentRow, Deviation, FailureCount, LatencySummary, LeagueSummary, MatchTimes, ModelSum,
-    PlayerRef, SeatOutcome, Stall, TableRow, TileState, TranscriptMessage, Verification,
+    AgentRow, Deviation, FailureCount, Joining, LatencySummary, LeagueSummary, MatchTimes,
+    ModelSum, PlayerRef, SeatOutcome, Stall, TableRow, TileState, TranscriptMessage, Verification,
 };
 
 /// Rows of a table on a page.
@@ -32,6 +34,10 @@ pub const MAX_ROWS: usize = 500;
 pub const MAX_TILES: usize = 48;
 /// Results in the list of the latest.
 pub const MAX_LATEST: usize = 12;
+/// Arrivals in the lobby.
+pub const MAX_ARRIVALS: usize = 12;
+/// Pairings of the next round on the stage.
+pub const MAX_NEXT: usize = 15;
 /// Players in the cross table.
 pub const MAX_CROSS_PLAYERS: usize = 60;
 /// Lines of the chart.
@@ -64,7 +70,9 @@ pub struct LeagueView {
     ranks: BTreeMap<PlayerId, u32>,
     /// How many matches were taken away from each referee.
     taken: BTreeMap<RefereeId, u32>,
+    /// Of all players together, as the table counts them.
     technical_losses: u64,
+    stories: stories::Stories,
     /// What players tell of their language models.
     models: BTreeMap<PlayerId, ModelSum>,
     started: Option<Timestamp>,
@@ -98,6 +106,14 @@ pub struct LeagueObservations {
     pub verification: Option<Verification>,
     /// Ignored for a league that is over.
     pub stall: Option<Stall>,
+    /// How to join, until the league begins.
+    pub joining: Option<Joining>,
+    /// By agent, such as `player:P01`: why it cannot be reached now.
+    pub away: BTreeMap<String, String>,
+    /// Running matches as their referees show them.
+    pub live: BTreeMap<MatchId, SpectatorView>,
+    /// Matches of which a referee showed a position that its report contradicts.
+    pub contradicted: BTreeSet<MatchId>,
 }
 
 /// What the referee of a match recorded.
@@ -128,6 +144,7 @@ impl LeagueView {
             ranks: BTreeMap::new(),
             taken: BTreeMap::new(),
             technical_losses: 0,
+            stories: stories::Stories::default(),
             models: BTreeMap::new(),
             started: None,
             ended: None,
@@ -255,7 +272,8 @@ impl LeagueView {
     fn record(&mut self, match_id: &MatchId, recorded: RecordedResult) {
         let result = &recorded.result;
         self.latest = Some(recorded.at);
-        self.technical_losses += u64::from(result.status == MatchStatus::TechnicalLoss);
+        self.technical_losses += result.failed.len() as u64;
+        self.stories.record(match_id, result, &self.ranks);
         for seat in 0..2 {
             let form = self.form.entry(result.players[seat].clone()).or_default();
             form.push_back(outcome(result, seat));
@@ -297,7 +315,12 @@ impl LeagueView {
         }
     }
 
-    fn table_row(&self, standing: &StandingRow, deviations: &BTreeMap<&str, u64>) -> TableRow {
+    fn table_row(
+        &self,
+        standing: &StandingRow,
+        deviations: &BTreeMap<&str, u64>,
+        observed: &LeagueObservations,
+    ) -> TableRow {
         let id = &standing.player_id;
         let before = self.ranks.get(id).copied().unwrap_or(standing.rank);
         let key = format!("player:{id}");
@@ -314,6 +337,7 @@ impl LeagueView {
                 }),
             expulsion: self.league.player(id).and_then(PlayerEntry::expulsion),
             model: self.models.get(id).cloned(),
+            away: observed.away.get(&key).cloned(),
         }
     }
 

@@ -27,7 +27,7 @@ use crate::http::endpoint::OwnAddresses;
 use crate::http::server::{Gate, Limits, Routes, Service, serve};
 use crate::http::tls::ServerTls;
 use crate::http::transport::Listener;
-use crate::site::Site;
+use crate::site::{Inquiry, Site};
 use crate::storage::store::StoreError;
 use league_core::strategy::{self, Strategy, UnknownStrategy};
 
@@ -118,7 +118,10 @@ impl Arena {
             end,
         };
         let league = plan.rules.league_id.clone();
-        let site = Site::new(shared.root.clone(), league, shared.limits.viewers(), false);
+        // All agents are in this process: they are there as long as it is.
+        let inquiry = Inquiry::new(shared, arena.manager.actor.clone(), None);
+        let (root, viewers) = (shared.root.clone(), shared.limits.viewers());
+        let site = Site::new(root, league, viewers, false, Some(inquiry));
         let routes = Routes::behind(arena.gate.clone()).with_pages(Arc::new(site));
         arena.receive_behind(ports.manager, routes, service);
         arena.start_referees(shared, plan, ports.referees)?;

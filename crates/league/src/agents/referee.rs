@@ -400,6 +400,9 @@ impl AgentService for RefereeService {
                 "league_id": self.identity.league(),
             })));
         }
+        if tool == "get_running_matches" {
+            return Some(self.running_matches(&arguments).await);
+        }
         if tool == "get_journal" {
             return Some(self.hand_in(&arguments).await);
         }
@@ -520,6 +523,26 @@ impl RefereeService {
                 let detail = format!("the journal cannot be read from `{from}` on: {error}");
                 ServiceReply::error(LeagueError::new(Code::InvalidMessage, detail))
             }
+        }
+    }
+}
+
+/// How many matches `get_running_matches` tells of.
+const MAX_SHOWN_MATCHES: usize = 64;
+
+impl RefereeService {
+    /// Tells the manager what spectators may see.
+    async fn running_matches(&self, arguments: &ToolArguments) -> ServiceReply {
+        let token = arguments.token.as_ref().map(AuthToken::hash);
+        let seen = self.actor.query(move |referee| {
+            referee.check_reader(token)?;
+            let views = referee.spectator_views().take(MAX_SHOWN_MATCHES);
+            Ok::<_, Refusal>(views.collect::<Vec<_>>())
+        });
+        match seen.await {
+            Ok(Ok(matches)) => ServiceReply::Plain(json!({ "matches": matches })),
+            Ok(Err(refusal)) => ServiceReply::error(refusal.to_league_error()),
+            Err(error) => actor_unavailable(error),
         }
     }
 }

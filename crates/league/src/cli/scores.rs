@@ -10,18 +10,19 @@ use league_protocol::id::{LeagueId, MatchId, PlayerId};
 use league_protocol::message::{MatchResult, MatchStatus, StandingRow};
 use league_protocol::time::Timestamp;
 use serde_json::{Value, json};
+use unicode_width::UnicodeWidthStr;
 
-use crate::cli::text::{WIDTH, count, one_line, paragraph, print_standings};
+use crate::cli::text::{WIDTH, count, cut, one_line, paragraph, print_standings};
 use crate::storage::root::Root;
 use crate::wire::observed::{self, Deviations, MANAGER, ObservedDocument};
 
 /// How many rows of the standings are printed; `standings.json` holds all.
 const MAX_ROWS: usize = 50;
 
-/// The longest name of a player in a line on a terminal, in characters.
+/// The widest name of a player in a line on a terminal, in columns.
 const MAX_NAME: usize = 20;
 
-/// How long a line may be, and a name in it, in characters.
+/// How wide a line may be, and a name in it, in columns.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct LineWidth {
     line: usize,
@@ -144,9 +145,9 @@ impl Scores {
     /// A match as text: one line, or two if the terminal is too narrow.
     pub(crate) fn lines(&self, ended: &MatchEnd<'_>, width: LineWidth) -> String {
         let [counter, what, why] = self.parts(ended, width.name);
-        let indent = counter.chars().count();
+        let indent = counter.width();
         let whole = format!("{counter}{what} · {why}");
-        if whole.chars().count() <= width.line {
+        if whole.width() <= width.line {
             return whole;
         }
         let what = paragraph(&counter, indent, &what);
@@ -171,7 +172,7 @@ impl Scores {
         let name = |id| self.name(id, longest_name);
         let [a, b] = result.players.each_ref().map(name);
         let outcome = match (&result.winner, result.status) {
-            (Some(winner), _) => format!("{winner} wins"),
+            (Some(winner), _) => format!("{} wins", self.bare_name(winner, longest_name)),
             (None, MatchStatus::TechnicalLoss) => "both lose".to_owned(),
             (None, _) => "draw".to_owned(),
         };
@@ -186,7 +187,7 @@ impl Scores {
             format!("{a} – {b}: {outcome}"),
             format!(
                 "{}{told}{}",
-                one_line(&result.reason),
+                one_line(&self.with_names(result, longest_name)),
                 time.unwrap_or_default()
             ),
         ]
@@ -260,12 +261,35 @@ impl Scores {
 
     fn name(&self, id: &PlayerId, longest: usize) -> String {
         match self.names.get(id) {
-            Some(name) => match name.char_indices().nth(longest) {
-                Some((end, _)) => format!("{id} {}…", name[..end].trim_end()),
-                None => format!("{id} {name}"),
-            },
+            Some(_) => format!("{id} {}", self.bare_name(id, longest)),
             None => id.to_string(),
         }
+    }
+
+    fn bare_name(&self, id: &PlayerId, longest: usize) -> String {
+        let name = self.names.get(id).map_or(id.as_str(), String::as_str);
+        match cut(name, longest) {
+            whole if whole.len() == name.len() => name.to_owned(),
+            start => format!("{}…", start.trim_end()),
+        }
+    }
+
+    /// The reason of a result, with the names of its players in place of their ids.
+    fn with_names(&self, result: &MatchResult, longest: usize) -> String {
+        let is_id = |letter: char| letter.is_ascii_alphanumeric() || "_-".contains(letter);
+        let mut rest = result.reason.as_str();
+        let mut text = String::new();
+        while let Some(first) = rest.chars().next() {
+            let inside = is_id(first);
+            let end = rest.find(|letter| is_id(letter) != inside);
+            let (piece, after) = rest.split_at(end.unwrap_or(rest.len()));
+            match result.players.iter().find(|id| id.as_str() == piece) {
+                Some(id) => text.push_str(&self.bare_name(id, longest)),
+                None => text.push_str(piece),
+            }
+            rest = after;
+        }
+        text
     }
 }
 

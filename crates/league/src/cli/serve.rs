@@ -70,7 +70,7 @@ impl ServeArgs {
             let page = page(&listener.url(&system.network.base_host));
             let resume = self.stored.resume(&root, &league);
             self.greet(out, &league, &page, resume)?;
-            let site = Site::new(root, league, Limits::default().viewers(), true);
+            let site = Site::new(root, league, Limits::default().viewers(), true, None);
             let routes = Routes::behind(gate).with_pages(match self.stored.common.verbose {
                 0 => Arc::new(site),
                 _ => Arc::new(LoggedSite(site)),

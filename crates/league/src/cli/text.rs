@@ -4,11 +4,14 @@ use std::io::{self, Write};
 
 use league_protocol::message::StandingRow;
 use serde_json::Value;
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 /// The widest line, in characters.
 pub(crate) const WIDTH: usize = 80;
-/// The longest player name in the standings, in characters.
+/// The widest player name in the standings, in columns.
 const MAX_NAME: usize = 28;
+/// The columns of the widest letter.
+const WIDEST_LETTER: usize = 2;
 /// The columns of the standings after the player.
 pub(crate) const COLUMNS: [&str; 5] = ["played", "won", "drawn", "lost", "points"];
 
@@ -58,14 +61,15 @@ pub(crate) fn print_standings(
     let shown = &rows[..rows.len().min(limit)];
     let label = |row: &StandingRow| {
         let name = one_line(&row.display_name);
-        let name: String = name.chars().take(MAX_NAME).collect();
-        format!("{} {name}", row.player_id)
+        format!("{} {}", row.player_id, cut(&name, MAX_NAME))
     };
-    let width = shown.iter().map(|row| label(row).chars().count()).max();
+    let width = shown.iter().map(|row| label(row).width()).max();
     let width = width.unwrap_or(0).max("player".len());
     writeln!(out, "   #  {:<width$}  {}", "player", COLUMNS.join("  "))?;
     for row in shown {
-        write!(out, "{:>4}  {:<width$}", row.rank, label(row))?;
+        let label = label(row);
+        let space = " ".repeat(width - label.width());
+        write!(out, "{:>4}  {label}{space}", row.rank)?;
         for (figure, column) in figures(row).iter().zip(COLUMNS) {
             write!(out, "  {figure:>0$}", column.len())?;
         }
@@ -77,6 +81,18 @@ pub(crate) fn print_standings(
     Ok(())
 }
 
+/// The beginning of a text, at most so many columns wide on a terminal: a letter of some scripts
+/// takes two columns, an accent none.
+pub(crate) fn cut(text: &str, columns: usize) -> &str {
+    let mut taken = 0;
+    let mut letters = text.char_indices();
+    let end = letters.find(|(_, letter)| {
+        taken += letter.width().unwrap_or(0);
+        taken > columns
+    });
+    end.map_or(text, |(end, _)| &text[..end])
+}
+
 /// A text broken into lines. The first stands behind a label, the others are indented as far as the
 /// label is wide; a word too long for a line is broken too.
 ///
@@ -86,7 +102,7 @@ pub fn paragraph(label: &str, indent: usize, text: &str) -> String {
     let mut lines = label.to_owned();
     let mut taken = 0;
     for word in text.split(' ').flat_map(|word| pieces(word, width)) {
-        let length = word.chars().count();
+        let length = word.width();
         if taken > 0 && taken + 1 + length > width {
             lines.push('\n');
             lines.push_str(&" ".repeat(indent));
@@ -104,12 +120,15 @@ pub fn paragraph(label: &str, indent: usize, text: &str) -> String {
 
 /// A word in pieces that fit a line.
 fn pieces(word: &str, width: usize) -> Vec<String> {
-    let characters: Vec<char> = word.chars().collect();
-    if characters.is_empty() {
-        return vec![String::new()];
+    let mut pieces = Vec::new();
+    let mut rest = word;
+    while rest.width() > width {
+        let piece = cut(rest, width.max(WIDEST_LETTER));
+        pieces.push(piece.to_owned());
+        rest = &rest[piece.len()..];
     }
-    let pieces = characters.chunks(width);
-    pieces.map(|piece| piece.iter().collect()).collect()
+    pieces.push(rest.to_owned());
+    pieces
 }
 
 #[cfg(test)]
@@ -135,6 +154,35 @@ mod tests {
         let shown = paragraph("> ", 2, &"ü".repeat(200));
         assert_eq!(shown.lines().count(), 3);
         assert!(shown.lines().all(|line| line.chars().count() <= WIDTH));
+    }
+
+    #[test]
+    fn columns_stand_below_each_other_whatever_the_script() {
+        let row = |rank, name: &str| StandingRow {
+            rank,
+            shared_rank: rank,
+            player_id: league_protocol::id::PlayerId::numbered(rank),
+            display_name: name.into(),
+            played: 2,
+            wins: 1,
+            draws: 0,
+            losses: 1,
+            technical_losses: 0,
+            points: 3,
+        };
+        let long = "囲碁の先生は毎日ゲームをしています";
+        let rows = [
+            row(1, "Ada"),
+            row(2, "囲碁"),
+            row(3, "e\u{301}te\u{301}"),
+            row(4, "שלום"),
+            row(5, long),
+        ];
+        let mut printed = Vec::new();
+        print_standings(&mut printed, &rows, 9).unwrap();
+        let printed = String::from_utf8(printed).unwrap();
+        let widths: Vec<usize> = printed.lines().map(UnicodeWidthStr::width).collect();
+        assert!(widths.iter().all(|width| *width == widths[0]), "{printed}");
     }
 
     #[test]

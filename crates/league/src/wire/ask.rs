@@ -1,11 +1,12 @@
 //! Client for a running league manager: health, queries, starting the league and stepping a match;
-//! and for a referee that hands in its journal.
+//! and for a referee that shows its matches or hands in its journal.
 //!
 //! Each request is one attempt. Callers print the answers.
 
 use std::time::Duration;
 
 use bytes::Bytes;
+use league_core::referee::SpectatorView;
 use league_protocol::dialect::Hints;
 use league_protocol::encode::{Sender, Stamp, conversation, encode};
 use league_protocol::fault::Code;
@@ -231,6 +232,24 @@ impl ManagerClient {
     ) -> Result<JournalPiece, AskError> {
         let arguments = json!({"from": from.to_string(), "auth_token": token.reveal()});
         self.call("get_journal", &arguments).await
+    }
+
+    /// Asks a referee what spectators may see of its matches, with the token of its manager.
+    ///
+    /// # Errors
+    ///
+    /// No answer, or the referee refuses; a foreign referee knows no such tool.
+    pub(crate) async fn running_matches(
+        &self,
+        token: &AuthToken,
+    ) -> Result<Vec<SpectatorView>, AskError> {
+        #[derive(Deserialize)]
+        struct Running {
+            matches: Vec<SpectatorView>,
+        }
+        let arguments = json!({"auth_token": token.reveal()});
+        let running: Running = self.call("get_running_matches", &arguments).await?;
+        Ok(running.matches)
     }
 
     /// Calls a tool whose arguments and answer are plain JSON; a message in reply is a refusal.

@@ -4,8 +4,9 @@ use league_core::league::Phase;
 use league_protocol::message::StandingRow;
 use maud::{Markup, PreEscaped, html};
 
+use super::face::face;
 use super::format::{counted, duration, grouped, moment, phase};
-use super::{Links, chart, rows};
+use super::{Links, chart, lobby, rows};
 use crate::model::{Board, LeagueSummary, TableRow};
 use crate::parts::PageParts;
 
@@ -13,6 +14,7 @@ use crate::parts::PageParts;
 pub fn parts(board: &Board, links: Links) -> PageParts {
     let mut parts = PageParts::default();
     parts.block("summary", summary(board, links));
+    parts.block("lobby", lobby::lobby(board));
     parts.block("progress", progress(board, links));
     parts.block("verdict", verification(&board.league));
     parts.list("standings-rows", rows::standings(&board.standings, links));
@@ -34,6 +36,7 @@ pub(crate) fn main(parts: &PageParts) -> Markup {
     let list = |id: &str| PreEscaped(parts.list_html(id));
     html! {
         (block("summary"))
+        (block("lobby"))
         (block("progress"))
         (block("verdict"))
         (replay())
@@ -181,7 +184,7 @@ fn stall(league: &LeagueSummary) -> Markup {
 }
 
 fn champion_of(first: &StandingRow, others: &[TableRow], links: Links) -> Markup {
-    let link = |row: &StandingRow| html! { a href=(links.of_player(&row.player_id)) { bdi { (row.display_name) } } };
+    let link = |row: &StandingRow| html! { a href=(links.of_player(&row.player_id)) { (face(&row.player_id)) bdi { (row.display_name) } } };
     html! {
         div.champion {
             h2 { "Champion" }

@@ -38,6 +38,7 @@ fn documents() -> Vec<String> {
         not_found(HOSTILE),
         report::write(&report),
     ];
+    all.extend(models::stages().iter().map(stage));
     all.extend(matches.iter().map(|page| match_page(page, site)));
     all.extend(players.iter().map(|page| player_page(page, site)));
     all.extend(rounds.iter().map(|page| round_page(page, site)));

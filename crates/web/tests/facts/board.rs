@@ -35,7 +35,7 @@ fn every_open_match_of_the_round_has_a_tile() {
     assert_eq!(shown.tiles.len(), 1, "the other one is over");
     assert_eq!(players[0].id.as_str(), "P01");
     assert_eq!(shown.latest[0].match_id.as_str(), "R1M1");
-    assert_eq!(shown.latest[0].winner, Some(0));
+    assert_eq!(shown.latest[0].outcomes[0], SeatOutcome::Won);
     assert_eq!((shown.league.played, shown.league.matches), (1, 6));
 }
 

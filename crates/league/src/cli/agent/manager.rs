@@ -11,6 +11,7 @@ use league_protocol::id::{GameType, LeagueId};
 use league_protocol::message::{Mode, StandingRow};
 use league_protocol::time::Timestamp;
 use league_protocol::token::AuthToken;
+use league_web::model::Joining;
 use serde_json::json;
 use tokio::runtime::Handle;
 use tokio::sync::{mpsc, watch};
@@ -32,7 +33,7 @@ use crate::cli::text::{count, print_object};
 use crate::cli::{Exit, Output};
 use crate::config::{AgentsConfig, DEFAULT_GAME, SecurityConfig, SystemConfig};
 use crate::http::endpoint::{AllowList, BadEndpoint, OwnAddresses};
-use crate::site::Site;
+use crate::site::{Inquiry, Site};
 use crate::storage::record::{Opening, Record, is_over};
 use crate::storage::root::Root;
 use crate::storage::store::{Entry, Journal};
@@ -158,7 +159,21 @@ impl ManagerArgs {
             tell_address(out, &setup, (configured, listener.port()), &advertised)?;
         }
         let viewers = shared.limits.viewers();
-        let site = Site::new(shared.root.clone(), league.clone(), viewers, false);
+        let inquiry = Inquiry::new(
+            &shared,
+            running.actor.clone(),
+            Some(Joining {
+                page: page(&advertised),
+                command: join_command(system, &advertised),
+            }),
+        );
+        let site = Site::new(
+            shared.root.clone(),
+            league.clone(),
+            viewers,
+            false,
+            Some(inquiry),
+        );
         let screen = ManagerScreen::new(&self.common, is_over, rules.as_ref());
         let (print, lines) = mpsc::channel(MAX_LINES);
         // The league is over for people when its last lines are printed.
@@ -412,6 +427,14 @@ fn opening(root: &Root, league: &LeagueId) -> Option<Opening> {
     });
     // An error in the journal is reported when the journal is opened for writing.
     read.ok().and(opening)
+}
+
+/// The command by which a player joins: from this machine only, or from others too.
+fn join_command(system: &SystemConfig, endpoint: &str) -> String {
+    if is_open(system) {
+        return joining(system, endpoint);
+    }
+    format!("league player --manager {endpoint} --name NAME")
 }
 
 /// The address of a manager's page.
