@@ -90,6 +90,9 @@ pub struct Board {
     pub latest: Vec<ResultLine>,
     /// `None` once the league has begun.
     pub lobby: Option<Lobby>,
+    /// The next round and its first pairings, at most
+    /// [`MAX_NEXT`](crate::league_view::MAX_NEXT).
+    pub next: Option<(u32, Vec<[PlayerRef; 2]>)>,
     pub cross: Cross,
     pub chart: Chart,
     /// Referees, then players; as many players as the table has rows.
@@ -235,8 +238,6 @@ pub struct Stage {
     pub board: Board,
     /// The last remarkable result.
     pub surprise: Option<ResultLine>,
-    /// The next round and its first pairings.
-    pub next: Option<(u32, Vec<[PlayerRef; 2]>)>,
 }
 
 /// The state of a match without a result, the most advanced first.

@@ -36,6 +36,7 @@ impl LeagueView {
             untiled,
             latest: self.latest(),
             lobby: self.lobby(observed),
+            next: self.next_pairings(),
             cross: self.cross(),
             chart: self.chart(&standings),
             agents: self.agents(observed, &deviations, &standings),
@@ -166,7 +167,6 @@ impl LeagueView {
         Stage {
             board: self.board(observed, now),
             surprise,
-            next: self.next_pairings(),
         }
     }
 

@@ -45,3 +45,34 @@ fn clock(shown: &SpectatorView) -> Markup {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use league_protocol::id::{MatchId, PlayerId};
+
+    use super::*;
+
+    #[test]
+    fn turn_says_who_has_to_choose() {
+        let player = |number, name: &str| PlayerRef {
+            id: PlayerId::numbered(number),
+            name: name.to_owned(),
+        };
+        let players = [player(1, "Ada"), player(2, "Grace")];
+        let told = |awaited| {
+            let shown = SpectatorView {
+                match_id: MatchId::numbered(1, 1),
+                attempt: 1,
+                awaited,
+                deadline: None,
+                position: Picture::default(),
+            };
+            live(&shown, &players).into_string()
+        };
+        let turn = |words: &str| format!(r#"<div class="live"><p class="turn">{words}</p></div>"#);
+        assert_eq!(told([true, true]), turn("Both choose"));
+        assert_eq!(told([true, false]), turn("<bdi>Ada</bdi> chooses"));
+        assert_eq!(told([false, true]), turn("<bdi>Grace</bdi> chooses"));
+        assert_eq!(told([false, false]), turn("All choices are in"));
+    }
+}

@@ -8,12 +8,15 @@ use maud::{Markup, html};
 use super::Links;
 use super::face::face;
 use super::format::{
-    agent_state, counted, form, grouped, latency, mark, mark_class, mark_letter, name, sentence,
-    tile_class, tile_state, time_of_day,
+    agent_state, bare_name, counted, form, grouped, latency, mark, mark_class, mark_letter, name,
+    sentence, tile_class, tile_state, time_of_day,
 };
 use super::{live, model_use, story};
 use crate::model::{AgentRow, Board, Cross, CrossCell, ResultLine, SeatOutcome, TableRow, Tile};
 use crate::parts::ListItem;
+
+/// Pairings of the next round below the running matches.
+const MAX_NEXT_PAIRS: usize = 4;
 
 /// Draws a list; `draw` returns the key and the element of an item.
 fn items<T>(all: &[T], draw: impl Fn(&T) -> (String, Markup)) -> Vec<ListItem> {
@@ -153,6 +156,23 @@ pub(crate) fn tiles_note(board: &Board, links: Links) -> Markup {
                 }
             }
             @if round > 0 { " " a href=(links.of_round(round)) { "All of round " (round) } }
+            (next(board, links))
+        }
+    }
+}
+
+/// The first pairings of the next round.
+fn next(board: &Board, links: Links) -> Markup {
+    let Some((round, pairings)) = &board.next else {
+        return Markup::default();
+    };
+    html! {
+        span.next {
+            a href=(links.of_round(*round)) { "Next, in round " (round) } ": "
+            @for (place, [a, b]) in pairings.iter().take(MAX_NEXT_PAIRS).enumerate() {
+                @if place > 0 { ", " } (bare_name(a)) " – " (bare_name(b))
+            }
+            @if pairings.len() > MAX_NEXT_PAIRS { " …" }
         }
     }
 }

@@ -28,7 +28,7 @@ pub(crate) fn main(stage: &Stage) -> Markup {
         }
         @if !board.tiles.is_empty() { (slide("live", "Being played", running(board))) }
         @if let Some(line) = &stage.surprise { (slide("surprise", "The last surprise", surprise(line))) }
-        @if let Some((round, pairings)) = &stage.next { (slide("next", "Next", next(*round, pairings))) }
+        @if let Some((round, pairings)) = &board.next { (slide("next", "Next", next(*round, pairings))) }
         (controls())
     }
 }

@@ -190,6 +190,7 @@ pub(crate) fn board() -> Board {
         untiled: 3,
         latest: vec![result_line()],
         lobby: None,
+        next: Some((3, vec![pair()])),
         cross: cross(),
         chart: chart(),
         agents: vec![agent(true), agent(false)],
@@ -213,6 +214,7 @@ pub(crate) fn empty_board() -> Board {
         untiled: 0,
         latest: Vec::new(),
         lobby: Some(lobby()),
+        next: None,
         cross: Cross::default(),
         chart: Chart::default(),
         agents: Vec::new(),
@@ -253,7 +255,6 @@ pub(crate) fn stages() -> Vec<Stage> {
     let stage = |board| Stage {
         board,
         surprise: Some(result_line()),
-        next: Some((3, vec![pair()])),
     };
     [empty_board(), running, board()].map(stage).into()
 }
