@@ -166,9 +166,8 @@ impl Hub {
     /// Asks the agents again and again while there are viewers. A slow agent delays no page.
     async fn inquire(self: Arc<Self>) {
         let Some(inquiry) = &self.inquiry else { return };
-        let Ok(_turn) = inquiry.turn.try_lock() else {
-            return;
-        };
+        // The task of the viewers before may still wait for an answer.
+        let _turn = inquiry.turn.lock().await;
         let mut looks: u32 = 0;
         while self.viewers() > 0 {
             let live = inquiry.running_matches().await;
@@ -180,6 +179,8 @@ impl Hub {
             self.note(live, away);
             tokio::time::sleep(LOOK_INTERVAL).await;
         }
+        // The next viewer must not see what is out of date.
+        self.note(BTreeMap::new(), Some(BTreeMap::new()));
     }
 
     fn note(&self, live: BTreeMap<MatchId, SpectatorView>, away: Option<BTreeMap<String, String>>) {

@@ -99,7 +99,7 @@ impl Inquiry {
                         .filter(|view| matches.contains(&view.match_id));
                     seen.extend(own.map(|view| (view.match_id.clone(), view)));
                 }
-                Ok((referee, _, Ok(Err(AskError::Refused { .. } | AskError::Unclear(_))))) => {
+                Ok((referee, _, Ok(Err(error)))) if is_final(&error) => {
                     let mut mute = self.mute.lock().unwrap_or_else(PoisonError::into_inner);
                     mute.insert(referee);
                 }
@@ -139,6 +139,15 @@ impl Inquiry {
             }
         }
         away
+    }
+}
+
+/// Whether a referee would answer the same the next time: it does not know the question.
+fn is_final(error: &AskError) -> bool {
+    match error {
+        AskError::Away(_) => false,
+        AskError::Refused { code, .. } => !code.is_some_and(|code| code.retryable()),
+        AskError::Unclear(_) => true,
     }
 }
 

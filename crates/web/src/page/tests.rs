@@ -484,7 +484,7 @@ fn contradicted_position_is_told_in_red() {
 #[test]
 fn moves_of_a_game_are_counted_and_not_a_headline() {
     let html = page_of(|result| {
-        result.failed.clear();
+        result.failed = league_protocol::message::ByPlayer::new();
         for player in result.players.clone() {
             result.choices.insert(player, serde_json::json!([4, 1, 7]));
         }
