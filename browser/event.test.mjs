@@ -36,7 +36,7 @@ scene('the lobby shows who is here, who came last and how to join', async (stage
   assert.deepEqual(await findings(page), []);
 });
 
-scene('a player that died is shown as gone, with the reason, and comes back', async (stage) => {
+scene('a player that died is shown as gone within seconds, with the reason', async (stage) => {
   const { endpoint, site } = await managed(stage, { names: ['Ada'], words: ['--players', '3'] });
   const crowd = await players();
   await crowd.register(endpoint, ['Bela']);

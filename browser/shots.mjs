@@ -16,7 +16,7 @@ const THEMES = ['light', 'dark'];
 const CROWDS = [
   { players: 4, referees: 2, at: 6 },
   { players: 30, referees: 4, at: 435 },
-  { players: 400, referees: 8, at: 600 },
+  { players: 400, referees: 8, at: 100 },
 ];
 
 /** The most of a page that goes into a picture, in pixels. */

@@ -12,18 +12,18 @@ const HEADS: [&str; 3] = [
 const EYES: [&str; 5] = [
     r#"<circle cx="8" cy="10" r="1.8"/><circle cx="16" cy="10" r="1.8"/>"#,
     r#"<circle cx="8" cy="10" r="3"/><circle cx="16" cy="10" r="3"/>"#,
-    r#"<path d="M5.5 10.8q2.5 -3.6 5 0M13.5 10.8q2.5 -3.6 5 0" class="stroke"/>"#,
+    r#"<path d="M5.5 10.8q2.5 -3.6 5 0M13.5 10.8q2.5 -3.6 5 0" fill="none" stroke-width="2" stroke-linecap="round"/>"#,
     r#"<rect x="6.2" y="7.6" width="3" height="4.6" rx="1"/><rect x="14.8" y="7.6" width="3" height="4.6" rx="1"/>"#,
     r#"<path d="M4 8h16v2q0 3 -3.5 3t-3.5 -3h-2q0 3 -3.5 3t-3.5 -3z"/>"#,
 ];
 const MOUTHS: [&str; 7] = [
-    r#"<path d="M7.5 16q4.5 4 9 0" class="stroke"/>"#,
-    r#"<path d="M8 17h8" class="stroke"/>"#,
+    r#"<path d="M7.5 16q4.5 4 9 0" fill="none" stroke-width="2" stroke-linecap="round"/>"#,
+    r#"<path d="M8 17h8" fill="none" stroke-width="2" stroke-linecap="round"/>"#,
     r#"<path d="M7 15.5h10q-1 5 -5 5t-5 -5z"/>"#,
     r#"<circle cx="12" cy="17" r="2.2"/>"#,
-    r#"<path d="M8 18q4 -3.4 8 0" class="stroke"/>"#,
-    r#"<path d="M7.5 16.4l3 1.6l3 -1.6l3 1.6" class="stroke"/>"#,
-    r#"<path d="M10 16.5q4 2.6 6.5 -1" class="stroke"/>"#,
+    r#"<path d="M8 18q4 -3.4 8 0" fill="none" stroke-width="2" stroke-linecap="round"/>"#,
+    r#"<path d="M7.5 16.4l3 1.6l3 -1.6l3 1.6" fill="none" stroke-width="2" stroke-linecap="round"/>"#,
+    r#"<path d="M10 16.5q4 2.6 6.5 -1" fill="none" stroke-width="2" stroke-linecap="round"/>"#,
 ];
 /// Colours in `style.css`.
 const COLOURS: u64 = 12;
