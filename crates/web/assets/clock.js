@@ -38,14 +38,15 @@ export function showLocalTimes() {
   if (zone && new Date().getTimezoneOffset() !== 0) {
     zone.textContent = `Times are as on your clock (${Intl.DateTimeFormat().resolvedOptions().timeZone}).`;
   }
-  const all = (inside) => inside.querySelectorAll("time[datetime]").forEach(toLocal);
+  const all = (inside) => {
+    inside.querySelectorAll("time[datetime]").forEach(toLocal);
+    inside.querySelectorAll(".countdown[data-until-ms]").forEach(countDown);
+  };
   new MutationObserver((changes) => {
     for (const { addedNodes } of changes) for (const node of addedNodes) if (node instanceof Element) all(node);
   }).observe(document.body, { childList: true, subtree: true });
   all(document);
-  const tick = () => document.querySelectorAll(".countdown[data-until-ms]").forEach(countDown);
-  setInterval(tick, 500);
-  tick();
+  setInterval(() => all(document), 500);
 }
 
 /** Counts on from the last values of the server, while the page is connected. */

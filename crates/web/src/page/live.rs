@@ -41,7 +41,7 @@ fn turn(shown: &SpectatorView, [a, b]: &[PlayerRef; 2]) -> Markup {
 fn clock(shown: &SpectatorView) -> Markup {
     html! {
         @if let Some(deadline) = shown.deadline {
-            " " span.countdown data-until-ms=(deadline.as_millis()) { "until " (time_of_day(deadline)) }
+            ", " span.countdown data-until-ms=(deadline.as_millis()) { "until " (time_of_day(deadline)) }
         }
     }
 }

@@ -90,7 +90,7 @@ fn running(board: &Board) -> Markup {
     html! {
         ol.matches { @for tile in board.tiles.iter().take(MAX_LIVE) {
             li {
-                p.pair { (name(&tile.players[0])) " – " (name(&tile.players[1])) }
+                p.pair { span.who { (name(&tile.players[0])) } "–" span.who { (name(&tile.players[1])) } }
                 @match &tile.live {
                     Some(shown) => (live::live(shown, &tile.players)),
                     None => p.more { (tile_state(tile.state)) },
@@ -105,7 +105,7 @@ fn running(board: &Board) -> Markup {
 fn surprise(line: &ResultLine) -> Markup {
     let (relation, end) = rows::relation(line.outcomes);
     html! {
-        p.pair { (name(&line.players[0])) " " (relation) " " (name(&line.players[1])) " " (end) }
+        p.pair { span.who { (name(&line.players[0])) } (relation) " " span.who { (name(&line.players[1])) } (end) }
         @for told in &line.stories { p.story { (story::sentence(told, &line.players)) } }
         p.more { (sentence(&line.reason, &line.players)) }
         p.more { a href=(Links::Site.of_match(&line.match_id)) { (line.match_id) } " · " (moment(line.at)) }
