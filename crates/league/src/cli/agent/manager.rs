@@ -158,22 +158,7 @@ impl ManagerArgs {
         if !is_over && self.common.talks() {
             tell_address(out, &setup, (configured, listener.port()), &advertised)?;
         }
-        let viewers = shared.limits.viewers();
-        let inquiry = Inquiry::new(
-            &shared,
-            running.actor.clone(),
-            Some(Joining {
-                page: page(&advertised),
-                command: join_command(system, &advertised),
-            }),
-        );
-        let site = Site::new(
-            shared.root.clone(),
-            league.clone(),
-            viewers,
-            false,
-            Some(inquiry),
-        );
+        let site = site(&shared, league, &running, offer(system, &advertised));
         let screen = ManagerScreen::new(&self.common, is_over, rules.as_ref());
         let (print, lines) = mpsc::channel(MAX_LINES);
         // The league is over for people when its last lines are printed.
@@ -429,12 +414,29 @@ fn opening(root: &Root, league: &LeagueId) -> Option<Opening> {
     read.ok().and(opening)
 }
 
-/// The command by which a player joins: from this machine only, or from others too.
-fn join_command(system: &SystemConfig, endpoint: &str) -> String {
-    if is_open(system) {
-        return joining(system, endpoint);
+/// The pages of the league, with its lobby.
+fn site(
+    shared: &Shared,
+    league: &LeagueId,
+    running: &RunningAgent<League>,
+    offer: Joining,
+) -> Site {
+    let inquiry = Inquiry::new(shared, running.actor.clone(), Some(offer));
+    let (root, viewers) = (shared.root.clone(), shared.limits.viewers());
+    Site::new(root, league.clone(), viewers, false, Some(inquiry))
+}
+
+/// How a player joins: from this machine only, or from others too.
+fn offer(system: &SystemConfig, endpoint: &str) -> Joining {
+    let here = || format!("league player --manager {endpoint} --name NAME");
+    Joining {
+        page: page(endpoint),
+        command: if is_open(system) {
+            joining(system, endpoint)
+        } else {
+            here()
+        },
     }
-    format!("league player --manager {endpoint} --name NAME")
 }
 
 /// The address of a manager's page.
