@@ -94,13 +94,11 @@ scene('a hidden game shows who has chosen, and never what', async (stage) => {
   await page.locator('#latest-R1M1').waitFor();
 });
 
-scene('thirty players fit on a projector, and the keyboard steers the slides', async (stage) => {
-  const root = await played(stage, '--players', '30', '--referees', '4', '--seed', '7');
-  const at = await served(stage, root);
-  const page = await stage.visit(at('/stage'), { viewport: PROJECTOR, reducedMotion: 'reduce' });
-  await page.locator('#slide-podium.shown').waitFor();
-  assert.equal(await page.locator('.podium li').count(), 3);
-  assert.deepEqual(await findings(page), []);
+scene('thirty players fit on a projector, in large letters', async (stage) => {
+  const names = Array.from({ length: 30 }, (_, index) => `Player with the number ${index + 1}`);
+  const { site } = await managed(stage, { names, words: ['--players', '31'] });
+  const page = await stage.visit(`${site}stage`, { viewport: PROJECTOR, reducedMotion: 'reduce' });
+  await page.locator('#slide-lobby.shown').waitFor();
   await page.keyboard.press('ArrowRight');
   await page.locator('#slide-standings.shown').waitFor();
   const rows = await page.locator('#slide-standings li').evaluateAll((all) =>
@@ -109,11 +107,21 @@ scene('thirty players fit on a projector, and the keyboard steers the slides', a
   assert.equal(rows.length, 30);
   assert.ok(rows.every(({ bottom }) => bottom <= 1080), 'all rows are in sight');
   assert.ok(rows.every(({ size }) => size >= 30), 'with large letters');
+  assert.deepEqual(await findings(page), []);
+});
+
+scene('the keyboard steers the slides, and the podium is the first of a league that is over', async (stage) => {
+  const at = await served(stage, await played(stage, '--seed', '7'));
+  const page = await stage.visit(at('/stage'), { viewport: PROJECTOR, reducedMotion: 'reduce' });
+  await page.locator('#slide-podium.shown').waitFor();
+  assert.equal(await page.locator('.podium li').count(), 3);
+  assert.deepEqual(await findings(page), []);
+  await page.keyboard.press('ArrowRight');
+  await page.locator('#slide-standings.shown').waitFor();
   await page.keyboard.press('Space');
   await page.locator('#stage-label', { hasText: 'paused' }).waitFor();
   await page.keyboard.press('ArrowLeft');
   await page.locator('#slide-podium.shown').waitFor();
-  assert.deepEqual(await findings(page), []);
 });
 
 scene('times are those of the viewer, and the newest form is in sight on a phone', async (stage) => {
