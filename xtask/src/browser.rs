@@ -39,7 +39,10 @@ pub(crate) struct Options {
 /// Installs missing tools, then runs the tests or takes the pictures.
 pub(crate) fn browser(options: &Options) -> anyhow::Result<ExitCode> {
     run(
-        program("cargo").args(["build", "--quiet", "--package", "league", "--bin", "league"]),
+        program("cargo")
+            .args(["build", "--quiet", "--package", "league", "--bin", "league"])
+            // An example brings the features of the tests; without it most crates are built again.
+            .args(["--example", "player"]),
         "the compiler's message says what is wrong",
     )?;
     let folder = target().join("browser");

@@ -47,10 +47,11 @@ struct Step {
 enum Stage {
     Format,
     Lint,
-    Rust,
-    /// Suites that drive our programs from outside; they mostly wait, so they share the machine.
-    Outside,
-    /// Runs only with `--quick`, in place of the later stages.
+    /// What takes the whole machine, and the lock of the build folder with it.
+    Build,
+    /// The tests themselves; many of them mostly wait, so they share the machine.
+    Tests,
+    /// Runs only with `--quick`, in place of the tests that it does not choose.
     Quick,
 }
 
@@ -98,13 +99,80 @@ const STEPS: &[Step] = &[
         stage: Stage::Lint,
     },
     Step {
+        name: "doc",
+        promise: "the documentation builds without a warning",
+        invocation: Invocation::new("cargo", &["doc", "--workspace", "--no-deps"])
+            .with(&[("RUSTDOCFLAGS", "-D warnings")]),
+        needs: &[],
+        count: None,
+        stage: Stage::Build,
+    },
+    Step {
+        name: "build",
+        promise: "everything that the tests run is built, once",
+        invocation: Invocation::new(
+            "cargo",
+            &[
+                "test",
+                "--no-run",
+                "--workspace",
+                "--lib",
+                "--bins",
+                "--examples",
+                "--tests",
+                "--test",
+                "interop",
+            ],
+        ),
+        needs: &[],
+        count: None,
+        stage: Stage::Build,
+    },
+    Step {
         name: "rust",
-        promise: "every Rust test passes, examples in the documentation too",
-        invocation: Invocation::new("cargo", &["test", "--workspace", "--no-fail-fast"])
+        promise: "every Rust test that needs no process of ours passes",
+        // The whole workspace in every step: another choice of packages would mean other features
+        // of their dependencies, and building all of it again.
+        invocation: Invocation::new(
+            "cargo",
+            &[
+                "test",
+                "--workspace",
+                "--no-fail-fast",
+                "--lib",
+                "--bins",
+                "--test",
+                "all",
+                "--test",
+                "facts",
+                "--test",
+                "kit",
+                "--test",
+                "origin",
+                "--test",
+                "scripted",
+            ],
+        ),
+        needs: &[],
+        count: Some(count_cargo_test),
+        stage: Stage::Tests,
+    },
+    Step {
+        name: "processes",
+        promise: "the processes of a league do what they should",
+        invocation: Invocation::new("cargo", &["test", "--workspace", "--test", "processes"])
             .with(&[("RUST_TEST_THREADS", "4")]),
         needs: &[],
         count: Some(count_cargo_test),
-        stage: Stage::Rust,
+        stage: Stage::Tests,
+    },
+    Step {
+        name: "examples",
+        promise: "the examples in the documentation hold",
+        invocation: Invocation::new("cargo", &["test", "--workspace", "--doc"]),
+        needs: &[],
+        count: Some(count_cargo_test),
+        stage: Stage::Tests,
     },
     Step {
         name: "conformance",
@@ -112,7 +180,7 @@ const STEPS: &[Step] = &[
         invocation: Invocation::new("cargo", &["xtask", "conformance"]),
         needs: &[NPM],
         count: Some(count_cargo_test),
-        stage: Stage::Outside,
+        stage: Stage::Tests,
     },
     Step {
         name: "interop",
@@ -120,7 +188,7 @@ const STEPS: &[Step] = &[
         invocation: Invocation::new("cargo", &["xtask", "interop"]),
         needs: &[PYTHON],
         count: Some(count_cargo_test),
-        stage: Stage::Outside,
+        stage: Stage::Tests,
     },
     Step {
         name: "browser",
@@ -128,54 +196,21 @@ const STEPS: &[Step] = &[
         invocation: Invocation::new("cargo", &["xtask", "browser"]),
         needs: &[NPM, NODE],
         count: Some(count_node_test),
-        stage: Stage::Outside,
+        stage: Stage::Tests,
     },
     Step {
-        name: "doc",
-        promise: "the documentation builds without a warning",
-        invocation: Invocation::new("cargo", &["doc", "--workspace", "--no-deps"])
-            .with(&[("RUSTDOCFLAGS", "-D warnings")]),
-        needs: &[],
-        count: None,
-        stage: Stage::Outside,
-    },
-    Step {
-        name: "quick",
-        promise: "the Rust tests without long leagues pass",
+        name: "smoke",
+        promise: "commands answer and whole leagues are played, with real processes",
         invocation: Invocation::new(
             "cargo",
             &[
                 "test",
                 "--workspace",
-                "--lib",
-                "--bins",
-                "--tests",
-                "--",
-                "--skip",
-                "end_to_end::",
-                "--skip",
-                "check::",
-                "--skip",
-                "failures::",
-            ],
-        )
-        .with(&[("LEAGUE_SIM_MATCHES", "12500")]),
-        needs: &[],
-        count: Some(count_cargo_test),
-        stage: Stage::Quick,
-    },
-    Step {
-        name: "smoke",
-        promise: "whole leagues of real processes are played",
-        invocation: Invocation::new(
-            "cargo",
-            &[
-                "test",
-                "--package",
-                "league",
                 "--test",
                 "processes",
                 "--",
+                "architecture::",
+                "cli::",
                 "end_to_end::whole",
                 "end_to_end::separate",
                 "end_to_end::http",
@@ -250,7 +285,7 @@ impl Options {
         if !self.only.is_empty() {
             self.only.iter().any(|name| name == step.name)
         } else if self.quick {
-            step.stage <= Stage::Lint || step.stage == Stage::Quick
+            step.stage <= Stage::Lint || step.name == "rust" || step.stage == Stage::Quick
         } else {
             step.stage != Stage::Quick
         }
@@ -283,8 +318,7 @@ fn find_missing_tools(steps: &[&Step]) -> Result<(), String> {
 
 fn run_stages(steps: &[&Step], tally: &mut Tally) -> Result<(), String> {
     let mut times = Vec::new();
-    for stage in steps.chunk_by(|one, next| one.stage == next.stage && one.stage == Stage::Outside)
-    {
+    for stage in steps.chunk_by(|one, next| one.stage == next.stage && one.stage == Stage::Tests) {
         for step in stage {
             println!(
                 "\n=== {}: {}\n    {}",
@@ -447,6 +481,7 @@ fn without_colour(line: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::shell::root;
 
     fn step(name: &'static str, invocation: Invocation) -> Step {
         Step {
@@ -455,7 +490,7 @@ mod tests {
             invocation,
             needs: &[],
             count: None,
-            stage: Stage::Rust,
+            stage: Stage::Build,
         }
     }
 
@@ -470,6 +505,31 @@ mod tests {
         assert!(error.contains("step `bad` failed"), "{error}");
         assert!(error.contains("`no-such-program --now`"), "{error}");
         assert!(!error.contains("another-missing-program"), "{error}");
+    }
+
+    #[test]
+    fn every_folder_of_tests_is_run_by_a_step() {
+        let folders = std::fs::read_dir(root().join("crates")).unwrap();
+        let tests = folders.filter_map(|folder| {
+            let tests = folder.unwrap().path().join("tests");
+            std::fs::read_dir(tests).ok()
+        });
+        let invocations: Vec<String> = STEPS
+            .iter()
+            .filter(|step| step.stage == Stage::Tests)
+            .map(|step| step.invocation.to_string() + " ")
+            .collect();
+        let mut seen = 0;
+        for target in tests.flatten() {
+            let path = target.unwrap().path();
+            let name = path.file_stem().unwrap().to_string_lossy().into_owned();
+            // `interop` has a command of its own, which finds Python first.
+            let run = [format!("--test {name} "), format!("xtask {name} ")];
+            let is_run = |line: &String| run.iter().any(|run| line.contains(run));
+            assert!(invocations.iter().any(is_run), "no step runs {path:?}");
+            seen += 1;
+        }
+        assert!(seen > 5, "{seen} folders of tests were found");
     }
 
     #[test]
