@@ -203,6 +203,8 @@ pub struct Matches {
     players: AtomicU32,
     takes_orders: AtomicBool,
     played: [OnceCell<MatchRun>; MatchCourse::COUNT],
+    /// The longest wait for the report of a match, whatever its course allows.
+    pub(crate) longest: Duration,
 }
 
 impl Matches {
@@ -213,6 +215,7 @@ impl Matches {
             players: AtomicU32::new(0),
             takes_orders: AtomicBool::new(false),
             played: Default::default(),
+            longest: Duration::MAX,
         }
     }
 
@@ -413,7 +416,7 @@ async fn play(stage: &Stage, course: MatchCourse) -> Result<MatchRun, Trouble> {
     if course == MatchCourse::Watched {
         watch(stage, &mut match_run).await;
     }
-    let patience = Duration::from_secs(course.plan().1);
+    let patience = Duration::from_secs(course.plan().1).min(stage.played.longest);
     let has_come = |call: &IncomingCall| {
         let is_refused =
             course == MatchCourse::RefusedDraw && is_about(call, &match_run.match_id, REQUEST);

@@ -213,6 +213,18 @@ async fn scripted_player_that_breaks_a_rule_is_caught_by_it() {
     assert!(missed.is_empty(), "{missed:#?}");
 }
 
+/// How long a scripted agent may take to be found on a busy machine.
+const ARRIVES: Duration = Duration::from_secs(60);
+/// How long an agent is waited for that never does what is waited for.
+const IN_VAIN: Duration = Duration::from_secs(2);
+
+/// Waits for an agent that is up and registered; what comes later is not waited for long.
+async fn arrived(mut stage: Stage) -> Arc<Stage> {
+    assert!(stage.arrive().await);
+    stage.hurry(IN_VAIN, IN_VAIN);
+    Arc::new(stage)
+}
+
 /// A process that stands for the agent, and does nothing.
 fn idle() -> AgentProcess {
     let launched = AgentProcess::new(vec!["sleep".to_owned(), "600".to_owned()]);
@@ -241,9 +253,8 @@ async fn player_that_does_not_come_back_is_caught() {
             let manager = manager.await.unwrap();
             let url = format!("http://localhost:{port}/mcp");
             register(&manager, "register_player", registration(&url)).await;
-            let wait = Duration::from_secs(5);
             let target = Target::local(port);
-            let stage = Arc::new(Stage::player(target, manager, Some(idle()), wait));
+            let stage = arrived(Stage::player(target, manager, Some(idle()), ARRIVES)).await;
             assert!(stage.begin().await);
             // The first rule is about coming up at all.
             let kept = (id != "P-BACK-01").then_some(listener);
@@ -324,10 +335,9 @@ async fn referee_that_runs_no_match_is_caught() {
                 "conversation_id": "owl-hello", "referee_meta": meta,
             });
             register(&manager, "register_referee", message).await;
-            let (target, wait) = (Target::local(port), Duration::from_secs(5));
             let launched = id.starts_with("R-BACK").then(idle);
-            let stage = Stage::referee(target, manager, launched, wait, random());
-            let stage = Arc::new(stage);
+            let stage = Stage::referee(Target::local(port), manager, launched, ARRIVES, random());
+            let stage = arrived(stage).await;
             assert!(stage.begin().await);
             (id, play(&stage, id).await)
         });
