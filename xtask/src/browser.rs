@@ -13,7 +13,7 @@ use anyhow::{Context, bail};
 use clap::Args;
 
 use crate::npm;
-use crate::shell::{hand_over, program, root, run, target};
+use crate::shell::{build_league, hand_over, program, root, target};
 
 /// Limit for a file of tests in milliseconds; none comes near it.
 const FILE_TIMEOUT: u32 = 300_000;
@@ -38,13 +38,7 @@ pub(crate) struct Options {
 
 /// Installs missing tools, then runs the tests or takes the pictures.
 pub(crate) fn browser(options: &Options) -> anyhow::Result<ExitCode> {
-    run(
-        program("cargo")
-            .args(["build", "--quiet", "--package", "league", "--bin", "league"])
-            // An example brings the features of the tests; without it most crates are built again.
-            .args(["--example", "player"]),
-        "the compiler's message says what is wrong",
-    )?;
+    build_league("player", &[])?;
     let folder = target().join("browser");
     npm::install(&root().join("browser/package.json"), &folder)?;
     let chromium = find_or_install_chromium()?;

@@ -16,7 +16,7 @@ use anyhow::{Context, bail};
 use clap::Args;
 
 use crate::npm;
-use crate::shell::{bounded_output, program, root, run, target};
+use crate::shell::{bounded_output, build_league, root, target};
 
 #[derive(Args)]
 pub(crate) struct Options {
@@ -283,12 +283,7 @@ impl Drop for Servers {
 impl Servers {
     /// Builds and starts them, each on a free port.
     fn start(target: &Path) -> anyhow::Result<Self> {
-        run(
-            program("cargo")
-                .args(["build", "--quiet", "--package", "league", "--bin", "league"])
-                .args(["--example", "conformance-fixture"]),
-            "the compiler's message says what is wrong",
-        )?;
+        build_league("conformance-fixture", &[])?;
         let folder = target.join(format!("interop/root-{}", std::process::id()));
         fs::create_dir_all(&folder).with_context(|| format!("could not make {folder:?}"))?;
         let mut started = Self {

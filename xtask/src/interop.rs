@@ -10,7 +10,7 @@ use std::process::{Command, ExitCode, Stdio};
 
 use anyhow::Context;
 
-use crate::shell::{hand_over, program, root, run, target};
+use crate::shell::{build_league, hand_over, program, root, run, target};
 
 /// One environment of Python for each list of versions.
 const ENVIRONMENTS: [&str; 2] = ["fastmcp-4", "fastmcp-2"];
@@ -26,17 +26,7 @@ pub(crate) fn interop() -> anyhow::Result<ExitCode> {
         program("node").arg("--version").stdout(Stdio::null()),
         "install Node.js 18 or later (package `nodejs`)",
     )?;
-    run(
-        program("cargo").args([
-            "build",
-            "--quiet",
-            "--package",
-            "league",
-            "--example",
-            "player",
-        ]),
-        "correct `crates/league/kits/player.rs`",
-    )?;
+    build_league("player", &[])?;
     hand_over(
         program("cargo")
             .args(["test", "--package", "league", "--test", "interop"])

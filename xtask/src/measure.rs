@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 
-use crate::shell::{hand_over, program, run};
+use crate::shell::{build_league, hand_over, program};
 
 #[derive(Args)]
 pub(crate) struct Schedule {
@@ -80,12 +80,7 @@ pub(crate) fn flags(pairs: &[(&str, u64)]) -> Vec<String> {
 
 /// Builds the release binary, then an example that starts it, and runs the example.
 pub(crate) fn beside_league(name: &str, arguments: &[String]) -> anyhow::Result<ExitCode> {
-    run(
-        program("cargo")
-            .args(["build", "--quiet", "--release", "--package", "league"])
-            .args(["--bin", "league", "--example", name]),
-        "the compiler's message says what is wrong",
-    )?;
+    build_league(name, &["--release"])?;
     example("release", "league", name, arguments)
 }
 

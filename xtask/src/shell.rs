@@ -54,6 +54,18 @@ pub(crate) fn run(command: &mut Command, hint: &str) -> anyhow::Result<()> {
     }
 }
 
+/// Builds the program and an example beside it. An example brings the features of the tests: with
+/// other features most crates would be built again.
+pub(crate) fn build_league(example: &str, more: &[&str]) -> anyhow::Result<()> {
+    run(
+        program("cargo")
+            .args(["build", "--quiet", "--package", "league", "--bin", "league"])
+            .args(["--example", example])
+            .args(more),
+        "the compiler's message says what is wrong",
+    )
+}
+
 /// A constant command line; prints as a line that can be pasted into a shell.
 #[derive(Clone, Copy)]
 pub(crate) struct Invocation {
