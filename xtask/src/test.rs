@@ -160,8 +160,9 @@ const STEPS: &[Step] = &[
     Step {
         name: "processes",
         promise: "the processes of a league do what they should",
+        // They wait five times as long as they compute.
         invocation: Invocation::new("cargo", &["test", "--workspace", "--test", "processes"])
-            .with(&[("RUST_TEST_THREADS", "4")]),
+            .with(&[("RUST_TEST_THREADS", "6")]),
         needs: &[],
         count: Some(count_cargo_test),
         stage: Stage::Tests,
