@@ -26,10 +26,19 @@ pub(crate) fn target() -> PathBuf {
     }
 }
 
-/// A program that runs at the root of the repository without standard input.
+/// A program that runs at the root of the repository without standard input. It is not told what
+/// `cargo run` tells this program of its package: build scripts that look at these variables would
+/// run again, and most of the league would be built again with each change between `cargo xtask` and
+/// `cargo`.
 pub(crate) fn program(name: &str) -> Command {
     let mut command = Command::new(name);
     command.current_dir(root()).stdin(Stdio::null());
+    for (variable, _) in std::env::vars_os() {
+        let name = variable.to_string_lossy();
+        if name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_") {
+            command.env_remove(&variable);
+        }
+    }
     command
 }
 
@@ -185,6 +194,16 @@ fn read_in_background(from: Option<impl Read + Send + 'static>) -> Receiver<Vec<
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn program_is_not_told_of_the_package_of_this_one() {
+        assert!(std::env::var_os("CARGO_PKG_NAME").is_some());
+        let shown = program("env").output().unwrap();
+        let shown = String::from_utf8_lossy(&shown.stdout);
+        assert!(shown.contains("PATH="), "{shown}");
+        assert!(!shown.contains("CARGO_PKG_NAME="), "{shown}");
+        assert!(!shown.contains("CARGO_MANIFEST_DIR="), "{shown}");
+    }
 
     #[test]
     fn program_that_hangs_is_killed() {
