@@ -59,9 +59,6 @@ impl Caller {
     }
 
     /// Posts a body to the agent and returns the answer.
-    ///
-    /// # Errors
-    ///
     /// No answer breaks the rule.
     pub async fn post(&self, body: &[u8]) -> Result<Answer, Trouble> {
         let headers = self.stage.headers(None);
@@ -80,9 +77,6 @@ impl Caller {
     }
 
     /// Calls a tool and returns the reply, in any wrapping.
-    ///
-    /// # Errors
-    ///
     /// No answer within this time breaks the rule.
     pub async fn call_within(
         &self,
@@ -95,18 +89,12 @@ impl Caller {
     }
 
     /// Calls a tool and returns the reply, in any wrapping.
-    ///
-    /// # Errors
-    ///
     /// No answer breaks the rule.
     pub async fn call(&self, question: &Question) -> Result<Reply, Trouble> {
         self.call_within(question, PROMPT).await
     }
 
     /// Calls a tool with headers of its own.
-    ///
-    /// # Errors
-    ///
     /// No answer within this time breaks the rule.
     pub async fn call_with(
         &self,
@@ -119,9 +107,6 @@ impl Caller {
     }
 
     /// Asks several questions at once; the replies come in the order of the questions.
-    ///
-    /// # Errors
-    ///
     /// A missing answer breaks the rule.
     pub async fn call_at_once(
         &self,
@@ -144,9 +129,6 @@ impl Caller {
     }
 
     /// Checks that the agent still answers an ordinary call.
-    ///
-    /// # Errors
-    ///
     /// An agent that does not answer breaks the rule; the report shows the exchange before.
     pub async fn still_answers(&self, after: &str) -> Result<(), Trouble> {
         let before = self.last();
@@ -167,9 +149,6 @@ impl Caller {
 }
 
 /// The answer of a round trip.
-///
-/// # Errors
-///
 /// NoAnswer breaks the rule.
 pub fn answered(trip: &RoundTrip) -> Result<Answer, Trouble> {
     let came = trip.came.as_ref();

@@ -36,9 +36,6 @@ impl Exchange {
     }
 
     /// Performs the exchange; steps do not leave records.
-    ///
-    /// # Errors
-    ///
     /// Returns why there is nothing to judge.
     pub async fn records(&self, caller: &Caller) -> Records {
         match self {

@@ -92,9 +92,6 @@ pub(crate) struct MatchSecrets {
 
 impl FakeManager {
     /// Opens a manager for an agent that answers on a port.
-    ///
-    /// # Errors
-    ///
     /// Our own port may be in use.
     pub async fn open(
         address: SocketAddr,
@@ -107,9 +104,6 @@ impl FakeManager {
     }
 
     /// As [`FakeManager::open`], in the league with this id.
-    ///
-    /// # Errors
-    ///
     /// Our own port may be in use.
     pub async fn open_in(
         league: String,

@@ -64,9 +64,6 @@ impl AgentProcess {
     }
 
     /// Starts the agent, after ending the one before.
-    ///
-    /// # Errors
-    ///
     /// The program may be missing.
     pub fn start(&self) -> io::Result<()> {
         self.kill();
@@ -117,9 +114,6 @@ impl AgentProcess {
     ///
     /// An agent that ends because its port was still in use, as it is for a while after a kill, is
     /// started again, and that time is not counted.
-    ///
-    /// # Errors
-    ///
     /// Returns how the agent ended, or that the event did not come; and the agent's last output.
     pub async fn wait<T>(
         &self,

@@ -155,9 +155,6 @@ struct ListenerState {
 
 impl Listener {
     /// Opens a server.
-    ///
-    /// # Errors
-    ///
     /// The port may be in use.
     pub async fn open(
         address: SocketAddr,

@@ -81,9 +81,6 @@ impl Record {
     }
 
     /// A string in the message; a lenient league forgives a missing one.
-    ///
-    /// # Errors
-    ///
     /// Returns an error if it is missing or not a string.
     pub fn text(&self, path: &str) -> Result<&str, Trouble> {
         text(self.member(path), path)
@@ -107,8 +104,6 @@ impl Record {
         self.reply().json.as_ref().unwrap_or(&Value::Null)
     }
 
-    /// # Errors
-    ///
     /// Breaks the rule if the record is of another kind.
     pub fn call(&self) -> Result<&IncomingCall, Trouble> {
         match &self.said {
@@ -117,16 +112,12 @@ impl Record {
         }
     }
 
-    /// # Errors
-    ///
     /// Breaks the rule if the record is of another kind.
     pub fn match_record(&self) -> Result<&MatchRecord, Trouble> {
         let found = self.match_record.as_deref();
         found.ok_or_else(|| Trouble::broken("no match was recorded"))
     }
 
-    /// # Errors
-    ///
     /// Breaks the rule if the record is of another kind.
     pub fn league(&self) -> Result<&LeagueRecord, Trouble> {
         let found = self.league.as_deref();
@@ -134,9 +125,6 @@ impl Record {
     }
 
     /// A fact by its name.
-    ///
-    /// # Errors
-    ///
     /// Skips the rule if the fact is not known, as with an agent that never registered.
     pub fn fact(&self, name: &str) -> Result<&Value, Trouble> {
         let found = self.facts.iter().find(|(known, _)| *known == name);
@@ -271,9 +259,6 @@ pub(crate) fn names_conversation(record: &Record) -> Judgement {
 
 impl Expect {
     /// Judges a record.
-    ///
-    /// # Errors
-    ///
     /// Returns what was found instead.
     pub fn judge(&self, record: &Record) -> Judgement {
         match *self {

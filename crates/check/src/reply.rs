@@ -35,9 +35,6 @@ pub(crate) static NO_REPLY: Reply = Reply {
 
 impl Reply {
     /// Reads the response of a round trip.
-    ///
-    /// # Errors
-    ///
     /// No response breaks the rule.
     pub fn of(trip: RoundTrip) -> Result<Self, Trouble> {
         answered(&trip)?;
@@ -151,9 +148,6 @@ impl Reply {
     }
 
     /// The message in the answer.
-    ///
-    /// # Errors
-    ///
     /// Breaks the rule if there is none.
     pub fn needed(&self) -> Result<&Value, Trouble> {
         self.result()
@@ -161,9 +155,6 @@ impl Reply {
     }
 
     /// The message in the answer, if it has one of these types.
-    ///
-    /// # Errors
-    ///
     /// Breaks the rule if it has another type.
     pub fn of_kind(&self, kinds: &[&str]) -> Result<&Value, Trouble> {
         let message = self.needed()?;
@@ -179,18 +170,12 @@ impl Reply {
     }
 
     /// Passes if the agent did not refuse.
-    ///
-    /// # Errors
-    ///
     /// Breaks the rule if the agent refused in any form.
     pub fn taken(&self) -> Judgement {
         hold!(!self.is_refusal(), else "the answer is {}", self.describe())
     }
 
     /// Passes if the agent refused, in any form.
-    ///
-    /// # Errors
-    ///
     /// Breaks the rule if the agent accepted the call.
     pub fn refused(&self, what: &str) -> Judgement {
         hold!(self.is_refusal(), else "{what} was taken: the answer is {}", self.describe())

@@ -79,9 +79,6 @@ impl Report {
 }
 
 /// Writes one JSON object on each line: each rule, then the summary.
-///
-/// # Errors
-///
 /// The output may be closed.
 pub fn json(report: &Report, out: &mut impl Write) -> io::Result<()> {
     for finding in &report.findings {

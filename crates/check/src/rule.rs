@@ -69,9 +69,6 @@ impl Rule {
     }
 
     /// Plays the rule.
-    ///
-    /// # Errors
-    ///
     /// Returns why it is not passed.
     pub async fn play(&self, caller: &Caller) -> Judgement {
         if let Exchange::Steps(steps) = &self.exchange {
@@ -85,9 +82,6 @@ impl Rule {
     }
 
     /// Judges a record by all expectations.
-    ///
-    /// # Errors
-    ///
     /// Returns the expectation that is not met.
     pub fn judge(&self, record: &Record) -> Judgement {
         let all = self.expectations();

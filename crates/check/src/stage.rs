@@ -209,9 +209,6 @@ impl Stage {
     }
 
     /// Checks that an earlier rule did not go without an answer.
-    ///
-    /// # Errors
-    ///
     /// Skips the rule that needs it.
     pub(crate) fn needs(&self, rule: &str) -> Result<(), Trouble> {
         match lock(&self.unanswered).get(rule) {
@@ -396,9 +393,6 @@ impl Stage {
 
     /// Kills the agent and starts it again; returns the sequence number from which on the manager
     /// receives the calls of the new process.
-    ///
-    /// # Errors
-    ///
     /// Skips the rule if the check did not start the agent.
     pub(crate) async fn restart(&self) -> Result<usize, Trouble> {
         let process = self.started()?;
@@ -411,9 +405,6 @@ impl Stage {
 
     /// Kills the agent, starts it again, and waits until it accepts connections and, unless it is
     /// a manager, has registered.
-    ///
-    /// # Errors
-    ///
     /// As [`Stage::restart`]; an agent that does not come back breaks the rule.
     pub(crate) async fn restart_and_return(&self) -> Result<(), Trouble> {
         let before = self.restart().await?;
@@ -424,9 +415,6 @@ impl Stage {
     }
 
     /// Waits until an agent that was started again accepts connections.
-    ///
-    /// # Errors
-    ///
     /// An agent that ends or does not listen breaks the rule.
     pub(crate) async fn connection_after_restart(&self) -> Result<(), Trouble> {
         let connection = accepts(self.agent.address);
@@ -434,9 +422,6 @@ impl Stage {
     }
 
     /// Waits for the registration of an agent that was started again.
-    ///
-    /// # Errors
-    ///
     /// An agent that ends or does not register breaks the rule.
     pub(crate) async fn registration_after_restart(
         &self,
@@ -469,9 +454,6 @@ impl Stage {
     }
 
     /// Asks a question outside of any rule.
-    ///
-    /// # Errors
-    ///
     /// No answer breaks the rule.
     pub async fn ask(&self, question: &Question) -> Result<Reply, Trouble> {
         let body = self.frame(question, fresh_id()).to_string();
@@ -488,9 +470,6 @@ impl Stage {
     }
 
     /// The latest admission of the agent.
-    ///
-    /// # Errors
-    ///
     /// Skips the rule if it never registered.
     pub fn admitted(&self) -> Result<Admission, Trouble> {
         self.admission().ok_or_else(|| not_registered(self.kind))

@@ -86,9 +86,6 @@ pub struct Entry {
 
 impl Entry {
     /// The entry of a player that has arrived.
-    ///
-    /// # Errors
-    ///
     /// Returns why a league does not admit the player.
     pub fn of(stage: &Stage, reading: Reading) -> Result<Self, String> {
         let Some(call) = stage.latest_registration() else {
@@ -146,9 +143,6 @@ pub struct PlayedMatch {
 }
 
 /// Plays a match between the player and a fair opponent, run by the referee of a league.
-///
-/// # Errors
-///
 /// The match could not be played, for reasons that are not the player's.
 pub async fn play(
     player: &Stage,

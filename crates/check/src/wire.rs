@@ -134,9 +134,6 @@ pub struct HttpConnection(BufReader<Box<dyn Channel>>);
 
 impl HttpConnection {
     /// Opens a connection to an agent.
-    ///
-    /// # Errors
-    ///
     /// Returns `NoAnswer` if the address does not accept connections.
     pub async fn open(to: &Target) -> Result<Self, NoAnswer> {
         let stream = connect(to.address).await;
@@ -149,27 +146,18 @@ impl HttpConnection {
     }
 
     /// Sends bytes as they are.
-    ///
-    /// # Errors
-    ///
     /// The other side may have closed the connection.
     pub async fn send(&mut self, bytes: &[u8]) -> Result<(), NoAnswer> {
         Ok(self.0.get_mut().write_all(bytes).await?)
     }
 
     /// Closes the sending side.
-    ///
-    /// # Errors
-    ///
     /// The other side may have closed the connection.
     pub async fn finish(&mut self) -> Result<(), NoAnswer> {
         Ok(self.0.get_mut().shutdown().await?)
     }
 
     /// Reads one response; `head` is for responses without a body, whatever their headers say.
-    ///
-    /// # Errors
-    ///
     /// Returns what came instead of a response.
     pub async fn answer(&mut self, head: bool) -> Result<Answer, NoAnswer> {
         let mut answer = self.head().await?;

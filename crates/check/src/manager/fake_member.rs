@@ -42,9 +42,6 @@ pub(crate) struct FakeMember {
 
 impl FakeMember {
     /// Opens a member, which is not registered yet.
-    ///
-    /// # Errors
-    ///
     /// There may be no free port.
     pub(crate) async fn open(name: String, is_referee: bool) -> io::Result<Self> {
         let state = Arc::new(MemberState::default());

@@ -138,9 +138,6 @@ impl MemberRecord {
     }
 
     /// The first message of a type that it received.
-    ///
-    /// # Errors
-    ///
     /// Breaks the rule if there is none.
     pub(crate) fn first_told(&self, kind: &str) -> Result<&Arc<IncomingCall>, Trouble> {
         let first = self.told(kind).next();
@@ -349,18 +346,12 @@ async fn members(stage: &Stage) -> Result<&FakeMembers, Trouble> {
 }
 
 /// A player, if the manager admitted it.
-///
-/// # Errors
-///
 /// Skips the rule if it did not.
 pub(crate) async fn player(stage: &Stage, place: usize) -> Result<&FakeMember, Trouble> {
     admitted(members(stage).await?.players.get(place))
 }
 
 /// A referee, if the manager admitted it.
-///
-/// # Errors
-///
 /// Skips the rule if it did not.
 pub(crate) async fn referee(stage: &Stage, place: usize) -> Result<&FakeMember, Trouble> {
     has_a_key(stage)?;
@@ -394,9 +385,6 @@ pub(crate) fn snapshot(stage: &Stage) -> Arc<LeagueRecord> {
 }
 
 /// Waits until the league has begun: the last player is in, and the first round was announced.
-///
-/// # Errors
-///
 /// Skips the rule if it does not begin.
 pub(crate) async fn begun(stage: &Stage) -> Result<Arc<LeagueRecord>, Trouble> {
     members(stage).await?;
@@ -441,9 +429,6 @@ fn left(until: Instant) -> Duration {
 }
 
 /// The first match of the league, once it may be reported.
-///
-/// # Errors
-///
 /// Skips the rule if there is none.
 pub(crate) async fn first_match(stage: &Stage) -> Result<Fixture, Trouble> {
     begun(stage).await?;
@@ -458,9 +443,6 @@ pub(crate) async fn first_match(stage: &Stage) -> Result<Fixture, Trouble> {
 }
 
 /// Reports the outcome of a match.
-///
-/// # Errors
-///
 /// No answer breaks the rule.
 pub(crate) async fn report(stage: &Stage, fixture: &Fixture) -> Result<Reply, Trouble> {
     let fixture = drawn(stage, fixture).await?;
@@ -476,9 +458,6 @@ pub(crate) async fn report(stage: &Stage, fixture: &Fixture) -> Result<Reply, Tr
 }
 
 /// A match with the seed of its attempt, for which its moves are handed over once.
-///
-/// # Errors
-///
 /// No answer breaks the rule.
 pub(crate) async fn drawn(stage: &Stage, fixture: &Fixture) -> Result<Fixture, Trouble> {
     let mut fixture = fixture.clone();
@@ -509,9 +488,6 @@ async fn send_report(stage: &Stage, fixture: &Fixture, result: Value) -> Result<
 }
 
 /// Plays the league to its end, once.
-///
-/// # Errors
-///
 /// Skips the rule if it never began.
 pub(crate) async fn played(stage: &Stage) -> Result<Arc<LeagueRecord>, Trouble> {
     first_match(stage).await?;

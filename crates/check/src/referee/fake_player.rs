@@ -61,9 +61,6 @@ pub(crate) struct FakePlayer {
 
 impl FakePlayer {
     /// Opens a player.
-    ///
-    /// # Errors
-    ///
     /// There may be no free port.
     pub(crate) async fn open(setup: PlayerSetup) -> io::Result<Self> {
         let (port, listener) = if setup.behaviour == PlayerBehaviour::Absent {

@@ -167,17 +167,12 @@ impl MatchRecord {
     }
 
     /// Checks that the referee lets the manager draw.
-    ///
-    /// # Errors
-    ///
     /// Skips the rule if it does not.
     pub fn requests_draws(&self) -> Judgement {
         need!(!self.requests.is_empty(),
             else "the referee sends no DRAW_REQUEST, which is an addition of this league")
     }
 
-    /// # Errors
-    ///
     /// Breaks the rule if the result was never reported.
     pub fn report(&self) -> Result<&Value, Trouble> {
         let report = self.reports.first().map(|report| report.message());
@@ -185,9 +180,6 @@ impl MatchRecord {
     }
 
     /// The first message of a type that a seat received.
-    ///
-    /// # Errors
-    ///
     /// Breaks the rule if there is none.
     pub fn first_told(&self, seat: usize, kind: &str) -> Result<&IncomingCall, Trouble> {
         let told = self.seats[seat].told(kind).next();
@@ -241,9 +233,6 @@ impl Matches {
     }
 
     /// Checks that the referee takes orders.
-    ///
-    /// # Errors
-    ///
     /// Skips the rule if it does not.
     pub fn takes_orders(&self) -> Result<(), Trouble> {
         if self.takes_orders.load(Ordering::Relaxed) {
@@ -280,9 +269,6 @@ impl MatchRun {
     }
 
     /// Waits until both players received the end of the match.
-    ///
-    /// # Errors
-    ///
     /// Breaks the rule if one of them did not.
     pub(crate) async fn ends(&self, patience: Duration) -> Judgement {
         for seat in &self.seats {
@@ -320,9 +306,6 @@ pub(crate) fn capacity(stage: &Stage) -> usize {
 }
 
 /// A match of this course, which is played on first use.
-///
-/// # Errors
-///
 /// Skips the rule if the referee takes no orders, and breaks it if it does not answer.
 pub(crate) async fn played(stage: &Stage, course: MatchCourse) -> Result<&MatchRun, Trouble> {
     stage.played.takes_orders()?;
@@ -331,9 +314,6 @@ pub(crate) async fn played(stage: &Stage, course: MatchCourse) -> Result<&MatchR
 }
 
 /// The current record of a match.
-///
-/// # Errors
-///
 /// Skips the rule if the referee takes no orders, and breaks it if it does not answer.
 pub(crate) async fn recorded(stage: &Stage, course: MatchCourse) -> Result<MatchRecord, Trouble> {
     let match_run = played(stage, course).await?;

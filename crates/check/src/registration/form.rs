@@ -32,9 +32,6 @@ pub struct Registration {
 }
 
 /// Reads a registration with the reader of a league.
-///
-/// # Errors
-///
 /// Returns why a league does not take it.
 pub fn read(heard: &IncomingCall, reading: Reading) -> Result<Registration, String> {
     if heard.method != "POST" || ![PATH, PLAIN_PATH].contains(&heard.path.as_str()) {

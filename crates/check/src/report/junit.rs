@@ -6,9 +6,6 @@ use super::Report;
 use crate::verdict::{Counts, Finding, Verdict, count};
 
 /// Writes the report as XML; a deviation is a passed case with output.
-///
-/// # Errors
-///
 /// The output may be closed.
 pub fn junit(report: &Report, out: &mut impl Write) -> io::Result<()> {
     let name = format!("league check {}", report.kind.as_str());

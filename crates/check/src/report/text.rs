@@ -15,9 +15,6 @@ const HEAD: usize = 12;
 pub type Wrap = fn(&str, usize, &str) -> String;
 
 /// Writes the report; colour only for a terminal.
-///
-/// # Errors
-///
 /// The output may be closed.
 pub fn text(report: &Report, coloured: bool, wrap: Wrap, out: &mut impl Write) -> io::Result<()> {
     let mut page = Page {
