@@ -285,7 +285,7 @@ def judge(folder, at):  # the members of the verdict on a league that holds
             matches["referee_record" if known.get(name) and not one["signers"] else KINDS[one["signers"]]] += 1
             league.left_out[f"results of `{one['referee']}`", "its journal is not here"] += bool(one["referee"]) and name not in known
     rows = [dict(count=count, what=what, why=why) for (what, why), count in league.left_out.items() if count]
-    return dict(verdict="consistent, not complete" if rows or league.losses else "verified", mode=league.mode, open_referees=league.rules.get("open_referees", True),
+    return dict(verdict="consistent, not complete" if rows or league.losses else "verified", finished=league.phase == "over", mode=league.mode, open_referees=league.rules.get("open_referees", True),
                 matches=matches, draws_not_proven=league.unproven, exposed_referees=league.exposed,
                 attempts_above_1=league.repeated, accepted_losses=league.losses, not_compared=rows)
 

@@ -19,7 +19,7 @@ from pathlib import Path
 import league_maker
 from league_sdk import verify
 
-FIELDS = ("verdict", "mode", "matches", "attempts_above_1", "open_referees", "accepted_losses")
+FIELDS = ("verdict", "finished", "mode", "matches", "attempts_above_1", "open_referees", "accepted_losses")
 
 
 # A referee may write anything into the journal that it hands in, so this makes a league incomplete, not wrong.
