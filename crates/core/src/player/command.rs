@@ -27,6 +27,11 @@ pub enum Command {
         /// The return token of an earlier registration, if one is kept.
         return_token: Option<AuthToken>,
     },
+    /// The process is up, and its league is over. A manager that has lost the end may still call,
+    /// so the player keeps what it signs with.
+    Rest {
+        return_token: Option<AuthToken>,
+    },
     /// The outcome of a letter.
     Outcome {
         correlation: CorrelationId,

@@ -135,6 +135,12 @@ impl Player {
         decision
     }
 
+    /// The same without asking the manager.
+    pub(crate) fn rest(&self, return_token: Option<&AuthToken>) -> Decision {
+        let kept = keep(return_token.filter(|token| self.return_token.as_ref() != Some(token)));
+        Decision::accept(kept.into_iter().collect(), Reply::Acknowledged)
+    }
+
     pub(crate) fn wake(&self, at: Timestamp) -> Decision {
         match self.contact.talk {
             Talk::Asked { give_up_at, .. } if at >= give_up_at => {

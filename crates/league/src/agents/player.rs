@@ -85,7 +85,11 @@ pub(crate) fn start(
     let usual = Membership::Registering;
     let membership = if over { Membership::Completed } else { usual };
     let return_token = tokens.held.return_token.clone();
-    let begin = (!over).then_some(Command::Begin { return_token });
+    let first = if over {
+        Command::Rest { return_token }
+    } else {
+        Command::Begin { return_token }
+    };
     let parts = AgentParts {
         restored,
         unregistered: Unregistered::Player(name),
@@ -103,7 +107,7 @@ pub(crate) fn start(
             document_writer: shared.document_writer.clone(),
             model: style.chooser.model().cloned(),
         }),
-        first: begin.into_iter().collect(),
+        first: vec![first],
     };
     Ok(spawn(shared, parts, |actor, identity| {
         if let Some(bot) = style.chooser.bot() {

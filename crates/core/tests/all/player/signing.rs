@@ -41,6 +41,18 @@ fn signing() -> PlayerWorld {
     shell
 }
 
+#[test]
+fn player_that_starts_after_the_end_signs_if_a_manager_has_lost_the_end() {
+    let mut shell = PlayerWorld::new(rules());
+    shell.does(begin());
+    shell.answers(admitted(league().as_str(), None));
+    announce(&mut shell, announcement("R1M1")).unwrap();
+    let return_token = Some(AuthToken::new(RETURN));
+    shell.does(Command::Rest { return_token });
+    let joined = joins(&mut shell, MATCH_TOKEN);
+    assert!(joined.proof.is_some(), "{joined:?}");
+}
+
 fn announce(shell: &mut PlayerWorld, news: PlayerNotice) -> Result<Reply, Refusal> {
     let token = Some(TokenHash::of(MANAGER));
     shell.tries(Command::Told { news, token })
