@@ -167,6 +167,8 @@ pub enum Reply {
         token: AuthToken,
         /// For returning after a restart; without one, a token kept of this league stays good.
         return_token: Option<AuthToken>,
+        /// What the manager says to it.
+        note: Option<String>,
     },
     /// The player is not admitted, and asking again would not help.
     Rejected {

@@ -29,6 +29,7 @@ fn admitted(league_id: &str, return_token: Option<&str>) -> Message {
         league_id: league_protocol::id::LeagueId::new(league_id).unwrap(),
         manager_token: Some(AuthToken::new(MANAGER)),
         return_token: return_token.map(AuthToken::new),
+        note: None,
     }))
 }
 
