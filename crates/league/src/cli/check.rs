@@ -275,14 +275,16 @@ impl CheckRun<'_> {
               }| {
             self.bar.set_length(all as u64);
             self.bar.set_position(done as u64);
-            let (name, rule) = next.unwrap_or_default();
-            self.bar.set_message(rule);
             match (self.asked.output, last) {
                 (CheckOutput::Json, Some(last)) if self.write_rule(last) => {
                     self.written.fetch_add(1, Ordering::Relaxed);
                 }
                 _ => {}
             }
+            let Some((name, rule)) = next else {
+                return;
+            };
+            self.bar.set_message(rule);
             let mut topic = topic.lock().unwrap_or_else(PoisonError::into_inner);
             if name != std::mem::replace(&mut *topic, name) {
                 self.tell(&format!("{done}/{all}  {name}"));

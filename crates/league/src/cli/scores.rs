@@ -525,7 +525,7 @@ mod tests {
         scores.ended(Timestamp::default(), &match_id, &result(&both));
         assert_eq!(
             scores.causes(),
-            "3 by E001 TIMEOUT_ERROR (2 of P02, 1 of P01), 1 by E004 INVALID_MOVE (1 of P02)"
+            "3 by E001 TIMEOUT_ERROR (2 of P02, 1 of P01), 1 by E004 INVALID_PARITY_CHOICE (1 of P02)"
         );
         assert_eq!(scores.technical_counts()[&Code::Timeout], 3);
         let ten: Vec<_> = (1..=10).map(|player| (player, Code::Timeout)).collect();

@@ -181,8 +181,7 @@ fn number_that_no_game_draws_is_an_error() {
         )
     };
     let told = league(&["explain", "-"], &over("3.5"));
-    let error =
-        "error E002 INVALID_MESSAGE at game_result.drawn_number\n  found `3.5`; send a";
+    let error = "error E002 INVALID_MESSAGE at game_result.drawn_number\n  found `3.5`; send a";
     assert!(told.contains(error), "{told}");
     for (number, code) in [
         ("8", "exit code 0"),

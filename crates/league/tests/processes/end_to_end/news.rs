@@ -155,6 +155,7 @@ impl Receiver {
 fn list_members(value: &Value, path: &str, members: &mut BTreeSet<String>) {
     let is_player = |name: &str| {
         let number = name.strip_prefix('P').or(name.strip_prefix("player_"));
+        let number = number.map(|number| number.trim_end_matches("_choice"));
         number.is_some_and(|number| number.parse::<u32>().is_ok())
     };
     match value {
@@ -174,6 +175,9 @@ fn list_members(value: &Value, path: &str, members: &mut BTreeSet<String>) {
         _ => {}
     }
 }
+
+/// Members that each message of the chapters may have (000 §2.4.3), besides those it must have.
+const ANY_MESSAGE: [&str; 4] = [".auth_token", ".league_id", ".round_id", ".match_id"];
 
 /// The members that the examples of the documents show in messages of a kind. The API page builds on
 /// the chapters, so both hold for its dialect.
@@ -198,6 +202,9 @@ fn documented(kind: &str, dialect: &str) -> BTreeSet<String> {
             };
             list_members(message, "", &mut members);
         }
+    }
+    if dialect != "v1" {
+        members.extend(ANY_MESSAGE.map(str::to_owned));
     }
     members
 }
