@@ -155,7 +155,7 @@ impl Outgoing<'_> {
 
 /// Members that the documents do not have, by the types that strangers are sent; a dot leads into an
 /// object or into each of a list.
-const ADDITIONS: [(&str, &str); 4] = [
+const ADDITIONS: [(&str, &str); 6] = [
     (
         "ROUND_ANNOUNCEMENT",
         "matches.attempt matches.draw_commitment matches.match_token",
@@ -173,6 +173,15 @@ const ADDITIONS: [(&str, &str); 4] = [
         "GAME_RESULT",
         "result.game_summary.attempt result.game_summary.details result.game_summary.draw \
          result.game_summary.failed result.game_summary.game_type result.game_summary.points",
+    ),
+    (
+        "ROUND_COMPLETE",
+        "round_summary.standings.draws round_summary.standings.points",
+    ),
+    (
+        "LEAGUE_COMPLETE",
+        "final_standings.champion.draws final_standings.champion.points \
+         final_standings.rankings.draws final_standings.rankings.points",
     ),
 ];
 
