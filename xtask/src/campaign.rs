@@ -25,9 +25,6 @@ const ABSENCE_TEST: &str = "end_to_end::absent::no_player_loses_a_match_at_which
 /// The test with a referee that was not admitted.
 const ROGUE_TEST: &str = "end_to_end::rogue::referee_that_was_not_admitted_changes_no_result";
 
-/// More matches than a simulated league has on average, so that there are enough leagues.
-const MATCHES_PER_LEAGUE: u64 = 400;
-
 #[derive(Subcommand)]
 pub(crate) enum Campaign {
     /// Play leagues in virtual time with every kind of fault.
@@ -144,7 +141,7 @@ pub(crate) struct Rogue {
     /// Number of leagues of real processes.
     #[arg(long, default_value_t = 20)]
     real: u64,
-    /// Number of simulated leagues, at least.
+    /// Number of simulated leagues, each with a liar.
     #[arg(long, default_value_t = 1_000)]
     simulated: u64,
     /// Seed of the leagues.
@@ -238,8 +235,9 @@ impl Absence {
 
 impl Rogue {
     fn run(&self) -> anyhow::Result<ExitCode> {
-        let matches = self.simulated.saturating_mul(MATCHES_PER_LEAGUE);
-        let mut arguments = flags(&[("--matches", matches), ("--seed", self.seed)]);
+        let leagues = [("--matches", 0), ("--leagues", self.simulated)];
+        let mut arguments = flags(&leagues);
+        arguments.extend(flags(&[("--seed", self.seed)]));
         arguments.extend(["--liars", "--referees", "2-5"].map(str::to_owned));
         let simulated = example("figures", "league-simulation", "league-sim", &arguments)?;
         if simulated != ExitCode::SUCCESS {

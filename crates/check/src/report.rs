@@ -78,10 +78,11 @@ impl Report {
     }
 }
 
-/// Writes one JSON object on each line: each rule, then the summary.
+/// Writes one JSON object on each line: each rule after those that were `written` before, then the
+/// summary.
 /// The output may be closed.
-pub fn json(report: &Report, out: &mut impl Write) -> io::Result<()> {
-    for finding in &report.findings {
+pub fn json(report: &Report, written: usize, out: &mut impl Write) -> io::Result<()> {
+    for finding in report.findings.iter().skip(written) {
         writeln!(out, "{}", row(finding))?;
     }
     let (counts, grade) = (report.counts(), report.grade());
@@ -129,7 +130,8 @@ fn answer(can_play: &CanPlay) -> Value {
     told
 }
 
-fn row(finding: &Finding) -> Value {
+/// A rule as a JSON object.
+pub fn row(finding: &Finding) -> Value {
     let mut row = json!({
         "event": "rule",
         "id": finding.id,

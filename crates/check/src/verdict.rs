@@ -16,6 +16,8 @@ use crate::stage::Stage;
 use crate::trial::CanPlay;
 use crate::wire::{HttpConnection, NoAnswer, RoundTrip};
 
+/// After so many rules in silence, an agent that has not answered at all is not asked again.
+const MAX_SILENT_RULES: u32 = 3;
 /// How many characters of an exchange are shown.
 const MAX_QUOTE: usize = 480;
 
@@ -214,13 +216,15 @@ impl RuleEnd {
 pub struct Progress<'p> {
     pub done: usize,
     pub all: usize,
-    /// The next rule, without the letter of the kind.
-    pub next: &'p str,
+    /// The topic of the next rule, and the rule without the letter of the kind; none at the end.
+    pub next: Option<(&'static str, &'static str)>,
+    /// The rule that was just played; none at the start.
+    pub last: Option<&'p Finding>,
 }
 
-/// Plays the rules of all topics in order, and reports progress before each. A failed rule does not
-/// stop the others, and each has a time limit; a rule is skipped if the answer that it needs did
-/// not come to an earlier one.
+/// Plays the rules of all topics in order, and reports progress before each and at the end. A failed
+/// rule does not stop the others, and each has a time limit; a rule is skipped if the answer that it
+/// needs did not come to an earlier one.
 pub async fn play(
     stage: &Arc<Stage>,
     topics: &[Topic],
@@ -232,8 +236,12 @@ pub async fn play(
     let mut lacking = Lacking::default();
     for topic in topics {
         for rule in &topic.rules {
-            let (done, next) = (findings.len(), rule.id);
-            tell(Progress { done, all, next });
+            tell(Progress {
+                done: findings.len(),
+                all,
+                next: Some((topic.name, rule.id)),
+                last: findings.last(),
+            });
             let caller = Caller::new(Arc::clone(stage));
             let began = Instant::now();
             let played = match lacking.reason(stage, topic, rule).await {
@@ -253,6 +261,7 @@ pub async fn play(
                 kindness: rule.kindness,
                 ..RuleEnd::of(&caller, rule.fix, strict).await
             };
+            lacking.listen(&ending, &finding.id);
             let (is_gone, lack) = (ending.is_unreachable(), ending.lack(rule));
             let finding = finding.judged(ending, played.unwrap_or(Err(late)));
             if finding.verdict == Verdict::Fail {
@@ -264,6 +273,12 @@ pub async fn play(
             findings.push(finding);
         }
     }
+    tell(Progress {
+        done: all,
+        all,
+        next: None,
+        last: findings.last(),
+    });
     findings
 }
 
@@ -283,6 +298,11 @@ struct Lacking {
     answers: BTreeMap<&'static str, (Lack, String)>,
     /// The rule that found no connection.
     gone: Option<String>,
+    /// Whether the agent has answered any call.
+    heard: bool,
+    /// How many rules waited in vain before it did, and the first of them.
+    silent: u32,
+    first_silent: Option<String>,
 }
 
 impl Lacking {
@@ -295,8 +315,26 @@ impl Lacking {
         }
     }
 
+    /// Notes whether the agent answered the last call of a rule.
+    fn listen(&mut self, ending: &RuleEnd, id: &str) {
+        match ending.last.as_ref().map(|last| &last.came) {
+            Some(Ok(_) | Err(NoAnswer::NoHttp(_))) => self.heard = true,
+            Some(Err(NoAnswer::Late(_))) => {
+                self.silent += 1;
+                self.first_silent.get_or_insert_with(|| id.to_owned());
+            }
+            _ => {}
+        }
+    }
+
     /// Why a rule cannot be played.
     async fn reason(&mut self, stage: &Stage, topic: &Topic, rule: &Rule) -> Option<String> {
+        if let Some(first) = &self.first_silent
+            && !self.heard
+            && self.silent >= MAX_SILENT_RULES
+        {
+            return Some(format!("needs {first}: the agent answers no call at all"));
+        }
         if let Some(id) = &self.gone {
             if HttpConnection::open(&stage.agent).await.is_err() {
                 return Some(format!("needs {id}: the agent takes no connections"));

@@ -267,6 +267,7 @@ impl Player {
     fn decide_command(&self, at: Timestamp, command: &Command) -> Result<Decision, Refusal> {
         match command {
             Command::Begin { return_token } => Ok(self.begin(at, return_token.as_ref())),
+            Command::Rest { return_token } => Ok(self.rest(return_token.as_ref())),
             Command::TokenRefused => Ok(self.register(at)),
             Command::Outcome {
                 correlation,

@@ -155,7 +155,7 @@ impl Outgoing<'_> {
 
 /// Members that the documents do not have, by the types that strangers are sent; a dot leads into an
 /// object or into each of a list.
-const ADDITIONS: [(&str, &str); 3] = [
+const ADDITIONS: [(&str, &str); 6] = [
     (
         "ROUND_ANNOUNCEMENT",
         "matches.attempt matches.draw_commitment matches.match_token",
@@ -168,6 +168,20 @@ const ADDITIONS: [(&str, &str); 3] = [
         "GAME_OVER",
         "details draw evidence reason role winner_player_id game_result.details game_result.draw \
          game_result.evidence game_result.failed game_result.score",
+    ),
+    (
+        "GAME_RESULT",
+        "result.game_summary.attempt result.game_summary.details result.game_summary.draw \
+         result.game_summary.failed result.game_summary.game_type result.game_summary.points",
+    ),
+    (
+        "ROUND_COMPLETE",
+        "round_summary.standings.draws round_summary.standings.points",
+    ),
+    (
+        "LEAGUE_COMPLETE",
+        "final_standings.champion.draws final_standings.champion.points \
+         final_standings.rankings.draws final_standings.rankings.points",
     ),
 ];
 

@@ -12,7 +12,7 @@ use std::time::Instant;
 
 use league_simulation::{Sabotage, Simulation, SimulationPlan, SimulationReport};
 
-const USAGE: &str = "league-sim [--matches N] [--seed S] [--no-faults] [--liars] [--league K] \
+const USAGE: &str = "league-sim [--matches N] [--leagues N] [--seed S] [--no-faults] [--liars] [--league K] \
     [--players LOW-HIGH] [--referees LOW-HIGH] [--game NAME] [--sabotage NAME]";
 
 fn main() -> ExitCode {
@@ -48,6 +48,7 @@ fn read(arguments: &[String]) -> Option<(u64, SimulationPlan)> {
             "--no-faults" => plan.faults = false,
             "--liars" => plan.liars = true,
             "--matches" => plan.matches = words.next()?.parse().ok()?,
+            "--leagues" => plan.leagues = words.next()?.parse().ok()?,
             "--seed" => seed = words.next()?.parse().ok()?,
             "--league" => plan.league = Some(words.next()?.parse().ok()?),
             "--players" => plan.players = range(words.next()?)?,

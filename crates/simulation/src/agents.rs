@@ -500,6 +500,7 @@ impl SimulatedMachine for Player {
             Ok(player::Reply::TokenGranted {
                 token,
                 return_token,
+                ..
             }) => Reaction::Keep(token, return_token),
             Ok(player::Reply::Think(think)) => Reaction::Think(think),
             Ok(other) => other

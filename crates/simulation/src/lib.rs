@@ -85,7 +85,8 @@ impl Simulation {
             })?;
             report.add(&part);
             league += 1;
-            if plan.league.is_some() || report.matches >= plan.matches {
+            let fulfilled = report.matches >= plan.matches && report.leagues >= plan.leagues;
+            if plan.league.is_some() || fulfilled {
                 return Ok(report);
             }
         }

@@ -25,8 +25,9 @@ use crate::sabotage::Sabotage;
 /// What a run of the simulation is asked to do.
 #[derive(Debug, Clone)]
 pub struct SimulationPlan {
-    /// The run ends with the league that brings it to so many matches.
+    /// The run ends with the league that brings it to so many matches and so many leagues.
     pub matches: u64,
+    pub leagues: u64,
     /// Whether anything fails at all.
     pub faults: bool,
     /// Runs this league of the seed and no other.
@@ -50,6 +51,7 @@ impl SimulationPlan {
     pub fn new(matches: u64) -> Self {
         Self {
             matches,
+            leagues: 0,
             faults: true,
             league: None,
             players: (2, 40),

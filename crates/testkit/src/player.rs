@@ -180,6 +180,7 @@ pub fn accepted_in(id: &str, league_id: LeagueId) -> Message {
         league_id,
         manager_token: None,
         return_token: None,
+        note: None,
     }))
 }
 
@@ -313,5 +314,6 @@ pub fn granted() -> Reply {
     Reply::TokenGranted {
         token: AuthToken::new(OWN_TOKEN),
         return_token: None,
+        note: None,
     }
 }

@@ -7,7 +7,7 @@
 mod board;
 mod pages;
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use league_core::draw::{LeagueSecret, LeagueSecrets};
@@ -91,6 +91,8 @@ pub struct LeagueObservations {
     pub latencies: BTreeMap<String, LatencySummary>,
     /// By agent.
     pub deviations: BTreeMap<String, Vec<Deviation>>,
+    /// Agents that could not be reached since they last answered.
+    pub away: BTreeSet<String>,
     /// By agent: failed attempts in finished matches.
     pub failures: BTreeMap<String, Vec<FailureCount>>,
     /// The states of running matches, as their referees recorded them.
@@ -297,7 +299,12 @@ impl LeagueView {
         }
     }
 
-    fn table_row(&self, standing: &StandingRow, deviations: &BTreeMap<&str, u64>) -> TableRow {
+    fn table_row(
+        &self,
+        standing: &StandingRow,
+        observed: &LeagueObservations,
+        deviations: &BTreeMap<&str, u64>,
+    ) -> TableRow {
         let id = &standing.player_id;
         let before = self.ranks.get(id).copied().unwrap_or(standing.rank);
         let key = format!("player:{id}");
@@ -310,7 +317,8 @@ impl LeagueView {
                 .league
                 .player(id)
                 .map_or(AgentState::Registered, |player| {
-                    shown_state(self.league.player_state(player), player.expulsion())
+                    let state = self.league.player_state(player);
+                    shown_state(state, player.expulsion(), observed.away.contains(&key))
                 }),
             expulsion: self.league.player(id).and_then(PlayerEntry::expulsion),
             model: self.models.get(id).cloned(),
@@ -391,9 +399,11 @@ fn deviation_totals(observed: &LeagueObservations) -> BTreeMap<&str, u64> {
 }
 
 /// The state of an agent. A finished league shuts everyone down; agents that took part to the end
-/// are shown as active.
-fn shown_state(state: AgentState, expulsion: Option<Expulsion>) -> AgentState {
+/// are shown as active. An agent that cannot be reached is shown as silent before it has missed so
+/// many calls that it is suspended.
+fn shown_state(state: AgentState, expulsion: Option<Expulsion>, is_away: bool) -> AgentState {
     match state {
+        AgentState::Registered | AgentState::Active if is_away => AgentState::Suspended,
         AgentState::Shutdown if expulsion.is_none() => AgentState::Active,
         state => state,
     }

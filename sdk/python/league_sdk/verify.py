@@ -1,5 +1,5 @@
-"""Verifies leagues by docs/verify.md: python3 verify.py SHARED; exit code 0: verified, 1: failed, 4: not complete."""
-import hashlib, hmac, json, re, sys, zlib
+"""Verifies leagues by docs/verify.md: python3 verify.py SHARED; exit code 0: verified, 1: failed, 2: no league, 4: not complete."""
+import hashlib, hmac, json, re, struct, sys, zlib
 from collections import Counter
 from pathlib import Path
 
@@ -17,33 +17,31 @@ def address(url):  # host, port and path: how addresses are compared
     scheme, host, port, path = re.fullmatch(r"(?:(\w+)://)?([^/]*?)(?::(\d+))?(/.*)?", url.lower()).groups("")
     return "127.0.0.1" if host == "localhost" else host, port or {"https": "443"}.get(scheme, "80"), path.rstrip("/") or "/mcp"
 
-def entries(path):  # facts with their lines; an unfinished batch at the end counts as not written
-    batch, to_follow, previous = [], 0, "0" * 64
+def facts(path, at):  # tells in `at` what it reads; an unfinished batch at the end counts as not written
+    batch, more, previous = [], 0, "0" * 64
     for number, line in enumerate(path.read_bytes().split(b"\n")[:-1], 1):
-        try:
-            form = re.fullmatch(rb'\{"crc32":"([0-9a-f]{8})",(.*)', line, re.DOTALL)
-            expect(form and int(form[1], 16) == zlib.crc32(form[2]), "the checksum does not fit the line")
-            entry = {"more": 0, **json.loads(line)}
-            due = [number, previous, to_follow - 1 if to_follow else entry["more"]]
-            expect([entry["sequence"], entry["previous"], entry["more"]] == due, "it does not follow the line before")
-        except (ValueError, LookupError, TypeError) as problem:
-            raise ValueError(str(problem), number) from None
-        previous, to_follow = hashlib.sha256(line).hexdigest(), entry["more"]
+        at.update(file=path, line=number)
+        form = re.fullmatch(rb'\{"crc32":"([0-9a-f]{8})",(.*)', line, re.DOTALL)
+        expect(form and int(form[1], 16) == zlib.crc32(form[2]), "the checksum does not fit the line")
+        entry = {"more": 0, **json.loads(line)}
+        found, due = [entry["sequence"], entry["previous"], entry["more"]], [number, previous, more - 1 if more else entry["more"]]
+        expect(found == due, "it does not follow the line before")
+        previous, more = hashlib.sha256(line).hexdigest(), entry["more"]
         batch.append((number, entry["fact"]))
-        if not to_follow:
-            yield from batch
-            batch.clear()
+        while batch and not more:
+            at["line"], fact = batch.pop(0)
+            yield fact
 
 # ---- 2. Games: which seat wins (None for a draw), and the details of the result.
-def even_odd(moves, settings, word):
+def even_odd(moves, settings, words):
     expect(all(made in (["even"], ["odd"]) for made in moves), "the choices do not make a game")
     faces = range(settings.get("lowest", 1), settings.get("highest", 10) + 1)
-    fair = (word(place) for place in range(128) if word(place) < 2**64 // len(faces) * len(faces))
+    fair = (word for word in words if word < 2**64 // len(faces) * len(faces))
     number = faces[next(fair, -1) % len(faces)]
     parity = ("even", "odd")[number % 2]
     return None if moves[0] == moves[1] else moves.index([parity]), {"drawn_number": number, "number_parity": parity}
 
-def tic_tac_toe(moves, _settings, _word):
+def tic_tac_toe(moves, _settings, _words):
     board, left = [None] * 9, [list(made) for made in moves]
     lines = ((0, 1, 2), (3, 4, 5), (6, 7, 8), (0, 3, 6), (1, 4, 7), (2, 5, 8), (0, 4, 8), (2, 4, 6))
     for place in range(10):
@@ -55,14 +53,15 @@ def tic_tac_toe(moves, _settings, _word):
         expect(type(cell) is int and 0 <= cell < 9 and not board[cell], "a move is not legal")
         board[cell] = "XO"[place % 2]
 
-GAMES = {play.__name__: play for play in (even_odd, tic_tac_toe)}  # games of other types are said to be not replayed
+GAMES = {play.__name__: play for play in (even_odd, tic_tac_toe)}  # other games are said to be not replayed
 KINDS = ("told", "one_proof", "proven", "referee_record")
 EPOCH = 1_000_000  # after each accepted loss attempts are counted from the next multiple on
 
-def words(league, match, draw):  # words of 64 bits for the first roll of a match; a league of 0.1 has one seed for all
-    seed = mac(bytes.fromhex(draw["seed"]), ["attempt_seed", draw["attempt"]]) if draw.get("mode") else bytes.fromhex(draw["seed"])
-    block = lambda number: mac(seed, [league, match, draw["attempt"], *draw["nonces"], number])
-    return lambda place: int.from_bytes(block(place // 4)[place % 4 * 8:][:8], "big")
+def words(place, draw):  # words of 64 bits for the first roll of a match; a league of 0.1 has one seed for all attempts
+    seed, attempt = bytes.fromhex(draw["seed"]), draw["attempt"]
+    seed = mac(seed, ["attempt_seed", attempt]) if draw.get("mode") else seed
+    for number in range(32):
+        yield from struct.unpack(">4Q", mac(seed, [*place, attempt, *draw["nonces"], number]))
 
 # ---- 3. The league, from its opening to its last line.
 class League:
@@ -78,8 +77,8 @@ class League:
         expect(self.mode in (None, ("chance", "reproducible")[opening["reproducible"]]), "`draws` and `reproducible` name two modes")
         self.players, self.referees, self.signs, self.phase, self.round = [], [], {}, "registering", 0
         self.open, self.results, self.forfeits, self.absences, self.out, self.losses = {}, {}, {}, {}, {}, 0
-        self.why, self.blamed, self.repeated, self.unknown, self.invited = {}, {}, [], Counter(), set()
-        self.exposed, self.unproven, self.unplayed = [], 0, 0
+        self.why, self.blamed, self.repeated, self.left_out, self.invited = {}, {}, [], Counter(), set()
+        self.exposed, self.unproven = [], 0
 
     def take(self, kind, event):  # takes in an event, if it is a possible successor of those before it
         before, player = self.phase, event.get("player_id")
@@ -145,7 +144,7 @@ class League:
         elif kind == "report_conflicted" and match:  # another result was told: neither counts
             match["told"] = match.get("told") and "contested"
         elif kind not in ("report_conflicted", "referee_invited", *fits):
-            self.unknown[kind] += 1
+            self.left_out[f"events `{kind}`", "they are not known here"] += 1
 
     def open_round(self, promises, referees):  # pairs the players by the circle method
         count, turned, self.round = len(self.players), self.round, self.round + 1
@@ -181,11 +180,11 @@ class League:
         if draw:
             promise = sha256(["league.draw", self.id, name, *([self.mode] if self.mode else []), draw["seed"]])
             expect([draw.get("mode"), draw["attempt"], draw["commitment"]] == [self.mode, match.get("drawn_in", event["attempt"]), promise], "the seed does not keep the promise")
-            word = words(self.id, name, draw)
+            rolled = words([self.id, name], draw)
         else:  # the number is only told; it must lead to the end
             expect(match.get("told") == result and not result.get("evidence"), "a result without a draw must be the one that was told")
             lowest = (self.rules["game_settings"] or {}).get("lowest", 1)
-            word, self.unproven = lambda _: result["details"].get("drawn_number", lowest) - lowest, self.unproven + 1
+            rolled, self.unproven = [result["details"].get("drawn_number", lowest) - lowest], self.unproven + 1
         signers, moves = len(self.signers(result, match, lost)) if draw else 0, [listed(result["choices"].get(player, [])) for player in seats]
         if result["status"] == "TECHNICAL_LOSS":
             ruled = not match["fixed"] and (event["referee"] or sorted(failed) == sorted(self.losers(match)))
@@ -194,9 +193,9 @@ class League:
         elif self.game not in GAMES:  # moves and draw are not replayed; the end is the one that is told
             won = seats.index(result["winner"]) if result.get("winner") else None
             expect([result["status"], failed] == ["DRAW" if won is None else "WIN", {}], "the status does not fit the winner")
-            self.unplayed += 1
+            self.left_out[f"games of `{self.game}`", "their rules are not known here"] += 1
         else:
-            won, details = GAMES[self.game](moves, self.rules["game_settings"] or {}, word)
+            won, details = GAMES[self.game](moves, self.rules["game_settings"] or {}, rolled)
             details = details if draw or result["details"] else {}
             expect([result["status"], result["details"], failed] == ["DRAW" if won is None else "WIN", details, {}], f"moves and draw lead to another end, with {details}")
         end = lambda seat: "draw" if won is None else ("loss", "win")[won == seat]
@@ -249,53 +248,61 @@ class League:
         return [{"rank": place, "player_id": one, **count[one]} for place, one in table]
 
 # ---- 4. The records of referees, and the verdict.
-def compare(folder, league, verdict):  # counts what matches rest on: keys of players, records of referees, reports
-    known, rows, counted = {}, Counter(), {(one["match_id"], one["referee"], one["attempt"]): one["result"] for one in league.results.values()}
+def confirm(folder, league, at):  # which results the journals of referees confirm
+    counted, known = {(one["match_id"], one["referee"], one["attempt"]): one["result"] for one in league.results.values()}, {}
     for path in folder.glob("referees/*/journal.jsonl"):
-        events, attempts, ended = [{**fact["event"].get("fixture", {}), **fact["event"]} for _, fact in entries(path) if "event" in fact], {}, {}
-        name = [path.parent.name, *(event["referee_id"] for event in events if "referee_id" in event)][-1]
-        for event in events:  # `match_opened` begins an attempt; its draw may be that of an earlier one
-            match, attempt = place = event.get("match_id"), event.get("attempt", attempts.get(event.get("match_id"), 1))
-            attempts[match], result = attempt, event.get("result") or ended.get(place)
-            if event["event"] not in ("decided", "closed") or not result: continue
-            own, ended[place] = counted.get((match, name, attempt)), result
+        name, attempts, ended = path.parent.name, {}, {}
+        for fact in facts(path, at):  # `match_opened` begins an attempt; its draw may be that of an earlier one
+            event = {**fact.get("event", {}).get("fixture", {}), **fact.get("event", {})}
+            name, match = event.get("referee_id", name), event.get("match_id")
+            attempts[match] = attempt = event.get("attempt", attempts.get(match, 1))
+            result = event.get("result") or ended.get((match, attempt))
+            if event.get("event") not in ("decided", "closed") or not result: continue
+            ended[match, attempt], own = result, counted.get((match, name, attempt))
             same = unopened(result) == unopened(own) if own else event.get("report") != "acknowledged"
             expect(same or not (path.parent / ".lock").exists(), f"{name} recorded another result of {match}")
             known |= {match: same and known.get(match, True)} if own else {}
-            rows[f"statements of `{name}`", "other records contradict the journal that it handed in"] += not same
+            league.left_out[f"statements of `{name}`", "other records contradict the journal that it handed in"] += not same
+    return known
+
+def judge(folder, at):  # the members of the verdict on a league that holds
+    league, table = None, folder / "standings.json"
+    document = json.loads(table.read_text("utf8", "replace")) if table.exists() else {}
+    for fact in facts(folder / "journal.jsonl", at):
+        league = league or League(fact["opened"])
+        expect(league.id == folder.name and ("opened" in fact) == (at["line"] == 1), "it begins once, as its league's")
+        for kind, event in fact.get("event", {}).items():
+            league.take(kind, event)
+        if at["line"] == document.get("version"):
+            at["file"], rows = table, league.standings()
+            same = [shown | due for shown, due in zip(document["standings"], rows)] == document["standings"]
+            expect(same and len(rows) == len(document["standings"]), "the journal leads to another table")
+    expect(league, "it has no complete line")
+    expect(document.get("version", 0) <= at["line"], "standings.json knows of later lines")
+    known, matches = confirm(folder, league, at), dict.fromkeys(KINDS, 0)
     for name, one in league.results.items():
         if one["referee"] or one["result"]["status"] != "TECHNICAL_LOSS":  # else the manager ruled against players
-            verdict["matches"]["referee_record" if known.get(name) and not one["signers"] else KINDS[one["signers"]]] += 1
-            rows[f"results of `{one['referee']}`", "its journal is not here"] += one["referee"] is not None and name not in known
-    rows[f"games of `{league.game}`", "their rules are not known here"] += league.unplayed
-    rows.update({(f"events `{kind}`", "they are not known here"): count for kind, count in league.unknown.items()})
-    verdict["not_compared"] = [dict(count=count, what=what, why=why) for (what, why), count in rows.items() if count]
+            matches["referee_record" if known.get(name) and not one["signers"] else KINDS[one["signers"]]] += 1
+            league.left_out[f"results of `{one['referee']}`", "its journal is not here"] += bool(one["referee"]) and name not in known
+    rows = [dict(count=count, what=what, why=why) for (what, why), count in league.left_out.items() if count]
+    return dict(verdict="consistent, not complete" if rows or league.losses else "verified", finished=league.phase == "over", mode=league.mode, open_referees=league.rules.get("open_referees", True),
+                matches=matches, draws_not_proven=league.unproven, exposed_referees=league.exposed,
+                attempts_above_1=league.repeated, accepted_losses=league.losses, not_compared=rows)
 
 def verify(folder):
-    line, league, table = 0, None, folder / "standings.json"
-    verdict = {"league_id": folder.name, "verdict": "failed", "wrong": None, "mode": None, "open_referees": False,
-               "matches": dict.fromkeys(KINDS, 0), "draws_not_proven": 0, "exposed_referees": [], "attempts_above_1": [], "accepted_losses": 0, "not_compared": []}
+    verdict, at = {"league_id": folder.name, "verdict": "failed", "wrong": None}, {"file": folder, "line": None}
     try:
-        document = json.loads(table.read_text("utf8", "replace")) if table.exists() else {}
-        for line, fact in entries(folder / "journal.jsonl"):
-            league = league or League(fact["opened"])
-            expect(league.id == folder.name and ("opened" in fact) == (line == 1), "it begins once, as its league's")
-            for kind, event in fact.get("event", {}).items():
-                league.take(kind, event)
-            if line == document.get("version"):
-                rows = [shown | due for shown, due in zip(document["standings"], league.standings(), strict=True)]
-                expect(rows == document["standings"], "standings.json has another table")
-        expect(league and document.get("version", 0) <= line, "standings.json knows of later lines")
-        compare(folder, league, verdict)
-        verdict.update(draws_not_proven=league.unproven, exposed_referees=league.exposed)
-        verdict.update(mode=league.mode, accepted_losses=league.losses, attempts_above_1=league.repeated, open_referees=league.rules.get("open_referees", True))
-        verdict["verdict"] = "consistent, not complete" if verdict["not_compared"] or league.losses else "verified"
-    except (LookupError, ValueError, TypeError, AttributeError, RecursionError) as problem:
-        verdict["wrong"] = dict(zip(("what", "line"), (*map(str, problem.args[:1]), *problem.args[1:2], line)))
-    return verdict
+        return verdict | judge(folder, at)
+    except (LookupError, ValueError, TypeError, AttributeError, ArithmeticError, RecursionError, OSError) as problem:
+        what = str(problem) if type(problem) is ValueError else f"this cannot be read: {problem!r}"
+        return verdict | {"wrong": {"file": str(at["file"]), "line": at["line"], "what": what}}
 
 if __name__ == "__main__":
-    verdicts = [verify(path.parent) for path in sorted(Path(sys.argv[-1]).glob("data/leagues/*/journal.jsonl"))]
+    shared = Path(*sys.argv[1:2])
+    verdicts = [verify(path.parent) for path in sorted(shared.glob("data/leagues/*/journal.jsonl"))]
+    if not verdicts:
+        print(f"no league below `{shared}`: give the folder that holds `data/leagues`", file=sys.stderr)
+        sys.exit(2)
     print(*map(json.dumps, verdicts), sep="\n")
-    found = {verdict["verdict"] for verdict in verdicts} or {"failed"}
+    found = {verdict["verdict"] for verdict in verdicts}
     sys.exit(1 if "failed" in found else 0 if found == {"verified"} else 4)

@@ -4,6 +4,8 @@
 
 copies the league below ROOT, forges each copy in one way, and has both `league verify` and
 `league_sdk.verify` judge it. A careful forger makes every checksum and the whole chain right again.
+The last line counts how often they agree and disagree. An honest league of a game whose rules
+`league_sdk.verify` does not know counts as `not_replayed`: both must agree in all but the replay.
 """
 
 import copy
@@ -17,7 +19,7 @@ from pathlib import Path
 import league_maker
 from league_sdk import verify
 
-FIELDS = ("verdict", "mode", "matches", "attempts_above_1", "open_referees", "accepted_losses")
+FIELDS = ("verdict", "finished", "mode", "matches", "attempts_above_1", "open_referees", "accepted_losses")
 
 
 # A referee may write anything into the journal that it hands in, so this makes a league incomplete, not wrong.
@@ -160,9 +162,9 @@ def drop_player(facts):
     del facts[place(facts, "player_registered")]
 
 
-CAREFUL = [change_choice, change_choice_in_the_result_alone, change_nonce, change_seed, change_seed_and_promise,
-           change_number, change_winner, make_absent, change_points, change_attempt, change_referee, change_mode, drop_result,
-           drop_round_end, repeat_result, swap_round_ends, drop_player]
+ANY_GAME = [change_seed, change_seed_and_promise, change_winner, change_points, change_attempt, change_referee, change_mode,
+            drop_result, drop_round_end, repeat_result, swap_round_ends, drop_player]
+EVEN_ODD = [change_choice, change_choice_in_the_result_alone, change_nonce, change_number, make_absent]
 
 
 def evidence(facts):
@@ -202,7 +204,8 @@ def change_hand_over(facts):
     event["moves"][0]["choice"] = other(event["moves"][0]["choice"])
 
 
-PROVEN = [change_proof, change_key, change_join, remove_proofs, drop_hand_over, change_hand_over, hide_mode]
+PROVEN = [change_proof, change_key, change_join, remove_proofs, hide_mode]
+HANDED_OVER = [drop_hand_over, change_hand_over]
 
 
 def careless(journal):
@@ -218,7 +221,10 @@ def forged(root, into):
     """Copies of a league, each forged in one way, with the name of the way."""
     path = next(Path(root).glob("data/leagues/*/journal.jsonl"))
     facts = league_maker.facts_of(path)
-    ways = CAREFUL + (PROVEN if facts[0]["opened"]["rules"].get("draws") else [])
+    rules = facts[0]["opened"]["rules"]
+    chooses = rules["game_type"] == "even_odd"
+    ways = ANY_GAME + (EVEN_ODD if chooses else [])
+    ways += PROVEN + (HANDED_OVER if chooses else []) if rules.get("draws") else []
     journals = []
     for way in ways:
         changed = copy.deepcopy(facts)
@@ -238,17 +244,12 @@ def forged(root, into):
             for fact in own:
                 event = fact.get("event", {})
                 if event.get("event") == "decided" and event["result"].get("choices"):
-                    event["result"]["choices"] = {player: other(made) for player, made in event["result"]["choices"].items()}
+                    choices = event["result"]["choices"].items()
+                    event["result"]["choices"] = {player: other(made) for player, made in choices}
             record.write_bytes(league_maker.chained(own))
             if name == HANDED_IN:
                 (record.parent / ".lock").unlink()
         yield folder.name, folder
-
-
-def plays_even_odd(root):
-    """The forgeries are those of Even/Odd."""
-    journal = next(Path(root).glob("data/leagues/*/journal.jsonl"))
-    return league_maker.facts_of(journal)[0]["opened"]["rules"]["game_type"] == "even_odd"
 
 
 def ours(root):
@@ -261,21 +262,31 @@ def of_program(program, root):
     return json.loads(ended.stdout.splitlines()[0]), ended.returncode
 
 
+def without_replay(verdict):
+    """The verdict as it were if the rules of the game were known, and whether they are not."""
+    rows = verdict.get("not_compared", [])
+    kept = [row for row in rows if not row["what"].startswith("games of ")]
+    word = "verified" if not kept and not verdict.get("accepted_losses") else verdict["verdict"]
+    return ({**verdict, "verdict": word}, True) if kept != rows else (verdict, False)
+
+
 def compare(root, program):
-    """Says how the two verifiers judge a league and its forgeries; whether they agree, and none is fooled."""
-    agree = True
+    """Says how the two verifiers judge a league and its forgeries, and counts; whether they agree, and none is fooled."""
+    counts = {"agree": 0, "disagree": 0, "not_replayed": 0}
     with tempfile.TemporaryDirectory() as into:
-        others = forged(root, into) if plays_even_odd(root) else []
-        for name, folder in [("honest", Path(root)), *others]:
+        for name, folder in [("honest", Path(root)), *forged(root, into)]:
             mine, (theirs, code) = ours(folder), of_program(program, str(folder))
-            same = [mine.get(field) for field in FIELDS] == [theirs.get(field) for field in FIELDS]
+            known, not_replayed = without_replay(mine)
+            same = [known.get(field) for field in FIELDS] == [theirs.get(field) for field in FIELDS]
             same = same if name == "honest" else mine["verdict"] == theirs.get("verdict") == expected(name)
-            fits = code == {"verified": 0, "failed": 1}.get(theirs.get("verdict"), 4)
-            line = {"event": "compared", "way": name, "agree": same and fits, "code": code,
+            fits = same and code == {"verified": 0, "failed": 1}.get(theirs.get("verdict"), 4)
+            column = "disagree" if not fits else "not_replayed" if not_replayed else "agree"
+            counts[column] += 1
+            line = {"event": "compared", "way": name, "column": column, "code": code,
                     "ours": mine if name == "honest" else mine["wrong"], "theirs": theirs.get("verdict")}
             print(json.dumps(line), flush=True)
-            agree = agree and same and fits
-    return agree
+    print(json.dumps({"event": "counted", **counts}), flush=True)
+    return not counts["disagree"]
 
 
 if __name__ == "__main__":

@@ -2,6 +2,8 @@
 
 import json
 import re
+import subprocess
+import sys
 import tempfile
 import unittest
 from pathlib import Path
@@ -198,7 +200,7 @@ class Verifier(unittest.TestCase):
             journal.write_bytes(league_maker.chained(facts))
             verdict = verify.verify(self.root / league_maker.FOLDER)
             self.assertEqual(verdict["verdict"], word, verdict["wrong"])
-            self.assertEqual("player_reinstated" in json.dumps(verdict["not_compared"]), False, verdict)
+            self.assertNotIn("player_reinstated", json.dumps(verdict.get("not_compared")))
 
     def test_strange_journal_is_a_failure_and_no_error(self):
         journal = league_maker.make(self.root) / "journal.jsonl"
@@ -210,6 +212,25 @@ class Verifier(unittest.TestCase):
             json.dumps(verdict)
             if fact != {}:
                 self.assertEqual(verdict["verdict"], "failed", fact)
+
+
+    def test_failure_names_the_file_and_says_nothing_of_what_was_not_read(self):
+        folder = league_maker.make(self.root)
+        record = folder / "referees/REF02/journal.jsonl"
+        (folder / "standings.json").write_text(json.dumps({"version": 23, "standings": []}))
+        for damaged, line in ((folder / "standings.json", 23), (record, 2), (folder / "journal.jsonl", 2)):
+            if damaged != folder / "standings.json":
+                damaged.write_bytes(damaged.read_bytes().replace(b"R1M", b"R9M").replace(b"REF01", b"REF09"))
+            verdict = verify.verify(folder)
+            self.assertEqual((verdict["wrong"]["file"], verdict["wrong"]["line"]), (str(damaged), line), verdict)
+            self.assertEqual(set(verdict), {"league_id", "verdict", "wrong"})
+            (folder / "standings.json").unlink(missing_ok=True)
+
+    def test_folder_without_a_league_is_called_that(self):
+        self.root.mkdir()
+        ended = subprocess.run([sys.executable, verify.__file__, self.root], capture_output=True, text=True, timeout=60)
+        self.assertEqual((ended.returncode, ended.stdout), (2, ""))
+        self.assertIn(f"no league below `{self.root}`", ended.stderr)
 
 
 class Document(unittest.TestCase):

@@ -560,7 +560,18 @@ impl Registration<'_> {
             league_id: league_id.clone(),
             manager_token: manager.then(|| secret.manager_token(league_id, agent)),
             return_token: returning.then(|| secret.return_token(league_id, agent)),
+            note: self.renamed(agent),
         })
+    }
+
+    /// What an agent is told that has another name in the league than in its registration.
+    fn renamed(&self, agent: &Agent) -> Option<String> {
+        let (given, own) = (
+            self.name(agent),
+            self.applicant.request.meta.display_name.trim(),
+        );
+        (given != own)
+            .then(|| format!("another agent is named `{own}`, so you are `{given}` in this league"))
     }
 
     /// Whether the applicant may be sent what the documents do not have: in a strict league only if

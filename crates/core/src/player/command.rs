@@ -27,6 +27,11 @@ pub enum Command {
         /// The return token of an earlier registration, if one is kept.
         return_token: Option<AuthToken>,
     },
+    /// The process is up, and its league is over. A manager that has lost the end may still call,
+    /// so the player keeps what it signs with.
+    Rest {
+        return_token: Option<AuthToken>,
+    },
     /// The outcome of a letter.
     Outcome {
         correlation: CorrelationId,
@@ -162,6 +167,8 @@ pub enum Reply {
         token: AuthToken,
         /// For returning after a restart; without one, a token kept of this league stays good.
         return_token: Option<AuthToken>,
+        /// What the manager says to it.
+        note: Option<String>,
     },
     /// The player is not admitted, and asking again would not help.
     Rejected {

@@ -130,9 +130,14 @@ impl Player {
     /// Starts with the return token of an earlier registration, if the shell keeps one.
     pub(crate) fn begin(&self, at: Timestamp, return_token: Option<&AuthToken>) -> Decision {
         let mut decision = self.register(at);
-        let kept = keep(return_token.filter(|token| self.return_token.as_ref() != Some(token)));
-        decision.events.extend(kept);
+        decision.events.extend(self.rest(return_token).events);
         decision
+    }
+
+    /// The same without asking the manager.
+    pub(crate) fn rest(&self, return_token: Option<&AuthToken>) -> Decision {
+        let kept = keep(return_token.filter(|token| self.return_token.as_ref() != Some(token)));
+        Decision::accept(kept.into_iter().collect(), Reply::Acknowledged)
     }
 
     pub(crate) fn wake(&self, at: Timestamp) -> Decision {
@@ -261,6 +266,7 @@ impl Player {
                     Reply::TokenGranted {
                         token: enrolment.token.clone(),
                         return_token: enrolment.return_token.clone(),
+                        note: enrolment.note.clone(),
                     },
                 )
             }

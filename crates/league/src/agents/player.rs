@@ -9,7 +9,7 @@ use league_core::player::{
 };
 use league_games::Dice;
 use league_protocol::fault::Code;
-use league_protocol::finding::excerpt;
+use league_protocol::finding::{excerpt, harmless};
 use league_protocol::id::{LeagueId, PlayerId};
 use league_protocol::message::{LeagueError, Message};
 use league_protocol::sender::Agent;
@@ -44,6 +44,8 @@ use league_protocol::wire::Received;
 
 /// The length of a player's nonce for each draw, in characters.
 const NONCE_LENGTH: usize = 32;
+/// The most characters of what a manager says with an admission.
+const MAX_NOTE_CHARS: usize = 200;
 
 /// Starts a player, or resumes it where its journal ended.
 ///
@@ -85,7 +87,11 @@ pub(crate) fn start(
     let usual = Membership::Registering;
     let membership = if over { Membership::Completed } else { usual };
     let return_token = tokens.held.return_token.clone();
-    let begin = (!over).then_some(Command::Begin { return_token });
+    let first = if over {
+        Command::Rest { return_token }
+    } else {
+        Command::Begin { return_token }
+    };
     let parts = AgentParts {
         restored,
         unregistered: Unregistered::Player(name),
@@ -103,7 +109,7 @@ pub(crate) fn start(
             document_writer: shared.document_writer.clone(),
             model: style.chooser.model().cloned(),
         }),
-        first: begin.into_iter().collect(),
+        first: vec![first],
     };
     Ok(spawn(shared, parts, |actor, identity| {
         if let Some(bot) = style.chooser.bot() {
@@ -539,9 +545,14 @@ impl Observer<Player> for PlayerObserver {
         if let Ok(Reply::TokenGranted {
             token,
             return_token,
+            note,
         }) = answer
         {
             self.tokens.grant(token, return_token.as_ref());
+            if let Some(note) = note.as_deref().filter(|note| !note.trim().is_empty()) {
+                let note = harmless(note, MAX_NOTE_CHARS);
+                tracing::warn!(event_type = "ADMITTED", "the manager says: {note}");
+            }
         }
         None
     }

@@ -4,7 +4,8 @@ mod trial;
 
 use std::io::{self, IsTerminal, Write};
 use std::net::{Ipv4Addr, SocketAddr};
-use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
@@ -16,7 +17,7 @@ use league_check::rehearsal::rehearse;
 use league_check::report::{self, Report};
 use league_check::rule::Topic;
 use league_check::stage::Stage;
-use league_check::verdict::{self, Progress};
+use league_check::verdict::{self, Finding, Progress};
 use league_check::wire::{BeginTls, Channel};
 use league_check::{AgentKind, RandomBytes, Target, player};
 use serde_json::{Value, json};
@@ -190,6 +191,7 @@ impl CheckArgs {
             client: Client::trusting(trust.clone()),
             trust,
             bar: self.bar(),
+            written: AtomicUsize::new(0),
         };
         let runtime = runtime()?;
         let report = runtime.block_on(async {
@@ -203,7 +205,8 @@ impl CheckArgs {
         let Some(report) = report else {
             return Ok(Exit::Interrupted);
         };
-        unless_reader_gone(self.print(&report, out))?;
+        let written = check.written.into_inner();
+        unless_reader_gone(self.print(&report, written, out))?;
         let clean = report.is_clean();
         Ok(if clean { Exit::Yes } else { Exit::No })
     }
@@ -228,7 +231,8 @@ impl CheckArgs {
         bar
     }
 
-    fn print(&self, report: &Report, out: &mut impl Write) -> io::Result<()> {
+    /// Prints the report; as JSON, the rules after those that were written as they were played.
+    fn print(&self, report: &Report, written: usize, out: &mut impl Write) -> io::Result<()> {
         match self.output {
             CheckOutput::Text => {
                 let plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
@@ -240,7 +244,7 @@ impl CheckArgs {
                     |label: &str, indent, text: &str| paragraph(label, indent, &escape(text));
                 report::text(report, true, wrap, &mut io::stdout())
             }
-            CheckOutput::Json => report::json(report, out),
+            CheckOutput::Json => report::json(report, written, out),
             CheckOutput::Junit => report::junit(report, out),
         }
     }
@@ -254,15 +258,51 @@ struct CheckRun<'c> {
     client: Client,
     trust: Trust,
     bar: ProgressBar,
+    /// How many rules were written as JSON.
+    written: AtomicUsize,
 }
 
 impl CheckRun<'_> {
-    /// Shows the progress.
+    /// Shows the progress: as JSON each rule as soon as it was played; for people a bar on a
+    /// terminal, else a line for each topic on standard error.
     fn progress(&self) -> impl Fn(Progress<'_>) + Sync {
-        |Progress { done, all, next }| {
+        let topic = Mutex::new("");
+        move |Progress {
+                  done,
+                  all,
+                  next,
+                  last,
+              }| {
             self.bar.set_length(all as u64);
             self.bar.set_position(done as u64);
-            self.bar.set_message(next.to_owned());
+            match (self.asked.output, last) {
+                (CheckOutput::Json, Some(last)) if self.write_rule(last) => {
+                    self.written.fetch_add(1, Ordering::Relaxed);
+                }
+                _ => {}
+            }
+            let Some((name, rule)) = next else {
+                return;
+            };
+            self.bar.set_message(rule);
+            let mut topic = topic.lock().unwrap_or_else(PoisonError::into_inner);
+            if name != std::mem::replace(&mut *topic, name) {
+                self.tell(&format!("{done}/{all}  {name}"));
+            }
+        }
+    }
+
+    /// Writes a rule as a line of JSON; if the reader is gone, the report at the end finds that out.
+    fn write_rule(&self, last: &Finding) -> bool {
+        let mut out = io::stdout().lock();
+        writeln!(out, "{}", report::row(last)).is_ok() && out.flush().is_ok()
+    }
+
+    /// Tells people that wait what is going on, where they see no bar.
+    fn tell(&self, what: &str) {
+        if self.bar.is_hidden() && self.asked.output == CheckOutput::Text {
+            // Without a reader nobody is waiting.
+            writeln!(io::stderr().lock(), "{what}").ok();
         }
     }
 
@@ -321,6 +361,7 @@ impl CheckRun<'_> {
             return Ok(None);
         }
         self.bar.set_message("trial matches");
+        self.tell("trial matches");
         let league = LeagueSide::new(self.url.address, self.trust.clone(), Self::random()?)?;
         if stage.kind == AgentKind::Referee {
             league.settle(stage).await;

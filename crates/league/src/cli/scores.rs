@@ -13,10 +13,15 @@ use serde_json::{Value, json};
 
 use crate::cli::text::{WIDTH, count, one_line, paragraph, print_standings};
 use crate::storage::root::Root;
-use crate::wire::observed::{self, Deviations, MANAGER, ObservedDocument};
+use crate::wire::observed::{self, Count, Deviations, MANAGER, ObservedDocument};
 
 /// How many rows of the standings are printed; `standings.json` holds all.
 const MAX_ROWS: usize = 50;
+
+/// How many kinds of deviations are printed of an agent, and how many players of a cause; the JSON of
+/// the summary holds all.
+const MAX_KINDS_SHOWN: usize = 5;
+const MAX_LOSERS_SHOWN: usize = 8;
 
 /// The longest name of a player in a line on a terminal, in characters.
 const MAX_NAME: usize = 20;
@@ -59,7 +64,8 @@ pub(crate) struct Scores {
     round_began: Option<Timestamp>,
     /// When its later matches were given to a referee.
     began: BTreeMap<MatchId, Timestamp>,
-    technical: BTreeMap<Code, u64>,
+    /// Technical losses by cause and player.
+    technical: BTreeMap<Code, BTreeMap<PlayerId, u64>>,
     /// Results whose draw is not proven.
     told_draws: u64,
 }
@@ -130,8 +136,9 @@ impl Scores {
     ) -> MatchEnd<'e> {
         self.done += 1;
         self.told_draws += u64::from(result.draw.is_none());
-        for code in result.failed.values() {
-            *self.technical.entry(*code).or_default() += 1;
+        for (player, code) in result.failed.iter() {
+            let losers = self.technical.entry(*code).or_default();
+            *losers.entry(player.clone()).or_default() += 1;
         }
         let began = self.began.remove(match_id).or(self.round_began);
         MatchEnd {
@@ -215,7 +222,8 @@ impl Scores {
     ) -> io::Result<()> {
         print_standings(out, rows, MAX_ROWS)?;
         writeln!(out)?;
-        writeln!(out, "technical losses: {}", causes(&self.technical))?;
+        let losses = paragraph("technical losses: ", 4, &self.causes());
+        writeln!(out, "{losses}")?;
         if self.told_draws > 0 {
             let (told, done) = (self.told_draws, self.done);
             writeln!(out, "draw not proven: {told} of {done} matches")?;
@@ -227,12 +235,7 @@ impl Scores {
             writeln!(out, "deviations{note}:")?;
         }
         for (agent, kinds) in counts {
-            for kind in kinds {
-                let path = &kind.kind.path;
-                let detail = one_line(&kind.detail);
-                let text = format!("{agent}  {}× `{path}`: {detail}", kind.count);
-                writeln!(out, "{}", paragraph("  ", 4, &text))?;
-            }
+            print_deviations(out, &agent, &kinds)?;
         }
         Ok(())
     }
@@ -246,7 +249,9 @@ impl Scores {
     ) -> Value {
         let mut summary = json!({
             "event": "standings", "league_id": league, "standings": rows,
-            "technical_losses": self.technical, "deviations": deviations.counts.counts(),
+            "technical_losses": self.technical_counts(),
+            "technical_losses_by_player": self.technical,
+            "deviations": deviations.counts.counts(),
         });
         if self.told_draws > 0 {
             summary["draws_not_proven"] = json!(self.told_draws);
@@ -256,6 +261,35 @@ impl Scores {
             summary["referees_not_heard"] = json!(missing);
         }
         summary
+    }
+
+    fn technical_counts(&self) -> BTreeMap<Code, u64> {
+        let causes = self.technical.iter();
+        causes
+            .map(|(code, losers)| (*code, losers.values().sum()))
+            .collect()
+    }
+
+    /// How often each cause lost a match, and to whom; the most frequent losers first.
+    fn causes(&self) -> String {
+        let cause = |(code, losers): (&Code, &BTreeMap<PlayerId, u64>)| {
+            let mut losers: Vec<_> = losers.iter().collect();
+            losers.sort_by_key(|(_, lost)| std::cmp::Reverse(**lost));
+            let total: u64 = losers.iter().map(|(_, lost)| **lost).sum();
+            let shown = losers.iter().take(MAX_LOSERS_SHOWN);
+            let mut names: Vec<String> = shown
+                .map(|(player, lost)| format!("{lost} of {player}"))
+                .collect();
+            let more = losers.len().saturating_sub(MAX_LOSERS_SHOWN) as u64;
+            names.extend((more > 0).then(|| format!("{} more", count(more, "player"))));
+            let (code, name) = (code.as_str(), code.name());
+            format!("{total} by {code} {name} ({})", names.join(", "))
+        };
+        let causes: Vec<String> = self.technical.iter().map(cause).collect();
+        if causes.is_empty() {
+            return "none".to_owned();
+        }
+        causes.join(", ")
     }
 
     fn name(&self, id: &PlayerId, longest: usize) -> String {
@@ -269,13 +303,34 @@ impl Scores {
     }
 }
 
-fn causes(technical: &BTreeMap<Code, u64>) -> String {
-    let causes = technical
-        .iter()
-        .map(|(code, count)| format!("{count} by {} {}", code.as_str(), code.name()));
-    match causes.collect::<Vec<_>>().join(", ") {
-        none if none.is_empty() => "none".to_owned(),
-        causes => causes,
+/// Prints the deviations of an agent, the most frequent kinds first. A kind is counted over messages
+/// of all types, so its detail is that of one of them.
+fn print_deviations(out: &mut impl Write, agent: &str, kinds: &[Count]) -> io::Result<()> {
+    let mut counts: BTreeMap<(&str, &str), u64> = BTreeMap::new();
+    for Count {
+        kind,
+        count,
+        detail,
+    } in kinds
+    {
+        let all = counts.entry((&kind.path, detail)).or_default();
+        *all = all.saturating_add(*count);
+    }
+    let mut counts: Vec<_> = counts.into_iter().collect();
+    counts.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+    for ((path, detail), count) in counts.iter().take(MAX_KINDS_SHOWN) {
+        let such_as = if *count > 1 { ", such as" } else { "" };
+        let detail = one_line(detail);
+        let text = format!("{agent}  {count}× `{path}`{such_as}: {detail}");
+        writeln!(out, "{}", paragraph("  ", 4, &text))?;
+    }
+    match counts.len().saturating_sub(MAX_KINDS_SHOWN) as u64 {
+        0 => Ok(()),
+        more => writeln!(
+            out,
+            "  {agent}  and {}, on its page",
+            count(more, "more kind")
+        ),
     }
 }
 
@@ -387,8 +442,7 @@ fn of_referees(root: &Root, league: &LeagueId) -> Vec<ObservedDocument> {
 mod tests {
     use std::collections::BTreeMap;
 
-    use crate::wire::observed::AgentObserved;
-    use crate::wire::observed::{Count, Kind};
+    use crate::wire::observed::{AgentObserved, Kind};
 
     use super::*;
 
@@ -442,21 +496,72 @@ mod tests {
         assert_eq!(DeviationSummary::of_one_process(&own).note(), "");
     }
 
-    #[test]
-    fn reason_of_a_referee_stays_on_its_line() {
-        let players = [PlayerId::numbered(1), PlayerId::numbered(2)];
-        let result = MatchResult {
-            players,
+    fn result(failed: &[(u32, Code)]) -> MatchResult {
+        let failed = failed.iter();
+        MatchResult {
+            players: [PlayerId::numbered(1), PlayerId::numbered(2)],
             status: MatchStatus::Draw,
             winner: None,
             points: [1, 1],
-            failed: Default::default(),
+            failed: failed
+                .map(|(player, code)| (PlayerId::numbered(*player), *code))
+                .collect(),
             choices: Default::default(),
             details: Default::default(),
             reason: "drawn\nstandings: P02 has won".to_owned(),
             draw: None,
             evidence: Default::default(),
-        };
+        }
+    }
+
+    #[test]
+    fn technical_losses_name_the_players_that_had_most_of_them() {
+        let (mut scores, match_id) = (Scores::new(1, 1), MatchId::numbered(1, 1));
+        assert_eq!(scores.causes(), "none");
+        for failed in [&[(2, Code::Timeout)][..], &[(2, Code::Timeout)]] {
+            scores.ended(Timestamp::default(), &match_id, &result(failed));
+        }
+        let both = [(1, Code::Timeout), (2, Code::InvalidMove)];
+        scores.ended(Timestamp::default(), &match_id, &result(&both));
+        assert_eq!(
+            scores.causes(),
+            "3 by E001 TIMEOUT_ERROR (2 of P02, 1 of P01), 1 by E004 INVALID_PARITY_CHOICE (1 of P02)"
+        );
+        assert_eq!(scores.technical_counts()[&Code::Timeout], 3);
+        let ten: Vec<_> = (1..=10).map(|player| (player, Code::Timeout)).collect();
+        let mut scores = Scores::new(1, 1);
+        scores.ended(Timestamp::default(), &match_id, &result(&ten));
+        assert!(
+            scores.causes().ends_with("1 of P08, 2 players more)"),
+            "{}",
+            scores.causes()
+        );
+    }
+
+    #[test]
+    fn summary_shows_the_most_frequent_deviations_of_an_agent() {
+        let mut kinds: Vec<Count> = (1..=8).flat_map(counted).collect();
+        for (number, count) in (1..).zip(&mut kinds) {
+            count.kind.path = format!("member_{number}");
+        }
+        // By another clause, and the same to people.
+        kinds.extend(kinds.last().cloned());
+        let mut text = Vec::new();
+        print_deviations(&mut text, "player:P01", &kinds).unwrap();
+        assert_eq!(
+            String::from_utf8(text).unwrap(),
+            "  player:P01  16× `member_8`, such as: add it\n  \
+             player:P01  7× `member_7`, such as: add it\n  \
+             player:P01  6× `member_6`, such as: add it\n  \
+             player:P01  5× `member_5`, such as: add it\n  \
+             player:P01  4× `member_4`, such as: add it\n  \
+             player:P01  and 3 more kinds, on its page\n"
+        );
+    }
+
+    #[test]
+    fn reason_of_a_referee_stays_on_its_line() {
+        let result = result(&[]);
         let ended = MatchEnd {
             match_id: &MatchId::new("R1M1").unwrap(),
             result: &result,

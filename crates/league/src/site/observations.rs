@@ -14,7 +14,7 @@ use crate::storage::documents;
 use crate::storage::documents::{MatchDocument, MatchRepository};
 use crate::storage::root::Root;
 use crate::wire::observed::Count;
-use crate::wire::observed::{self, Failed, ObservedDocument};
+use crate::wire::observed::{self, Failed, ObservedDocument, Reach};
 
 /// Messages of a match on its page.
 const MAX_MESSAGES: usize = 1_000;
@@ -26,8 +26,11 @@ const MAX_FILE_BYTES: u64 = 16 * 1024 * 1024;
 /// Where two processes called the same agent, the latency with more calls counts.
 pub(crate) fn observations(root: &Root, league: &LeagueId) -> LeagueObservations {
     let mut observed = LeagueObservations::default();
+    let mut reached: BTreeMap<String, Reach> = BTreeMap::new();
     for ObservedDocument { agents, .. } in observed::all(root, league) {
         for (agent, found) in agents {
+            let reach = reached.entry(agent.clone()).or_default();
+            *reach = reach.latest(found.reach);
             if let Some(latency) = found.latency {
                 let known = observed
                     .latencies
@@ -52,6 +55,8 @@ pub(crate) fn observations(root: &Root, league: &LeagueId) -> LeagueObservations
             }
         }
     }
+    let away = reached.into_iter().filter(|(_, reach)| reach.is_away());
+    observed.away = away.map(|(agent, _)| agent).collect();
     observed
 }
 

@@ -35,3 +35,9 @@ fn both_verifiers_agree_on_a_reproducible_league_with_players_that_do_not_sign()
 fn both_verifiers_agree_on_a_game_of_turns() {
     agree_on(&["--players", "5", "--game", "tic_tac_toe"]);
 }
+
+/// It replays no other game, and agrees in all the rest.
+#[test]
+fn both_verifiers_agree_on_a_game_that_the_one_in_python_does_not_replay() {
+    agree_on(&["--players", "3", "--game", "nim"]);
+}

@@ -142,6 +142,8 @@ pub struct Enrolment<Id> {
     pub manager_token: Option<AuthToken>,
     /// What proves the agent when it comes back, from another address too; nobody else sees it.
     pub return_token: Option<AuthToken>,
+    /// What it should know, in a sentence: such as that it was given another name.
+    pub note: Option<String>,
 }
 
 objects! {
@@ -185,7 +187,7 @@ objects! {
         "return_token" [return_token ?] Optional;
         /// The league it is in.
         "league_id" [league_id ?] Optional;
-        /// Why it is not admitted.
+        /// Why it is not admitted, or what it should know.
         "reason" [reason ?] Optional or null;
     }
     /// A player asks to be admitted.
@@ -355,7 +357,7 @@ impl<Id: Clone> From<&RegisterResponse<Id>> for Admission<Id> {
                 manager_token: enrolment.manager_token.clone(),
                 return_token: enrolment.return_token.clone(),
                 league_id: Some(enrolment.league_id.clone()),
-                reason: None,
+                reason: enrolment.note.clone(),
             },
             RegisterResponse::Rejected { reason } => Self {
                 reason: Some(reason.clone()),
@@ -416,6 +418,7 @@ impl<Id: Clone> Admission<Id> {
             league_id: cx.hints.league(self.league_id.as_ref()),
             manager_token: given(self.manager_token),
             return_token: given(self.return_token),
+            note: self.reason,
         }))
     }
 }
@@ -443,6 +446,7 @@ pub(crate) fn v1_admitted(
             league_id: cx.hints.league(admission.league_id.as_ref()),
             manager_token: None,
             return_token: None,
+            note: admission.reason,
         }),
         (true, None) => {
             let detail = "an accepted player needs its `player_id`; add it";

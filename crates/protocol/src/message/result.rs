@@ -356,9 +356,13 @@ struct WholeNumber;
 impl Codec<Value> for WholeNumber {
     fn read(raw: &RawValue, at: &Path<'_>, cx: &mut Cx<'_>) -> Option<Value> {
         let number: Option<i64> = serde_json::from_str(raw.get()).ok();
-        if number.is_none() {
-            let detail = format!("found `{}`; send a whole number", excerpt(raw.get()));
-            cx.note(Code::InvalidMessage, at, "a whole number", detail);
+        let fraction: Option<f64> = serde_json::from_str(raw.get()).ok();
+        let detail = || format!("found `{}`; send a whole number", excerpt(raw.get()));
+        match (number, fraction) {
+            (Some(_), _) => {}
+            // No game draws such a number, so what it means is not known.
+            (None, Some(_)) => cx.refuse(Code::InvalidMessage, at, "a whole number", detail()),
+            (None, None) => cx.note(Code::InvalidMessage, at, "a whole number", detail()),
         }
         number.map(Value::from)
     }

@@ -41,3 +41,14 @@ fn single_league_runs_as_within_its_run() {
     assert_eq!(both.messages, parts[0].messages + parts[1].messages);
     assert_eq!(both.facts, parts[0].facts + parts[1].facts);
 }
+
+#[test]
+fn run_goes_on_until_it_has_the_leagues_that_were_asked_for() {
+    let asked = SimulationPlan {
+        players: (2, 2),
+        matches: 1,
+        leagues: 3,
+        ..plan()
+    };
+    assert_eq!(Simulation::run(13, &asked).unwrap().leagues, 3);
+}

@@ -23,7 +23,7 @@ impl LeagueView {
         let standings: Vec<TableRow> = rows
             .iter()
             .take(MAX_ROWS)
-            .map(|row| self.table_row(row, &deviations))
+            .map(|row| self.table_row(row, observed, &deviations))
             .collect();
         let (tiles, untiled) = self.tiles(observed);
         let league = self.summary(observed);
@@ -184,11 +184,12 @@ impl LeagueView {
         let referee = |referee: &RefereeEntry| {
             let key = format!("referee:{}", referee.id());
             let member = referee.member();
+            let state = self.league.referee_state(referee);
             AgentRow {
                 id: referee.id().to_string(),
                 name: member.display_name().to_string(),
                 is_referee: true,
-                state: shown_state(self.league.referee_state(referee), None),
+                state: shown_state(state, None, observed.away.contains(&key)),
                 dialect: member.peer().dialect.as_str(),
                 version: member.version().to_owned(),
                 latency: observed.latencies.get(&key).copied(),

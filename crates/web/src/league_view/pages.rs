@@ -136,7 +136,7 @@ impl LeagueView {
     pub fn player_page(&self, id: &PlayerId, observed: &LeagueObservations) -> Option<PlayerPage> {
         let rows = self.league.standings();
         let standing = rows.iter().find(|row| row.player_id == *id)?;
-        let row = self.table_row(standing, &deviation_totals(observed));
+        let row = self.table_row(standing, observed, &deviation_totals(observed));
         let matches = self.played_matches(id);
         let (upcoming, later) = self.upcoming(id, observed);
         Some(PlayerPage {

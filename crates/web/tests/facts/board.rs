@@ -8,6 +8,8 @@ use league_protocol::message::MatchState;
 use league_web::league_view::LeagueObservations;
 use league_web::model::{Deviation, LatencySummary, SeatOutcome, Stall, TileState};
 
+use league_testkit::LeagueWorld;
+
 use crate::season::{after, at, begun, board, registering, whole};
 
 #[test]
@@ -121,6 +123,24 @@ fn climb_is_relative_to_the_last_round() {
         [SeatOutcome::Lost, SeatOutcome::Won],
         "the oldest first"
     );
+}
+
+#[test]
+fn agent_that_cannot_be_reached_is_silent_at_once_while_the_league_runs() {
+    let mut world = whole(4);
+    let away = LeagueObservations {
+        away: ["player:P02".to_owned()].into(),
+        ..LeagueObservations::default()
+    };
+    let silent = |world: &LeagueWorld| -> Vec<String> {
+        let shown = after(world).board(&away, at(1_000));
+        let agents = shown.agents.into_iter();
+        let silent = agents.filter(|agent| agent.state == AgentState::Suspended);
+        silent.map(|agent| agent.id).collect()
+    };
+    assert_eq!(silent(&world), [""; 0], "a league that is over");
+    world.events.pop();
+    assert_eq!(silent(&world), ["P02"]);
 }
 
 #[test]

@@ -148,9 +148,12 @@ fn namesakes_are_numbered_in_a_lenient_league() {
     ];
     for (port, (name, given)) in (8101..).zip(names) {
         let candidate = at(&mut world, name, port);
-        let id = enrolled(&mut world, candidate).id;
-        let player = world.league.player(&id).unwrap();
+        let enrolment = enrolled(&mut world, candidate);
+        let player = world.league.player(&enrolment.id).unwrap();
         assert_eq!(&**player.member().display_name(), given);
+        let renamed =
+            format!("another agent is named `{name}`, so you are `{given}` in this league");
+        assert_eq!(enrolment.note, (name != given).then_some(renamed));
     }
     // Each comes back as itself, and keeps its name.
     for (number, port, name) in [

@@ -217,6 +217,7 @@ fn guarded_player_joins_only_announced_matches() {
             league_id: league(),
             manager_token: Some(AuthToken::new("tok-manager-secret")),
             return_token: None,
+            note: None,
         },
     )));
     let refusal = shell.tries(invited("R1M1", Some(MATCH_TOKEN))).unwrap_err();

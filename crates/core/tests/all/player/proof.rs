@@ -22,6 +22,7 @@ fn admitted(manager: Option<&str>) -> Message {
         league_id: league(),
         manager_token: manager.map(AuthToken::new),
         return_token: None,
+        note: None,
     }))
 }
 

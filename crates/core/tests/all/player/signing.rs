@@ -29,6 +29,7 @@ fn admitted(league_id: &str, return_token: Option<&str>) -> Message {
         league_id: league_protocol::id::LeagueId::new(league_id).unwrap(),
         manager_token: Some(AuthToken::new(MANAGER)),
         return_token: return_token.map(AuthToken::new),
+        note: None,
     }))
 }
 
@@ -39,6 +40,18 @@ fn signing() -> PlayerWorld {
     shell.answers(admitted(league().as_str(), Some(RETURN)));
     announce(&mut shell, announcement("R1M1")).unwrap();
     shell
+}
+
+#[test]
+fn player_that_starts_after_the_end_signs_if_a_manager_has_lost_the_end() {
+    let mut shell = PlayerWorld::new(rules());
+    shell.does(begin());
+    shell.answers(admitted(league().as_str(), None));
+    announce(&mut shell, announcement("R1M1")).unwrap();
+    let return_token = Some(AuthToken::new(RETURN));
+    shell.does(Command::Rest { return_token });
+    let joined = joins(&mut shell, MATCH_TOKEN);
+    assert!(joined.proof.is_some(), "{joined:?}");
 }
 
 fn announce(shell: &mut PlayerWorld, news: PlayerNotice) -> Result<Reply, Refusal> {

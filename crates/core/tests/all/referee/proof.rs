@@ -28,6 +28,7 @@ fn register(house: &mut RefereeWorld, league_id: LeagueId, manager_token: Option
         league_id,
         manager_token,
         return_token: None,
+        note: None,
     });
     let message = Message::RefereeRegisterResponse(response);
     house.hear(&letter, answer(&letter, message)).unwrap();

@@ -28,6 +28,7 @@ fn accepted_by(manager: Option<&str>) -> CallOutcome {
         league_id: league(),
         manager_token: manager.map(AuthToken::new),
         return_token: None,
+        note: None,
     });
     Ok(PeerAnswer {
         message: Message::RefereeRegisterResponse(response),

@@ -106,7 +106,7 @@ impl HandIn {
             Err(error) => tracing::warn!(
                 component = "league_manager", league_id = %league,
                 event_type = "JOURNAL_NOT_HANDED_IN",
-                "{referee} did not hand in its journal, so its results are only told: {error}"
+                "{referee} did not hand in its journal, so its results, if it has any, are only told: {error}"
             ),
         }
     }

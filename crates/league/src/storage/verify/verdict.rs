@@ -17,6 +17,8 @@ pub(crate) struct Verdict {
     pub(crate) verdict: Conclusion,
     /// Whether the conclusion is [`Conclusion::Verified`].
     pub(crate) verified: bool,
+    /// Whether the league was played to its end; else the conclusion is about what was played so far.
+    pub(crate) finished: bool,
     /// The first failure.
     pub(crate) wrong: Option<Wrong>,
     /// Where the chance of the league came from; `None` in a league of version 0.1.
@@ -279,6 +281,8 @@ impl RecordKind {
     }
 }
 
+/// The phase of a league that was played to its end.
+const COMPLETED: &str = "completed";
 /// Why a file that was read once cannot be quoted.
 pub(crate) const WRITTEN_ANEW: &str = "they were written anew meanwhile";
 /// Why a file was not compared.
@@ -291,6 +295,7 @@ impl Verdict {
             league_id: league.clone(),
             verdict: Conclusion::Failed,
             verified: false,
+            finished: false,
             wrong: None,
             mode: None,
             open_referees: false,
@@ -327,13 +332,23 @@ impl Verdict {
             Conclusion::Incomplete
         };
         self.verified = self.verdict == Conclusion::Verified;
+        self.finished = self.checked.phase.as_deref() == Some(COMPLETED);
         self.wrong = wrong;
     }
 
     /// The verdict in one sentence.
     pub(crate) fn sentence(&self) -> String {
         match self.verdict {
+            Conclusion::Verified if !self.finished => {
+                format!("unfinished, verified so far: {}", self.facts())
+            }
             Conclusion::Verified => format!("verified: {}", self.facts()),
+            Conclusion::Incomplete if !self.finished => {
+                format!(
+                    "unfinished, consistent so far, not complete: {}",
+                    self.facts()
+                )
+            }
             Conclusion::Incomplete => format!("consistent, not complete: {}", self.facts()),
             Conclusion::Failed => "NOT verified".to_owned(),
         }
@@ -392,8 +407,11 @@ impl Verdict {
             repeated => remarks.push(format!("{} begun more than once", matches(repeated))),
         }
         if self.accepted_losses > 0 {
-            let losses = self.accepted_losses;
-            remarks.push(format!("lost journal lines accepted {losses} times"));
+            let losses = match self.accepted_losses {
+                1 => "once".to_owned(),
+                times => format!("{times} times"),
+            };
+            remarks.push(format!("lost journal lines accepted {losses}"));
         }
         let (mut disputes, mut missing, mut by_referees) = (Vec::new(), Vec::new(), 0);
         for left_out in &self.not_compared {

@@ -43,6 +43,7 @@ fn ordinary_league_is_verified_with_all_its_proofs() {
     let verdict: Value = serde_json::from_str(&out).unwrap();
     assert_eq!(verdict["verdict"], "verified");
     assert_eq!(verdict["verified"], true);
+    assert_eq!(verdict["finished"], true);
     assert_eq!(verdict["mode"], "reproducible");
     assert_eq!(verdict["open_referees"], false);
     assert_eq!(verdict["accepted_losses"], 0);
@@ -162,6 +163,11 @@ fn unfinished_league_says_how_far_it_is() {
     let first = records.iter().position(result).unwrap();
     let verdict = Place::holding(&records[..=first]).verdict();
     assert_eq!(verdict.wrong, None);
+    assert!(
+        verdict.sentence().starts_with("unfinished, ") && !verdict.finished,
+        "{}",
+        verdict.sentence()
+    );
     assert!(
         verdict.sentence().contains(": 1 of 6 matches, "),
         "{}",

@@ -139,7 +139,7 @@ fn group_names_each_fix_with_its_rules() {
 
 #[test]
 fn json_lines_are_rules_and_then_the_summary() {
-    let shown = printed(|out| json(&report(), out).unwrap());
+    let shown = printed(|out| json(&report(), 0, out).unwrap());
     let lines: Vec<Value> = shown
         .lines()
         .map(|line| serde_json::from_str(line).unwrap())
@@ -231,7 +231,7 @@ fn rehearsal_without_the_player_has_no_score() {
     let told = "nothing was rehearsed: the player never registered with this manager\n";
     assert!(shown.contains(told), "{shown}");
     assert!(!shown.contains("resilience"), "{shown}");
-    let shown = printed(|out| json(&report, out).unwrap());
+    let shown = printed(|out| json(&report, 0, out).unwrap());
     let summary: Value = serde_json::from_str(shown.lines().last().unwrap()).unwrap();
     assert_eq!(summary["resilience"], Value::Null);
     assert_eq!(
@@ -327,7 +327,7 @@ fn first_line_is_the_answer_to_the_author() {
     assert!(shown.starts_with(told), "{shown}");
     let told = "\n  - deviation 10\n  and 2 more, which `--output json` lists\n";
     assert!(shown.contains(told), "{shown}");
-    let shown = printed(|out| json(&report, out).unwrap());
+    let shown = printed(|out| json(&report, 0, out).unwrap());
     let summary: Value = serde_json::from_str(shown.lines().last().unwrap()).unwrap();
     assert_eq!(
         summary["can_play"]["deviations"].as_array().unwrap().len(),

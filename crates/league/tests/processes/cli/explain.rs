@@ -170,6 +170,30 @@ fn registration_without_an_address_is_an_error() {
 }
 
 #[test]
+fn number_that_no_game_draws_is_an_error() {
+    let over = |number: &str| {
+        format!(
+            r#"{{"protocol": "league.v2", "message_type": "GAME_OVER", "sender": "referee:REF01",
+            "timestamp": "2025-01-15T10:15:30Z", "conversation_id": "c", "match_id": "R1M1",
+            "game_type": "even_odd", "game_result": {{"status": "WIN", "winner_player_id": "P01",
+            "drawn_number": {number}, "number_parity": "even",
+            "choices": {{"P01": "even", "P02": "odd"}}, "reason": "P01 chose even"}}}}"#
+        )
+    };
+    let told = league(&["explain", "-"], &over("3.5"));
+    let error = "error E002 INVALID_MESSAGE at game_result.drawn_number\n  found `3.5`; send a";
+    assert!(told.contains(error), "{told}");
+    for (number, code) in [
+        ("8", "exit code 0"),
+        ("\"8\"", "exit code 0"),
+        ("8.25", "exit code 1"),
+    ] {
+        let told = league(&["explain", "-"], &over(number));
+        assert!(told.starts_with(code), "{number}: {told}");
+    }
+}
+
+#[test]
 fn machines_get_the_same_facts_as_one_object_a_line() {
     let two = r#"[{"message_type": "GAME_OVER"}, {"game_registry": {}}]"#;
     insta::assert_snapshot!(league(&["explain", "--output", "json", "-"], two), @r#"

@@ -134,6 +134,79 @@ impl Receiver {
             .collect();
         assert_eq!(heard, expected, "{}", self.dialect);
     }
+
+    /// Sees that no message has a member that the documents do not show in it.
+    fn see_members(&self) {
+        let admission = self.admission.get().unwrap().clone();
+        let messages = self.scripted.messages();
+        for message in messages.iter().chain([&admission]) {
+            let kind = message["message_type"].as_str().unwrap();
+            let mut members = BTreeSet::new();
+            list_members(message, "", &mut members);
+            let shown = documented(kind, self.dialect);
+            assert!(!shown.is_empty(), "{kind} is not in the documents");
+            let others: Vec<_> = members.difference(&shown).collect();
+            assert!(others.is_empty(), "{} {kind}: {others:?}", self.dialect);
+        }
+    }
+}
+
+/// The members of a message by their paths; those named after players are alike.
+fn list_members(value: &Value, path: &str, members: &mut BTreeSet<String>) {
+    let is_player = |name: &str| {
+        let number = name.strip_prefix('P').or(name.strip_prefix("player_"));
+        let number = number.map(|number| number.trim_end_matches("_choice"));
+        number.is_some_and(|number| number.parse::<u32>().is_ok())
+    };
+    match value {
+        Value::Object(object) => {
+            for (name, inner) in object {
+                let name = if is_player(name) { "*" } else { name };
+                let path = format!("{path}.{name}");
+                list_members(inner, &path, members);
+                members.insert(path);
+            }
+        }
+        Value::Array(list) => {
+            let path = format!("{path}[]");
+            list.iter()
+                .for_each(|inner| list_members(inner, &path, members));
+        }
+        _ => {}
+    }
+}
+
+/// Members that each message of the chapters may have (000 §2.4.3), besides those it must have.
+const ANY_MESSAGE: [&str; 4] = [".auth_token", ".league_id", ".round_id", ".match_id"];
+
+/// The members that the examples of the documents show in messages of a kind. The API page builds on
+/// the chapters, so both hold for its dialect.
+fn documented(kind: &str, dialect: &str) -> BTreeSet<String> {
+    let folder = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../protocol/tests/all/examples"
+    );
+    let mut members = BTreeSet::new();
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let text = std::fs::read(entry.unwrap().path()).unwrap();
+        let examples: Vec<Value> = serde_json::from_slice(&text).unwrap();
+        for example in examples {
+            let known = example["dialect"].as_str().unwrap_or_default();
+            if example["message_type"] != kind || !dialect.starts_with(known) {
+                continue;
+            }
+            let message = match example["is"].as_str() {
+                Some("JSON-RPC request") => &example["example"]["params"],
+                Some("JSON-RPC response") => &example["example"]["result"],
+                _ => &example["example"],
+            };
+            list_members(message, "", &mut members);
+        }
+    }
+    if dialect != "v1" {
+        members.extend(ANY_MESSAGE.map(str::to_owned));
+    }
+    members
 }
 
 fn answer(dialect: &str, said: &Value, admission: &Value) -> Value {
@@ -237,9 +310,28 @@ fn play(strictness: &str, players: u64, first: usize) {
     finish(&ground, agents, players);
     for receiver in &receivers {
         receiver.see_order(players);
+        if strictness == "strict" {
+            receiver.see_members();
+        }
+    }
+    if strictness == "strict" {
+        see_no_deviation(&ground);
     }
 }
 
+/// Sees that neither the manager nor a referee had anything to forgive.
+fn see_no_deviation(ground: &Ground) {
+    let folder = format!("{}/data/leagues/{LEAGUE}/observed", ground.root());
+    let files: Vec<_> = std::fs::read_dir(folder).unwrap().collect();
+    assert_eq!(files.len(), 3, "a manager and two referees observe");
+    for file in files {
+        let text = std::fs::read_to_string(file.unwrap().path()).unwrap();
+        assert!(!text.contains("\"deviations\""), "{text}");
+    }
+}
+
+/// Also: players that keep to the documents, and tell nothing of us, play a strict league without a
+/// deviation, and get no member that the documents do not have.
 #[test]
 fn messages_come_in_order_in_every_dialect_and_at_every_pace() {
     let leagues = [("lenient", 4), ("strict", 4), ("lenient", 3), ("strict", 3)];

@@ -21,6 +21,7 @@ fn admitted() -> Message {
         league_id: league(),
         manager_token: None,
         return_token: None,
+        note: None,
     }))
 }
 

@@ -78,6 +78,7 @@ fn registration_is_understood() {
             league_id: uuid(),
             manager_token: None,
             return_token: None,
+            note: None,
         })),
     );
 }

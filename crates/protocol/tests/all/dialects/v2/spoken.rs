@@ -46,6 +46,7 @@ fn of_the_manager() -> Vec<Message> {
         league_id: league(),
         manager_token: Some(AuthToken::new("tok-manager-abc")),
         return_token: Some(AuthToken::new("tok-return-abc")),
+        note: None,
     };
     vec![
         register_request(),

@@ -58,6 +58,7 @@ fn enrolment<Id>(id: Id, token: &str) -> Enrolment<Id> {
         league_id: league(),
         manager_token: Some(AuthToken::new("tok-manager-abc")),
         return_token: Some(AuthToken::new("tok-return-abc")),
+        note: None,
     }
 }
 

@@ -50,6 +50,7 @@ fn registration_is_understood() {
             league_id: league(),
             manager_token: None,
             return_token: None,
+            note: None,
         })),
     );
 }
