@@ -9,6 +9,7 @@ use league_protocol::fault::Code;
 use league_protocol::id::{LeagueId, MatchId, PlayerId};
 use league_protocol::message::{MatchResult, MatchStatus, StandingRow};
 use league_protocol::time::Timestamp;
+use league_web::model::ModelSum;
 use serde_json::{Value, json};
 
 use crate::cli::text::{WIDTH, count, one_line, paragraph, print_standings};
@@ -62,6 +63,8 @@ pub(crate) struct Scores {
     technical: BTreeMap<Code, u64>,
     /// Results whose draw is not proven.
     told_draws: u64,
+    /// What players told of their language models.
+    models: BTreeMap<PlayerId, ModelSum>,
 }
 
 /// A finished match.
@@ -132,6 +135,14 @@ impl Scores {
         self.told_draws += u64::from(result.draw.is_none());
         for code in result.failed.values() {
             *self.technical.entry(*code).or_default() += 1;
+        }
+        for made in &result.evidence.moves {
+            if let Some(told) = &made.model {
+                self.models
+                    .entry(made.player_id.clone())
+                    .or_default()
+                    .add(told);
+            }
         }
         let began = self.began.remove(match_id).or(self.round_began);
         MatchEnd {
@@ -220,6 +231,14 @@ impl Scores {
             let (told, done) = (self.told_draws, self.done);
             writeln!(out, "draw not proven: {told} of {done} matches")?;
         }
+        if !self.models.is_empty() {
+            writeln!(out, "language models, as the players tell:")?;
+        }
+        for (id, sum) in &self.models {
+            let (name, model) = (self.name(id, MAX_NAME), one_line(&sum.model));
+            let text = format!("{name}  {model}{}", sum.figures());
+            writeln!(out, "{}", paragraph("  ", 4, &text))?;
+        }
         let (counts, note) = (deviations.counts.counts(), deviations.note());
         if counts.is_empty() {
             writeln!(out, "deviations: none{note}")?;
@@ -250,6 +269,13 @@ impl Scores {
         });
         if self.told_draws > 0 {
             summary["draws_not_proven"] = json!(self.told_draws);
+        }
+        for (id, sum) in &self.models {
+            summary["language_models"][id.as_str()] = json!({
+                "model": sum.model, "moves": sum.moves, "fallbacks": sum.fallbacks,
+                "tokens_in": sum.tokens_in, "tokens_out": sum.tokens_out,
+                "cost_micro_usd": sum.cost_micro_usd,
+            });
         }
         if let Some(Observers { names, missing }) = &deviations.observers {
             summary["deviations_seen_by"] = json!(names);

@@ -303,6 +303,7 @@ pub(crate) fn match_page() -> MatchPage {
             message(9, HOSTILE, "player:P01", "GAME_ERROR"),
         ],
         positions: Vec::new(),
+        model_notes: Vec::new(),
     }
 }
 
