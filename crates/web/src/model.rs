@@ -11,6 +11,7 @@ use league_protocol::fault::Code;
 use league_protocol::id::{MatchId, PlayerId, RefereeId};
 use league_protocol::message::{MatchResult, ModelUse, StandingRow};
 use league_protocol::time::Timestamp;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 /// What every page shows of the league.
@@ -125,7 +126,7 @@ pub struct TableRow {
 }
 
 /// What a player tells of its language model, summed over its moves.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct ModelSum {
     /// The name of the latest model, whatever the player wrote.
     pub model: String,

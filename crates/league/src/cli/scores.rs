@@ -270,12 +270,8 @@ impl Scores {
         if self.told_draws > 0 {
             summary["draws_not_proven"] = json!(self.told_draws);
         }
-        for (id, sum) in &self.models {
-            summary["language_models"][id.as_str()] = json!({
-                "model": sum.model, "moves": sum.moves, "fallbacks": sum.fallbacks,
-                "tokens_in": sum.tokens_in, "tokens_out": sum.tokens_out,
-                "cost_micro_usd": sum.cost_micro_usd,
-            });
+        if !self.models.is_empty() {
+            summary["language_models"] = json!(self.models);
         }
         if let Some(Observers { names, missing }) = &deviations.observers {
             summary["deviations_seen_by"] = json!(names);

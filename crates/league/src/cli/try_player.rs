@@ -17,7 +17,7 @@ use indicatif::ProgressBar;
 use league_core::rating;
 use league_core::strategy::{self, Strategy};
 use league_protocol::id::LeagueId;
-use league_web::model::AgentRow;
+use league_web::model::{AgentRow, ModelSum};
 use serde_json::{Value, json};
 
 use crate::cli::agent::check_strategy;
@@ -215,6 +215,8 @@ struct TryScore {
     /// The last lost game.
     last_lost: Option<String>,
     agent: Option<AgentRow>,
+    /// What the player told of its language model.
+    model: Option<ModelSum>,
 }
 
 impl TryScore {
@@ -260,6 +262,10 @@ impl TryScore {
                 Some("match") => {
                     score.note(&line, player.as_deref());
                     bar.inc(1);
+                }
+                Some("standings") => {
+                    let told = &line["language_models"][player.as_deref().unwrap_or_default()];
+                    score.model = serde_json::from_value(told.clone()).ok();
                 }
                 Some("agent") if line["state"] == "completed" => break,
                 _ => {}
@@ -342,6 +348,14 @@ impl TryScore {
                 "  technical   {many} lost without a legal answer in time"
             )?;
         }
+        if let Some(sum) = &self.model {
+            writeln!(
+                out,
+                "  model       {}{}",
+                one_line(&sum.model),
+                sum.figures()
+            )?;
+        }
         if let Some(agent) = &self.agent {
             if let Some(latency) = agent.latency {
                 let (median, p95) = (latency.median, latency.p95);
@@ -368,7 +382,7 @@ impl TryScore {
             "share": {"value": share, "low": low, "high": high},
             "lost_by": causes, "last_lost": self.last_lost,
             "latency_ms": latency.map(|latency| json!({"median": latency.median, "p95": latency.p95})),
-            "deviations": self.agent.as_ref().map(|agent| agent.deviations),
+            "language_model": self.model, "deviations": self.agent.as_ref().map(|agent| agent.deviations),
         })
     }
 }

@@ -379,15 +379,16 @@ impl<S: ToolService> Router<S> {
             return false;
         };
         match frame {
-            Frame::Response(response) => return sampling.hear(response),
-            Frame::Notification(note) if note.method == "notifications/initialized" => {
-                if pipe.offers_sampling.load(Ordering::Relaxed) {
+            Frame::Response(response) => sampling.hear(response),
+            Frame::Notification(note) => {
+                let is_ready = note.method == "notifications/initialized";
+                if is_ready && pipe.offers_sampling.load(Ordering::Relaxed) {
                     sampling.open(pipe.lines.clone());
                 }
+                false
             }
-            _ => {}
+            _ => false,
         }
-        false
     }
 
     fn reject_line(&self, refusal: &rpc::Refusal, era: Era) -> Option<Vec<u8>> {

@@ -52,21 +52,26 @@ pub(crate) fn section(page: &MatchPage, result: &MatchResult, links: Links) -> M
                     } }
                 }
             }
-            @for note in &page.model_notes {
-                @let seated = page.players.iter().find(|seated| seated.id == note.player_id);
-                details.words {
-                    summary {
-                        "Prompt and answer, move " (note.turn) " of "
-                        @if let Some(player) = seated { (name(player)) }
-                    }
-                    @for (title, text) in &note.texts {
-                        h3 { (title) }
-                        pre tabindex="0" { bdi { (cut(text, MAX_WORDS)) } }
-                    }
-                }
-            }
+            @if !page.model_notes.is_empty() { details { summary { "Prompts and answers" } (words(page)) } }
         }
     }
+}
+
+/// The questions to the models and what they said, as the players wrote it down.
+fn words(page: &MatchPage) -> Markup {
+    html! { @for note in &page.model_notes {
+        @let seated = page.players.iter().find(|seated| seated.id == note.player_id);
+        details.words {
+            summary {
+                "Prompt and answer, move " (note.turn) " of "
+                @if let Some(player) = seated { (name(player)) }
+            }
+            @for (title, text) in &note.texts {
+                h3 { (title) }
+                pre tabindex="0" { bdi { (cut(text, MAX_WORDS)) } }
+            }
+        }
+    } }
 }
 
 fn figures(told: &ModelUse) -> Markup {

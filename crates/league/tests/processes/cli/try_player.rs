@@ -106,7 +106,10 @@ fn models_are_tried_by_the_configuration_of_the_user() {
     ];
     let tried = league(own.iter().chain(&["mine/stub"]));
     assert!(matches!(tried.code, Some(0 | 1)), "{tried:?}");
-    assert!(!stub.questions().is_empty(), "{tried:?}");
+    let told: Value = serde_json::from_str(&tried.out).unwrap();
+    let asked = stub.questions().len();
+    assert_eq!(told["language_model"]["moves"], asked, "{tried:?}");
+    assert!(asked >= 2, "{tried:?}");
     let unknown = league(own.iter().chain(&["other/stub", "--budget", "1"]));
     assert_eq!(unknown.code, Some(2), "{unknown:?}");
     assert!(unknown.errors.contains("models.p"), "{unknown:?}");
