@@ -25,6 +25,9 @@ const ABSENCE_TEST: &str = "end_to_end::absent::no_player_loses_a_match_at_which
 /// The test with a referee that was not admitted.
 const ROGUE_TEST: &str = "end_to_end::rogue::referee_that_was_not_admitted_changes_no_result";
 
+/// The test in which every strategy plays every game that it knows.
+const NETWORKED_TEST: &str = "end_to_end::networked::no_strategy_is_late_or_deviates_in_any_game";
+
 #[derive(Subcommand)]
 pub(crate) enum Campaign {
     /// Play leagues in virtual time with every kind of fault.
@@ -43,6 +46,8 @@ pub(crate) enum Campaign {
     Fuzz(Fuzz),
     /// Play strategies against each other, and check the figures of `docs/strategies.md`.
     Lab(LabCampaign),
+    /// Let every strategy play every game in real calls, and check that none is late or deviates.
+    Networked(Networked),
     /// Flood the agents of a real league, and compare what honest callers notice.
     Flood(Flood),
     /// Run all campaigns one after the other, at their full size; takes hours.
@@ -50,8 +55,17 @@ pub(crate) enum Campaign {
 }
 
 /// The campaigns of `all`, each with its usual options.
-const ALL: [&str; 9] = [
-    "sim", "lab", "rogue", "kill9", "damage", "disk", "absence", "fuzz", "flood",
+const ALL: [&str; 10] = [
+    "sim",
+    "lab",
+    "networked",
+    "rogue",
+    "kill9",
+    "damage",
+    "disk",
+    "absence",
+    "fuzz",
+    "flood",
 ];
 
 impl Campaign {
@@ -65,6 +79,7 @@ impl Campaign {
             Self::Rogue(options) => options.run(),
             Self::Fuzz(options) => options.run(),
             Self::Lab(options) => options.run(),
+            Self::Networked(options) => options.run(),
             Self::Flood(options) => options.run(),
             Self::All => run_all(),
         }
@@ -170,6 +185,13 @@ pub(crate) struct LabCampaign {
 }
 
 #[derive(Args)]
+pub(crate) struct Networked {
+    /// Number of games of each strategy in each game, at least.
+    #[arg(long, default_value_t = 50)]
+    games: u64,
+}
+
+#[derive(Args)]
 pub(crate) struct Flood {
     /// Number of peers that flood, and of peers that only hold a connection.
     #[arg(long, default_value_t = 1_000)]
@@ -266,6 +288,12 @@ impl LabCampaign {
                 .args(["--test", "all", "--", "--nocapture", "lab::"])
                 .env("LEAGUE_LAB_PERCENT", self.percent.to_string()),
         )
+    }
+}
+
+impl Networked {
+    fn run(&self) -> anyhow::Result<ExitCode> {
+        process_test(NETWORKED_TEST, &[("LEAGUE_NETWORKED_GAMES", self.games)])
     }
 }
 

@@ -10,7 +10,7 @@ mod normal;
 mod sequential;
 mod statistics;
 
-pub use sequential::{SequentialTest, Verdict};
+pub use sequential::{SequentialOutcome, SequentialTest};
 pub use statistics::{Interval, chi_square_tail, share, sign_test};
 
 use normal::Matrix;
@@ -63,7 +63,6 @@ pub struct Ratings {
     strengths: Vec<f64>,
     /// The covariance of the strengths, around their mean.
     covariance: Matrix,
-    draw: f64,
     games: Vec<u64>,
 }
 
@@ -121,11 +120,10 @@ impl Ratings {
             }
         }
         let (_, information) = derivatives(&parameters, &scores);
-        let draw = parameters.pop().unwrap_or(0.0);
+        parameters.pop();
         Self {
             strengths: centred(parameters),
             covariance: around_mean(&information.cholesky().inverse(), players),
-            draw,
             games,
         }
     }
@@ -181,12 +179,6 @@ impl Ratings {
         let candidates = &order[..order.len().min(normal::MAX_CANDIDATES)];
         let means: Vec<f64> = candidates.iter().map(|&at| self.strengths[at]).collect();
         normal::probability_of_first(&means, &self.covariance.of(candidates))
-    }
-
-    /// The share of draws between two equal players.
-    pub fn draws_among_equals(&self) -> f64 {
-        let weight = self.draw.exp();
-        weight / (2.0 + weight)
     }
 }
 

@@ -43,6 +43,20 @@ impl fmt::Debug for Strategy {
 }
 
 impl Strategy {
+    const fn new(name: &'static str, games: &'static [&'static str], idea: &'static Idea) -> Self {
+        let about = "";
+        Self {
+            name,
+            about,
+            games,
+            idea,
+        }
+    }
+
+    const fn about(self, about: &'static str) -> Self {
+        Self { about, ..self }
+    }
+
     /// Whether it fits this game.
     pub fn knows(&self, game: &GameType) -> bool {
         self.games.is_empty() || self.games.contains(&game.as_str())
@@ -70,156 +84,57 @@ const NIM: &str = "nim";
 const SIMULTANEOUS: &[&str] = &[EVEN_ODD, ROCK_PAPER_SCISSORS, DILEMMA];
 
 static STRATEGIES: [Strategy; 25] = [
-    Strategy {
-        name: "random",
-        about: "any legal move, by chance",
-        games: &[],
-        idea: &|_, _, _| None,
-    },
-    Strategy {
-        name: "always-even",
-        about: "even, whatever happens",
-        games: &[EVEN_ODD],
-        idea: &|_, _, _| Some("even".into()),
-    },
-    Strategy {
-        name: "always-odd",
-        about: "odd, whatever happens",
-        games: &[EVEN_ODD],
-        idea: &|_, _, _| Some("odd".into()),
-    },
-    Strategy {
-        name: "history",
-        about: "the parity that was drawn more often in its own matches",
-        games: &[EVEN_ODD],
-        idea: &simultaneous::history,
-    },
-    Strategy {
-        name: "frequency",
-        about: "the reply to the opponent's most frequent choice",
-        games: SIMULTANEOUS,
-        idea: &simultaneous::frequency,
-    },
-    Strategy {
-        name: "pattern",
-        about: "the reply to what continues the opponent's repeating pattern",
-        games: SIMULTANEOUS,
-        idea: &simultaneous::pattern,
-    },
-    Strategy {
-        name: "markov",
-        about: "the reply to what most often follows the opponent's last choice",
-        games: SIMULTANEOUS,
-        idea: &simultaneous::markov,
-    },
-    Strategy {
-        name: "minimax",
-        about: "perfect tic-tac-toe: it never loses",
-        games: &["tic_tac_toe"],
-        idea: &tic_tac_toe::minimax,
-    },
-    Strategy {
-        name: "alternating",
-        about: "its choices in turn, whatever happens",
-        games: SIMULTANEOUS,
-        idea: &simultaneous::alternating,
-    },
-    Strategy {
-        name: "mirror",
-        about: "what the opponent chose last",
-        games: SIMULTANEOUS,
-        idea: &simultaneous::mirror,
-    },
-    Strategy {
-        name: "bayesian",
-        about: "the highest expected payoff, by what followed such a turn before",
-        games: SIMULTANEOUS,
-        idea: &simultaneous::bayesian,
-    },
-    Strategy {
-        name: "bandit",
-        about: "the choice that paid most so far, and now and then another",
-        games: SIMULTANEOUS,
-        idea: &simultaneous::bandit,
-    },
-    Strategy {
-        name: "adaptive",
-        about: "the reply to the opponent model that was right most often",
-        games: SIMULTANEOUS,
-        idea: &simultaneous::adaptive,
-    },
-    Strategy {
-        name: "tit-for-tat",
-        about: "cooperates, then does what the opponent did last",
-        games: &[DILEMMA],
-        idea: &simultaneous::tit_for_tat,
-    },
-    Strategy {
-        name: "grim",
-        about: "cooperates until the opponent defects, and never again",
-        games: &[DILEMMA],
-        idea: &simultaneous::grim,
-    },
-    Strategy {
-        name: "always-defect",
-        about: "defects, whatever happens",
-        games: &[DILEMMA],
-        idea: &|_, _, _| Some("defect".into()),
-    },
-    Strategy {
-        name: "greedy",
-        about: "the nearest gain: a win or a stopped win in connect four, most sticks in nim",
-        games: &[CONNECT_FOUR, NIM],
-        idea: &greedy,
-    },
-    Strategy {
-        name: "alpha-beta",
-        about: "connect four, six moves ahead",
-        games: &[CONNECT_FOUR],
-        idea: &connect_four::alpha_beta,
-    },
-    Strategy {
-        name: "solver",
-        about: "perfect nim: it wins every won position",
-        games: &[NIM],
-        idea: &turns::nim_solver,
-    },
-    Strategy {
-        name: "recall",
-        about: "memory, with every card that was turned over in mind",
-        games: &["memory"],
-        idea: &turns::recall,
-    },
-    Strategy {
-        name: "forgetful",
-        about: "memory, with the last four cards in mind",
-        games: &["memory"],
-        idea: &turns::forgetful,
-    },
-    Strategy {
-        name: "halving",
-        about: "21 questions: asks what halves the items that are left",
-        games: &["twenty_one_questions"],
-        idea: &turns::halving,
-    },
-    Strategy {
-        name: "guesser",
-        about: "21 questions: guesses an item that fits, and never asks",
-        games: &["twenty_one_questions"],
-        idea: &turns::guesser,
-    },
-    Strategy {
-        name: "equilibrium",
-        about: "Kuhn poker so that no opponent gains against it in the long run",
-        games: &["kuhn_poker"],
-        idea: &turns::equilibrium,
-    },
-    Strategy {
-        name: "bold",
-        about: "Kuhn poker: bets whenever it can, and folds the jack alone",
-        games: &["kuhn_poker"],
-        idea: &turns::bold,
-    },
+    Strategy::new("random", &[], &|_, _, _| None).about("any legal move, by chance"),
+    Strategy::new("always-even", &[EVEN_ODD], &|_, _, _| Some("even".into()))
+        .about("even, whatever happens"),
+    Strategy::new("always-odd", &[EVEN_ODD], &|_, _, _| Some("odd".into()))
+        .about("odd, whatever happens"),
+    Strategy::new("history", &[EVEN_ODD], &simultaneous::history)
+        .about("the parity that was drawn more often in its own matches"),
+    Strategy::new("frequency", SIMULTANEOUS, &simultaneous::frequency)
+        .about("the reply to the opponent's most frequent choice"),
+    Strategy::new("pattern", SIMULTANEOUS, &simultaneous::pattern)
+        .about("the reply to what continues the opponent's repeating pattern"),
+    Strategy::new("markov", SIMULTANEOUS, &simultaneous::markov)
+        .about("the reply to what most often follows the opponent's last choice"),
+    Strategy::new("minimax", &["tic_tac_toe"], &tic_tac_toe::minimax)
+        .about("perfect tic-tac-toe: it never loses"),
+    Strategy::new("alternating", SIMULTANEOUS, &simultaneous::alternating)
+        .about("its choices in turn, whatever happens"),
+    Strategy::new("mirror", SIMULTANEOUS, &simultaneous::mirror)
+        .about("what the opponent chose last"),
+    Strategy::new("bayesian", SIMULTANEOUS, &simultaneous::bayesian)
+        .about("the highest expected payoff, by what followed such a turn before"),
+    Strategy::new("bandit", SIMULTANEOUS, &simultaneous::bandit)
+        .about("the choice that paid most so far, and now and then another"),
+    Strategy::new("adaptive", SIMULTANEOUS, &simultaneous::adaptive)
+        .about("the reply to the opponent model that was right most often"),
+    Strategy::new("tit-for-tat", &[DILEMMA], &simultaneous::tit_for_tat)
+        .about("cooperates, then does what the opponent did last"),
+    Strategy::new("grim", &[DILEMMA], &simultaneous::grim)
+        .about("cooperates until the opponent defects, and never again"),
+    Strategy::new("always-defect", &[DILEMMA], &|_, _, _| {
+        Some("defect".into())
+    })
+    .about("defects, whatever happens"),
+    Strategy::new("greedy", &[CONNECT_FOUR, NIM], &greedy)
+        .about("the nearest gain: a win or a stopped win in connect four, most sticks in nim"),
+    Strategy::new("alpha-beta", &[CONNECT_FOUR], &connect_four::alpha_beta)
+        .about("connect four, six moves ahead"),
+    Strategy::new("solver", &[NIM], &turns::nim_solver)
+        .about("perfect nim: it wins every won position"),
+    Strategy::new("recall", &["memory"], &turns::recall)
+        .about("memory, with every card that was turned over in mind"),
+    Strategy::new("forgetful", &["memory"], &turns::forgetful)
+        .about("memory, with the last four cards in mind"),
+    Strategy::new("halving", &["twenty_one_questions"], &turns::halving)
+        .about("21 questions: asks what halves the items that are left"),
+    Strategy::new("guesser", &["twenty_one_questions"], &turns::guesser)
+        .about("21 questions: guesses an item that fits, and never asks"),
+    Strategy::new("equilibrium", &["kuhn_poker"], &turns::equilibrium)
+        .about("Kuhn poker so that no opponent gains against it in the long run"),
+    Strategy::new("bold", &["kuhn_poker"], &turns::bold)
+        .about("Kuhn poker: bets whenever it can, and folds the jack alone"),
 ];
 
 /// What is nearest: it looks one move ahead in connect four, and takes most sticks in nim.

@@ -2,7 +2,7 @@
 //! what was chosen before. The seat with more points wins the match.
 
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use crate::repeated::{MAX_TURNS, RepeatedTurns, check_turns};
 use crate::{BadSettings, Game, Illegal, Outcome, Picture, Rules, Seat, Turn};
@@ -10,7 +10,7 @@ use crate::{BadSettings, Game, Illegal, Outcome, Picture, Rules, Seat, Turn};
 /// A match of the dilemma: all choices so far.
 #[derive(Debug, Clone)]
 pub struct IteratedPrisonersDilemma {
-    turns: RepeatedTurns<Decision>,
+    turns: RepeatedTurns<DilemmaChoice>,
 }
 
 /// How often is chosen.
@@ -30,7 +30,7 @@ impl Default for Settings {
 /// What a seat chooses in a round.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Decision {
+pub enum DilemmaChoice {
     /// Keep faith with the other seat.
     Cooperate,
     /// Betray it.
@@ -45,11 +45,11 @@ pub struct IteratedPrisonersDilemmaView {
     /// How many rounds are complete.
     pub completed: usize,
     /// This seat's choice of the present round, while it waits for the other.
-    pub your_choice: Option<Decision>,
+    pub your_choice: Option<DilemmaChoice>,
     /// This seat's choices, the oldest first.
-    pub your_choices: Vec<Decision>,
+    pub your_choices: Vec<DilemmaChoice>,
     /// The other seat's choices, the oldest first.
-    pub opponent_choices: Vec<Decision>,
+    pub opponent_choices: Vec<DilemmaChoice>,
     /// This seat's points.
     pub your_points: u32,
     /// The other seat's points.
@@ -84,7 +84,7 @@ The match ends after the last round. The player with more points wins; if both h
 is a draw.",
     };
     type Settings = Settings;
-    type Move = Decision;
+    type Move = DilemmaChoice;
     type View = IteratedPrisonersDilemmaView;
 
     fn check(settings: &Settings) -> Result<(), BadSettings> {
@@ -98,19 +98,12 @@ is a draw.",
     }
 
     fn turn(&self) -> Turn {
-        if !self.turns.is_over() {
-            return Turn::Seats(self.turns.owing());
-        }
-        let [a, b] = self.points();
-        Turn::Over(Outcome::of_scores(a, b))
+        self.turns.turn(self.points())
     }
 
-    fn options(&self, seat: Seat) -> Vec<Decision> {
-        if self.turns.waits_for(seat) {
-            vec![Decision::Cooperate, Decision::Defect]
-        } else {
-            Vec::new()
-        }
+    fn options(&self, seat: Seat) -> Vec<DilemmaChoice> {
+        self.turns
+            .options(seat, &[DilemmaChoice::Cooperate, DilemmaChoice::Defect])
     }
 
     fn view(&self, seat: Seat) -> IteratedPrisonersDilemmaView {
@@ -127,16 +120,12 @@ is a draw.",
         }
     }
 
-    fn play(&mut self, seat: Seat, mv: Decision) -> Result<(), Illegal> {
+    fn play(&mut self, seat: Seat, mv: DilemmaChoice) -> Result<(), Illegal> {
         self.turns.take(seat, mv)
     }
 
     fn details(&self) -> Map<String, Value> {
-        if self.turns.is_over() {
-            Map::from_iter([("points".to_owned(), json!(self.points()))])
-        } else {
-            Map::new()
-        }
+        self.turns.details("points", self.points())
     }
 
     fn max_moves(&self) -> u32 {
@@ -145,8 +134,8 @@ is a draw.",
 
     fn picture(&self) -> Picture {
         Picture::of(self.turns.rows(self.points(), |choice| match choice {
-            Decision::Cooperate => "C",
-            Decision::Defect => "D",
+            DilemmaChoice::Cooperate => "C",
+            DilemmaChoice::Defect => "D",
         }))
     }
 
@@ -169,7 +158,7 @@ is a draw.",
 
 impl IteratedPrisonersDilemma {
     fn points(&self) -> [u32; 2] {
-        use Decision::{Cooperate, Defect};
+        use DilemmaChoice::{Cooperate, Defect};
         self.turns.score(|decisions| match decisions {
             [Cooperate, Cooperate] => [3, 3],
             [Cooperate, Defect] => [0, 5],

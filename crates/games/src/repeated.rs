@@ -2,7 +2,9 @@
 //!
 //! What the choices are and what they score is left to each game.
 
-use crate::{BadSettings, Illegal, PictureCell, PictureRow, Seat, SeatSet};
+use serde_json::{Map, Value, json};
+
+use crate::{BadSettings, Illegal, Outcome, PictureCell, PictureRow, Seat, Turn};
 
 /// The most turns that a match may have.
 pub(crate) const MAX_TURNS: u8 = 99;
@@ -27,17 +29,35 @@ impl<C: Copy> RepeatedTurns<C> {
         }
     }
 
-    pub(crate) fn is_over(&self) -> bool {
+    fn is_over(&self) -> bool {
         self.made.len() >= usize::from(self.turns)
     }
 
-    /// The seats that owe a choice.
-    pub(crate) fn owing(&self) -> SeatSet {
+    /// The turn of the seats that owe a choice; after the last one the higher score wins.
+    pub(crate) fn turn(&self, [a, b]: [u32; 2]) -> Turn {
+        if self.is_over() {
+            return Turn::Over(Outcome::of_scores(a, b));
+        }
         let seats = [Seat::A, Seat::B].into_iter();
-        seats.filter(|&seat| self.waits_for(seat)).collect()
+        Turn::Seats(seats.filter(|&seat| self.waits_for(seat)).collect())
     }
 
-    pub(crate) fn waits_for(&self, seat: Seat) -> bool {
+    /// All choices for a seat that owes one.
+    pub(crate) fn options(&self, seat: Seat, all: &[C]) -> Vec<C> {
+        if self.waits_for(seat) {
+            all.to_vec()
+        } else {
+            Vec::new()
+        }
+    }
+
+    /// The scores, once the match is over.
+    pub(crate) fn details(&self, key: &str, scores: [u32; 2]) -> Map<String, Value> {
+        let scores = self.is_over().then(|| (key.to_owned(), json!(scores)));
+        scores.into_iter().collect()
+    }
+
+    fn waits_for(&self, seat: Seat) -> bool {
         !self.is_over() && matches!(self.open.get(seat.index()), Some(None))
     }
 

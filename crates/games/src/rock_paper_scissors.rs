@@ -2,7 +2,7 @@
 //! was thrown before. The seat that wins more throws wins the match.
 
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use crate::repeated::{MAX_TURNS, RepeatedTurns, check_turns};
 use crate::{BadSettings, Game, Illegal, Outcome, Picture, Rules, Seat, Turn};
@@ -99,19 +99,12 @@ it is a draw.",
     }
 
     fn turn(&self) -> Turn {
-        if !self.turns.is_over() {
-            return Turn::Seats(self.turns.owing());
-        }
-        let [a, b] = self.wins();
-        Turn::Over(Outcome::of_scores(a, b))
+        self.turns.turn(self.wins())
     }
 
     fn options(&self, seat: Seat) -> Vec<Throw> {
-        if self.turns.waits_for(seat) {
-            vec![Throw::Rock, Throw::Paper, Throw::Scissors]
-        } else {
-            Vec::new()
-        }
+        self.turns
+            .options(seat, &[Throw::Rock, Throw::Paper, Throw::Scissors])
     }
 
     fn view(&self, seat: Seat) -> RockPaperScissorsView {
@@ -133,11 +126,7 @@ it is a draw.",
     }
 
     fn details(&self) -> Map<String, Value> {
-        if self.turns.is_over() {
-            Map::from_iter([("won_throws".to_owned(), json!(self.wins()))])
-        } else {
-            Map::new()
-        }
+        self.turns.details("won_throws", self.wins())
     }
 
     fn max_moves(&self) -> u32 {

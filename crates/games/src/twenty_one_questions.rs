@@ -100,7 +100,7 @@ pub struct TwentyOneQuestions {
     questions: u8,
     /// The place of the hidden item in the table.
     item: Option<usize>,
-    asked: Vec<Question>,
+    asked: Vec<ItemQuestion>,
 }
 
 /// How long a game is.
@@ -122,7 +122,7 @@ impl Default for Settings {
 /// An attribute that is asked about, or an item that is guessed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
-pub struct Question(usize);
+pub struct ItemQuestion(usize);
 
 /// A word that is neither an attribute nor an item.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -135,7 +135,7 @@ pub struct TwentyOneQuestionsView {
     /// Every item with the attributes that it has.
     pub items: BTreeMap<&'static str, &'static [&'static str]>,
     /// What was asked and answered, the oldest first.
-    pub answers: Vec<Answer>,
+    pub answers: Vec<ItemAnswer>,
     /// How many questions and guesses are left to both seats together.
     pub questions_left: usize,
     /// The hidden item, once the game is over.
@@ -144,11 +144,11 @@ pub struct TwentyOneQuestionsView {
 
 /// A question or a guess with its answer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Answer {
+pub struct ItemAnswer {
     /// Whether the seat that looks asked it.
     pub by_you: bool,
     /// The attribute or the item.
-    pub question: Question,
+    pub question: ItemQuestion,
     /// Whether the hidden item has the attribute, or is the item.
     pub answer: bool,
 }
@@ -182,7 +182,7 @@ The game ends with a right guess, and who made it wins. If no moves are left bef
 draw.",
     };
     type Settings = Settings;
-    type Move = Question;
+    type Move = ItemQuestion;
     type View = TwentyOneQuestionsView;
 
     fn check(settings: &Settings) -> Result<(), BadSettings> {
@@ -224,11 +224,11 @@ draw.",
         }
     }
 
-    fn options(&self, seat: Seat) -> Vec<Question> {
+    fn options(&self, seat: Seat) -> Vec<ItemQuestion> {
         if self.owes(seat).is_err() {
             return Vec::new();
         }
-        let all = (0..CHOICES.len()).map(Question);
+        let all = (0..CHOICES.len()).map(ItemQuestion);
         all.filter(|question| !self.asked.contains(question))
             .collect()
     }
@@ -238,7 +238,7 @@ draw.",
         TwentyOneQuestionsView {
             items: ITEMS.into_iter().collect(),
             answers: answers
-                .map(|(place, question)| Answer {
+                .map(|(place, question)| ItemAnswer {
                     by_you: asker(place) == seat,
                     question: *question,
                     answer: self.answer(*question),
@@ -249,7 +249,7 @@ draw.",
         }
     }
 
-    fn play(&mut self, seat: Seat, mv: Question) -> Result<(), Illegal> {
+    fn play(&mut self, seat: Seat, mv: ItemQuestion) -> Result<(), Illegal> {
         self.allow(seat, &mv)?;
         self.asked.push(mv);
         Ok(())
@@ -273,7 +273,7 @@ draw.",
     }
 
     fn picture(&self) -> Picture {
-        let answer = |(place, question): (usize, &Question)| {
+        let answer = |(place, question): (usize, &ItemQuestion)| {
             let answer = if self.answer(*question) { "yes" } else { "no" };
             let cell = PictureCell::of_seat(asker(place), answer);
             PictureRow::labelled(question.word(), vec![cell])
@@ -304,7 +304,7 @@ impl TwentyOneQuestions {
     }
 
     /// Whether the hidden item has an attribute, or is the item that was guessed.
-    fn answer(&self, question: Question) -> bool {
+    fn answer(&self, question: ItemQuestion) -> bool {
         let Some(item) = self.item else {
             return false;
         };
@@ -334,7 +334,7 @@ const fn asker(place: usize) -> Seat {
     }
 }
 
-impl Question {
+impl ItemQuestion {
     fn word(self) -> &'static str {
         CHOICES.get(self.0).copied().unwrap_or_default()
     }
@@ -345,7 +345,7 @@ impl Question {
     }
 }
 
-impl TryFrom<String> for Question {
+impl TryFrom<String> for ItemQuestion {
     type Error = NotAQuestion;
 
     fn try_from(word: String) -> Result<Self, NotAQuestion> {
@@ -354,8 +354,8 @@ impl TryFrom<String> for Question {
     }
 }
 
-impl From<Question> for String {
-    fn from(question: Question) -> Self {
+impl From<ItemQuestion> for String {
+    fn from(question: ItemQuestion) -> Self {
         question.word().to_owned()
     }
 }

@@ -12,6 +12,7 @@ pub(crate) mod manager;
 pub(crate) mod model;
 pub(crate) mod player;
 pub(crate) mod referee;
+pub(crate) mod sampling;
 
 use std::path::PathBuf;
 use std::sync::Arc;

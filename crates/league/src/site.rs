@@ -191,7 +191,10 @@ fn match_page(hub: &Arc<Hub>, id: &str) -> FoundPage {
     };
     let record = hub.referee_record(&id);
     let page = hub.read(|live| live.view()?.match_page(&id, record, live.observed()))?;
-    Ok(page.map(|page| GzipBody::new(page::match_page(&page, Links::Site))))
+    Ok(page.map(|mut page| {
+        hub.add_model_notes(&mut page);
+        GzipBody::new(page::match_page(&page, Links::Site))
+    }))
 }
 
 fn player_page(hub: &Arc<Hub>, id: &str) -> FoundPage {

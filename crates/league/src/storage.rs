@@ -4,6 +4,7 @@ pub(crate) mod document_writer;
 pub mod documents;
 pub(crate) mod files;
 pub(crate) mod hand_in;
+pub(crate) mod model_notes;
 pub(crate) mod publishers;
 pub(crate) mod record;
 pub(crate) mod replay;

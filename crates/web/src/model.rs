@@ -11,6 +11,7 @@ use league_protocol::fault::Code;
 use league_protocol::id::{MatchId, PlayerId, RefereeId};
 use league_protocol::message::{MatchResult, ModelUse, StandingRow};
 use league_protocol::time::Timestamp;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 /// What every page shows of the league.
@@ -125,7 +126,7 @@ pub struct TableRow {
 }
 
 /// What a player tells of its language model, summed over its moves.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct ModelSum {
     /// The name of the latest model, whatever the player wrote.
     pub model: String,
@@ -143,7 +144,7 @@ pub struct ModelSum {
 }
 
 impl ModelSum {
-    pub(crate) fn add(&mut self, told: &ModelUse) {
+    pub fn add(&mut self, told: &ModelUse) {
         let add = |sum: &mut u64, more: u64| *sum = sum.saturating_add(more);
         self.model.clone_from(&told.model);
         add(&mut self.moves, 1);
@@ -432,6 +433,19 @@ pub struct MatchPage {
     /// The positions of a game that draws them, starting before the first move; empty for others,
     /// and until the match is over.
     pub positions: Vec<DrawnPosition>,
+    /// What players wrote down of their language models; empty until the match is over, or if their
+    /// files are elsewhere.
+    pub model_notes: Vec<ModelNote>,
+}
+
+/// A question to a language model, as its player wrote it down.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ModelNote {
+    pub player_id: PlayerId,
+    /// The move that it was about, by the player's own count.
+    pub turn: u32,
+    /// Prompt, thoughts, answer and what was wrong with it, each with its title.
+    pub texts: Vec<(&'static str, String)>,
 }
 
 /// When a match reached its states, as its referee recorded it.

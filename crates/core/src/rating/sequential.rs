@@ -25,7 +25,7 @@ pub struct SequentialTest {
 
 /// What the results say so far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Verdict {
+pub enum SequentialOutcome {
     /// The first hypothesis is accepted.
     Weaker,
     /// The second hypothesis is accepted.
@@ -55,15 +55,15 @@ impl SequentialTest {
         parts.map(|(count, (p0, p1))| count * (p1 / p0).ln()).sum()
     }
 
-    pub fn verdict(&self, wins: u64, draws: u64, losses: u64) -> Verdict {
+    pub fn verdict(&self, wins: u64, draws: u64, losses: u64) -> SequentialOutcome {
         let [lower, upper] = self.bounds();
         let ratio = self.log_likelihood_ratio(wins, draws, losses);
         if ratio <= lower {
-            Verdict::Weaker
+            SequentialOutcome::Weaker
         } else if ratio >= upper {
-            Verdict::Stronger
+            SequentialOutcome::Stronger
         } else {
-            Verdict::Open
+            SequentialOutcome::Open
         }
     }
 }

@@ -24,11 +24,9 @@ fn near(found: f64, expected: f64, tolerance: f64) {
 
 #[test]
 fn two_players_have_the_ratings_of_the_closed_form() {
-    // The strengths differ by ln(wins / losses), and `draws / sqrt(wins losses)` is the draw weight.
+    // The strengths differ by ln(wins / losses).
     let ratings = Ratings::estimate(2, &[score(0, 1, [4_000, 4_000, 2_000])]);
     near(ratings.difference(0, 1).elo, ELO * 2_f64.ln(), 0.2);
-    let weight = 2_f64.sqrt();
-    near(ratings.draws_among_equals(), weight / (2.0 + weight), 1e-4);
     near(ratings.rating(0).unwrap().elo, ELO * 2_f64.ln() / 2.0, 0.1);
 
     // Without draws the error is that of a logistic regression: 1 / sqrt(n p q).
@@ -254,20 +252,21 @@ fn sequential_test_decides_and_errs_no_more_often_than_allowed() {
                 counts[2] += pair.losses;
             }
             match test.verdict(counts[0], counts[1], counts[2]) {
-                Verdict::Open => {}
+                SequentialOutcome::Open => {}
                 decided => return decided,
             }
         }
     };
     // With a third of draws, this strength has the expected score of 60 points.
     let stronger = 60.0 / ELO * 1.5;
-    let wrong = |strength: f64, right: Verdict, run: &mut dyn FnMut(f64) -> Verdict| {
-        (0..200).filter(|_| run(strength) != right).count()
-    };
-    let errors = wrong(0.0, Verdict::Weaker, &mut run);
+    let wrong =
+        |strength: f64, right: SequentialOutcome, run: &mut dyn FnMut(f64) -> SequentialOutcome| {
+            (0..200).filter(|_| run(strength) != right).count()
+        };
+    let errors = wrong(0.0, SequentialOutcome::Weaker, &mut run);
     assert!(errors <= 20, "{errors} of 200");
-    let errors = wrong(stronger, Verdict::Stronger, &mut run);
+    let errors = wrong(stronger, SequentialOutcome::Stronger, &mut run);
     assert!(errors <= 20, "{errors} of 200");
-    assert_eq!(test.verdict(0, 0, 0), Verdict::Open);
+    assert_eq!(test.verdict(0, 0, 0), SequentialOutcome::Open);
     assert!(test.log_likelihood_ratio(4, 0, 0).is_finite());
 }

@@ -20,8 +20,11 @@ const COLUMN: u64 = (1 << ROWS) - 1;
 /// All cells, and those of the first, third and fifth row.
 const BOARD: u64 = every_column(COLUMN);
 const ODD_ROWS: u64 = every_column(0b01_0101);
-/// The columns by how much they are worth, and their values; in the middle there are more lines.
-const ORDER: [(u32, u32); 7] = [(3, 3), (2, 2), (4, 2), (1, 1), (5, 1), (0, 0), (6, 0)];
+const BOTTOM: u64 = every_column(1);
+/// The columns by how much they are worth: in the middle there are more lines.
+const ORDER: [u32; 7] = [3, 2, 4, 1, 5, 0, 6];
+/// The columns of the middle; a disc is worth one for each of these ranges that it is in.
+const MIDDLES: [u64; 3] = [columns(1, 5), columns(2, 4), columns(3, 3)];
 /// The value of a win; a later win is worth one less for each move.
 const WIN: i32 = 1_000;
 
@@ -35,14 +38,26 @@ pub(crate) fn alpha_beta(think: &Think, _: &[Arc<MatchRecord>], dice: &mut Dice)
     search(think, FAR, dice)
 }
 
+/// The best moves, the middle columns first: a good move soon leaves less of the others to search.
 fn search(think: &Think, depth: u32, dice: &mut Dice) -> Option<Value> {
     let position = Position::read(&think.view)?;
-    let weighed = think.options.iter().filter_map(|option| {
-        let column = u32::try_from(option.as_u64()?).ok()?;
-        let worth = position.worth_of(column, depth, [-WIN, WIN])?;
-        Some((worth, option))
-    });
-    super::best_of(weighed.collect(), dice)
+    let (mut weighed, mut best) = (Vec::new(), -WIN);
+    for column in ORDER {
+        let option = think.options.iter().find(|option| **option == column);
+        let Some((option, after)) = option.zip(position.after(column)) else {
+            continue;
+        };
+        let worth = if has_line(after.other) {
+            WIN
+        } else {
+            // A move that is as good as the best must be known to be so.
+            -after.worth(depth - 1, [-WIN, 1 - best])
+        };
+        best = best.max(worth);
+        weighed.push((worth, option));
+    }
+    weighed.sort_by_key(|(_, option)| option.as_u64());
+    super::best_of(weighed, dice)
 }
 
 /// A board from the view of the side to move.
@@ -76,39 +91,51 @@ impl Position {
 
     /// The position after a disc, from the other side's view; `None` if the column is full.
     fn after(self, column: u32) -> Option<Self> {
-        if column >= COLUMNS {
-            return None;
-        }
-        let cells = COLUMN << (column * HEIGHT);
+        let bit = self.next_cells() & (COLUMN << (column * HEIGHT));
+        (bit != 0).then(|| self.with(bit))
+    }
+
+    /// The lowest free cell of each column.
+    const fn next_cells(self) -> u64 {
         let taken = self.own | self.other;
-        // The lowest free cell.
-        let bit = cells & !taken & (taken + (1 << (column * HEIGHT)));
-        (bit != 0).then_some(Self {
+        (taken + BOTTOM) & BOARD & !taken
+    }
+
+    fn with(self, bit: u64) -> Self {
+        Self {
             own: self.other,
             other: self.own | bit,
-        })
-    }
-
-    /// The value of a move for the side to move, exact if it is within the window.
-    fn worth_of(self, column: u32, depth: u32, [alpha, beta]: [i32; 2]) -> Option<i32> {
-        let after = self.after(column)?;
-        Some(-after.worth(depth - 1, [-beta, -alpha]))
-    }
-
-    /// The value of the position for the side to move.
-    fn worth(self, depth: u32, [mut alpha, beta]: [i32; 2]) -> i32 {
-        if has_line(self.other) {
-            // The sooner it is lost, the more moves are left to search.
-            return -WIN + (FAR - depth) as i32;
         }
+    }
+
+    /// The value of the position for the side to move, exact if it is within the window. The last
+    /// move has not won.
+    fn worth(self, depth: u32, [mut alpha, beta]: [i32; 2]) -> i32 {
         if depth == 0 {
             return self.value();
         }
-        let mut best = None;
-        for (column, _) in ORDER {
-            let Some(worth) = self.worth_of(column, depth, [alpha, beta]) else {
+        let next = self.next_cells();
+        // The sooner it is won or lost, the more moves are left to search.
+        let gone = (FAR - depth) as i32;
+        if completing(self.own) & next != 0 {
+            return WIN - gone - 1;
+        }
+        // A win of the opponent must be stopped; two cannot be.
+        let threats = if depth > 1 {
+            completing(self.other) & next
+        } else {
+            0
+        };
+        if threats.count_ones() > 1 {
+            return -WIN + gone + 2;
+        }
+        let (mut best, wanted) = (None, if threats == 0 { next } else { threats });
+        for column in ORDER {
+            let bit = wanted & (COLUMN << (column * HEIGHT));
+            if bit == 0 {
                 continue;
-            };
+            }
+            let worth = -self.with(bit).worth(depth - 1, [-beta, -alpha]);
             best = best.max(Some(worth));
             alpha = alpha.max(worth);
             if alpha >= beta {
@@ -130,8 +157,8 @@ impl Position {
             let own_rows = if began { ODD_ROWS } else { ODD_ROWS << 1 };
             let wins = completing(discs) & BOARD & !taken;
             let mut worth = 4 * wins.count_ones() + 12 * (wins & own_rows).count_ones();
-            for (column, weight) in ORDER {
-                worth += weight * (discs & (COLUMN << (column * HEIGHT))).count_ones();
+            for middle in MIDDLES {
+                worth += (discs & middle).count_ones();
             }
             worth.cast_signed()
         };
@@ -148,6 +175,11 @@ const fn every_column(cells: u64) -> u64 {
         column += 1;
     }
     all
+}
+
+/// All cells of these columns.
+const fn columns(first: u32, last: u32) -> u64 {
+    BOARD & ((1 << ((last + 1) * HEIGHT)) - (1 << (first * HEIGHT)))
 }
 
 fn has_line(discs: u64) -> bool {

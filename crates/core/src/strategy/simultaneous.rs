@@ -56,7 +56,7 @@ static GAMES: [SimultaneousGame; 3] = [
 ];
 
 /// The choices of both sides in one turn: the own one, if it is not forgotten, and the opponent's.
-type Exchange = [Option<usize>; 2];
+type TurnChoices = [Option<usize>; 2];
 
 /// The sides of an exchange.
 const OWN: usize = 0;
@@ -65,11 +65,11 @@ const OTHER: usize = 1;
 /// What a player knows of its opponent: their turns, oldest first.
 struct Experience {
     game: &'static SimultaneousGame,
-    turns: Vec<Exchange>,
+    turns: Vec<TurnChoices>,
 }
 
 /// Predicts the next choice of a side from the turns so far.
-type Predictor = fn(&[Exchange], usize) -> Option<usize>;
+type Predictor = fn(&[TurnChoices], usize) -> Option<usize>;
 
 /// The next of its choices in turn: even, odd, even, …
 pub(crate) fn alternating(think: &Think, memory: &Matches, _: &mut Dice) -> Option<Value> {
@@ -193,7 +193,7 @@ const EXPERTS: [Expert; 7] = [
 ];
 
 impl Expert {
-    fn predict(self, game: &SimultaneousGame, turns: &[Exchange]) -> Option<usize> {
+    fn predict(self, game: &SimultaneousGame, turns: &[TurnChoices]) -> Option<usize> {
         match self {
             Self::Habit(predictor) => predictor(turns, OTHER),
             Self::Counter(predictor) => game.best_reply(predictor(turns, OWN)?),
@@ -263,7 +263,7 @@ impl SimultaneousGame {
     }
 
     /// The turns that two lists of choices tell, or two single choices.
-    fn turns(&self, own: Option<&Value>, other: &Value) -> Vec<Exchange> {
+    fn turns(&self, own: Option<&Value>, other: &Value) -> Vec<TurnChoices> {
         let own = own.map(choices_in).unwrap_or_default();
         let turn = |(at, other): (usize, &Value)| {
             let own = own.get(at).and_then(|own| self.read(own));
@@ -276,14 +276,14 @@ impl SimultaneousGame {
             .collect()
     }
 
-    fn turns_of_record(&self, record: &MatchRecord) -> Vec<Exchange> {
+    fn turns_of_record(&self, record: &MatchRecord) -> Vec<TurnChoices> {
         let other = record.opponent_choice.as_ref();
         other.map_or_else(Vec::new, |other| {
             self.turns(record.my_choice.as_ref(), other)
         })
     }
 
-    fn turns_of_match(&self, view: &Value) -> Vec<Exchange> {
+    fn turns_of_match(&self, view: &Value) -> Vec<TurnChoices> {
         let listed = self.listed.and_then(|[own, other]| {
             let other = view.get(other)?;
             Some(self.turns(view.get(own), other))
@@ -356,21 +356,21 @@ impl Experience {
 }
 
 /// The latest turns of several matches, oldest first.
-fn latest(matches: impl DoubleEndedIterator<Item = Vec<Exchange>>) -> Vec<Exchange> {
+fn latest(matches: impl DoubleEndedIterator<Item = Vec<TurnChoices>>) -> Vec<TurnChoices> {
     let newest_first = matches.rev().flat_map(|turns| turns.into_iter().rev());
-    let mut turns: Vec<Exchange> = newest_first.take(LOOK_BACK).collect();
+    let mut turns: Vec<TurnChoices> = newest_first.take(LOOK_BACK).collect();
     turns.reverse();
     turns
 }
 
 /// The most frequent choice; `None` if two are equally frequent.
-fn most_frequent(turns: &[Exchange], side: usize) -> Option<usize> {
+fn most_frequent(turns: &[TurnChoices], side: usize) -> Option<usize> {
     majority(turns.iter().filter_map(|turn| turn[side]))
 }
 
 /// The choice after the longest run of latest choices that had occurred before; of several
 /// occurrences the last counts.
-fn continuation(turns: &[Exchange], side: usize) -> Option<usize> {
+fn continuation(turns: &[TurnChoices], side: usize) -> Option<usize> {
     let (_, place) = (1..turns.len())
         .map(|place| (common_end(&turns[..place], turns, side), place))
         .filter(|(length, _)| *length >= MIN_PATTERN)
@@ -379,13 +379,13 @@ fn continuation(turns: &[Exchange], side: usize) -> Option<usize> {
 }
 
 /// The number of equal choices at the ends of two runs.
-fn common_end(one: &[Exchange], other: &[Exchange], side: usize) -> usize {
+fn common_end(one: &[TurnChoices], other: &[TurnChoices], side: usize) -> usize {
     let pairs = one.iter().rev().zip(other.iter().rev());
     pairs.take_while(|(a, b)| a[side] == b[side]).count()
 }
 
 /// What most often followed the last choice.
-fn likeliest_step(turns: &[Exchange], side: usize) -> Option<usize> {
+fn likeliest_step(turns: &[TurnChoices], side: usize) -> Option<usize> {
     let last = turns.last()?[side]?;
     let steps = turns.windows(2).filter_map(|step| match step {
         [from, to] if from[side] == Some(last) => to[side],
@@ -395,7 +395,7 @@ fn likeliest_step(turns: &[Exchange], side: usize) -> Option<usize> {
 }
 
 /// The last choice of the other side: this side is a mirror.
-fn repeated(turns: &[Exchange], side: usize) -> Option<usize> {
+fn repeated(turns: &[TurnChoices], side: usize) -> Option<usize> {
     turns.last()?[1 - side]
 }
 
@@ -428,7 +428,7 @@ mod tests {
     use super::*;
 
     /// Turns in which the opponent chose the letters; the own choice is the first.
-    fn turns(letters: &str) -> Vec<Exchange> {
+    fn turns(letters: &str) -> Vec<TurnChoices> {
         let place = |letter| "eor".find(letter).expect("a known letter");
         letters
             .chars()

@@ -99,3 +99,32 @@ fn play(table: &mut dyn Table, chairs: &mut [Chair; 2], draw: &mut Dice) -> Outc
         }
     }
 }
+
+/// Lets one seat play by its strategy and the other in every possible way; counts the games, each of
+/// which must end as it should.
+fn walk(
+    table: &dyn Table,
+    chair: &mut Chair,
+    own: Seat,
+    passes: impl Fn(Outcome) -> bool + Copy,
+) -> u32 {
+    let mover = match table.turn() {
+        Turn::Over(outcome) => {
+            assert!(passes(outcome), "{}", table.position());
+            return 1;
+        }
+        Turn::Seats(seats) => seats[0],
+        Turn::Dice => panic!("there are no dice in this game"),
+    };
+    let moves = if mover == own {
+        vec![chair.choose_at(table, own, "P02")]
+    } else {
+        table.options(mover)
+    };
+    let after = |mv: &Value| {
+        let mut next = table.boxed_clone();
+        next.play(mover, mv).expect("the move is legal");
+        walk(&*next, chair, own, passes)
+    };
+    moves.iter().map(after).sum()
+}

@@ -1,8 +1,10 @@
 //! The payoffs, who wins a match, and when a choice becomes public.
 
+use serde_json::json;
+
 use super::*;
 
-fn after(rounds: &[[Decision; 2]]) -> IteratedPrisonersDilemma {
+fn after(rounds: &[[DilemmaChoice; 2]]) -> IteratedPrisonersDilemma {
     let rounds_in_all = u8::try_from(rounds.len()).unwrap();
     let mut game = IteratedPrisonersDilemma::new(&Settings {
         rounds: rounds_in_all,
@@ -16,7 +18,7 @@ fn after(rounds: &[[Decision; 2]]) -> IteratedPrisonersDilemma {
 
 #[test]
 fn points_follow_the_usual_payoffs() {
-    use Decision::{Cooperate, Defect};
+    use DilemmaChoice::{Cooperate, Defect};
     let cases = [
         ([Cooperate, Cooperate], [3, 3], Outcome::Draw),
         ([Cooperate, Defect], [0, 5], Outcome::Win(Seat::B)),
@@ -32,7 +34,7 @@ fn points_follow_the_usual_payoffs() {
 
 #[test]
 fn more_points_win_the_match() {
-    use Decision::{Cooperate, Defect};
+    use DilemmaChoice::{Cooperate, Defect};
     let game = after(&[
         [Cooperate, Cooperate],
         [Cooperate, Defect],
@@ -47,11 +49,11 @@ fn more_points_win_the_match() {
 #[test]
 fn choice_is_public_once_both_have_chosen() {
     let mut game = IteratedPrisonersDilemma::new(&Settings::default());
-    game.play(Seat::B, Decision::Defect).unwrap();
-    assert_eq!(game.view(Seat::B).your_choice, Some(Decision::Defect));
+    game.play(Seat::B, DilemmaChoice::Defect).unwrap();
+    assert_eq!(game.view(Seat::B).your_choice, Some(DilemmaChoice::Defect));
     assert_eq!(game.view(Seat::A).opponent_choices, []);
-    game.play(Seat::A, Decision::Cooperate).unwrap();
-    assert_eq!(game.view(Seat::A).opponent_choices, [Decision::Defect]);
+    game.play(Seat::A, DilemmaChoice::Cooperate).unwrap();
+    assert_eq!(game.view(Seat::A).opponent_choices, [DilemmaChoice::Defect]);
     assert_eq!(game.view(Seat::A).opponent_points, 5);
 }
 

@@ -1,5 +1,7 @@
 //! What beats what, who wins a match, and when a throw becomes public.
 
+use serde_json::json;
+
 use super::*;
 
 fn after(throws: &[[Throw; 2]], settings: &Settings) -> RockPaperScissors {

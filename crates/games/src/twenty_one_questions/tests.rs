@@ -8,7 +8,7 @@ fn asked(item: &str, words: &[&str]) -> TwentyOneQuestions {
     let mut game = TwentyOneQuestions::new(&Settings::default());
     game.item = ITEMS.iter().position(|(name, _)| *name == item);
     for (seat, word) in [Seat::A, Seat::B].into_iter().cycle().zip(words) {
-        let question = Question::try_from((*word).to_owned()).unwrap();
+        let question = ItemQuestion::try_from((*word).to_owned()).unwrap();
         game.play(seat, question).unwrap();
     }
     game
@@ -54,8 +54,8 @@ fn first_right_guess_wins() {
 fn game_without_a_right_guess_is_a_draw() {
     let mut game = TwentyOneQuestions::new(&Settings { questions: 2 });
     game.roll(&mut Dice::lowest());
-    game.play(Seat::A, Question(0)).unwrap();
-    game.play(Seat::B, Question(1)).unwrap();
+    game.play(Seat::A, ItemQuestion(0)).unwrap();
+    game.play(Seat::B, ItemQuestion(1)).unwrap();
     assert_eq!(game.turn(), Turn::Over(Outcome::Draw));
     assert_eq!(game.reason(&[]), "neither guessed the bat");
 }

@@ -14,6 +14,7 @@ use tokio::sync::{oneshot, watch};
 use tokio::time::Instant;
 
 use crate::agents::model::legal;
+use crate::agents::sampling::Sampling;
 use crate::clock;
 use league_core::strategy::Strategy;
 
@@ -31,6 +32,8 @@ pub(crate) struct AssistantSeat {
     /// Who moves if the assistant does not.
     pub(crate) fallback: &'static Strategy,
     turns: Mutex<Vec<OpenTurn>>,
+    /// The way to the client's own model.
+    pub(crate) sampling: Sampling,
     /// Changes when a move is wanted.
     changed: watch::Sender<()>,
 }
@@ -57,6 +60,7 @@ impl AssistantSeat {
             code: code.hash(),
             fallback,
             turns: Mutex::default(),
+            sampling: Sampling::default(),
             changed: watch::Sender::new(()),
         }
     }

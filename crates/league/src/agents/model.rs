@@ -29,12 +29,12 @@ use crate::http::endpoint::{BadEndpoint, Endpoint, Scheme};
 use league_core::strategy::{self, Strategy, UnknownStrategy};
 pub(crate) use ledger::Budget;
 use ledger::{Ledger, cost};
-pub(crate) use prompt::legal;
-use prompt::{Answer, Prompt, UnusableAnswer};
+use prompt::UnusableAnswer;
+pub(crate) use prompt::{ModelChoice, Prompt, legal};
 use wire::{Speech, SpeechReader};
 
 /// The most questions about one move.
-const MAX_QUESTIONS: u32 = 4;
+pub(crate) const MAX_QUESTIONS: u32 = 4;
 /// The time for a question below which none is asked.
 const MIN_QUESTION: Duration = Duration::from_millis(100);
 /// The part of the time that is kept for the strategy and the notes: one in so many, and a bound.
@@ -221,7 +221,7 @@ impl NoChoice {
 
 /// A question, and what came of it.
 #[derive(Debug, Default)]
-struct Exchange {
+struct ModelCall {
     speech: Speech,
     first_token: Option<Duration>,
     /// Whether the server began to answer, so that it may charge for it.
@@ -229,7 +229,7 @@ struct Exchange {
 }
 
 /// Why an exchange gave no whole answer.
-enum ExchangeError {
+enum ModelCallError {
     /// Asking again does not help.
     Final(NoChoice),
     /// Asking again may help, after this time.
@@ -337,7 +337,7 @@ impl ModelSeat {
         memory: &[Arc<MatchRecord>],
         until: Instant,
         notes: &mut MoveNotes,
-    ) -> Result<Answer, NoChoice> {
+    ) -> Result<ModelChoice, NoChoice> {
         let left = until.saturating_duration_since(Instant::now());
         let first = Prompt::new(think, memory, left).ok_or(NoChoice::TooLong)?;
         let (mut prompt, mut last) = (first.clone(), NoChoice::NoTime);
@@ -347,15 +347,15 @@ impl ModelSeat {
                 return Err(last);
             }
             match self.question(&prompt, think, until, notes).await {
-                Ok(text) => match Answer::read(&text, &think.options) {
+                Ok(text) => match ModelChoice::read(&text, &think.options) {
                     Ok(answer) => return Ok(answer),
                     Err(problem) => {
                         last = NoChoice::Unusable(problem);
                         prompt = first.again(problem);
                     }
                 },
-                Err(ExchangeError::Final(problem)) => return Err(problem),
-                Err(ExchangeError::Passing(problem, wait)) => {
+                Err(ModelCallError::Final(problem)) => return Err(problem),
+                Err(ModelCallError::Passing(problem, wait)) => {
                     last = problem;
                     *self.resting() = Some(Instant::now() + wait);
                 }
@@ -389,11 +389,12 @@ impl ModelSeat {
         think: &Think,
         until: Instant,
         notes: &mut MoveNotes,
-    ) -> Result<String, ExchangeError> {
+    ) -> Result<String, ModelCallError> {
         let most = self.model.most(prompt);
         let reserve = self.budget.reserve(most);
-        let reserve = reserve.ok_or(ExchangeError::Final(NoChoice::Budget))?;
-        let (began, mut exchange) = (Instant::now(), Exchange::default());
+        let reserve = reserve.ok_or(ModelCallError::Final(NoChoice::Budget))?;
+        let number = self.ledger.asking(most).await;
+        let (began, mut exchange) = (Instant::now(), ModelCall::default());
         let asked = self.exchange(prompt, until, &mut exchange).await;
         let speech = &exchange.speech;
         // A server that began to answer and did not count to the end may have charged for all of it.
@@ -423,6 +424,7 @@ impl ModelSeat {
             "at": clock::now().to_millis_text(),
             "match_id": think.match_id,
             "turn": think.turn,
+            "question": number,
             "model": self.model.name,
             "tokens_in": tokens_in,
             "tokens_out": tokens_out,
@@ -447,11 +449,11 @@ impl ModelSeat {
         &self,
         prompt: &Prompt,
         until: Instant,
-        exchange: &mut Exchange,
-    ) -> Result<(), ExchangeError> {
+        exchange: &mut ModelCall,
+    ) -> Result<(), ModelCallError> {
         let (model, began) = (&self.model, Instant::now());
         let silence = until.saturating_duration_since(began) / 2;
-        let silent = |_| ExchangeError::Passing(NoChoice::NoTime, Duration::ZERO);
+        let silent = |_| ModelCallError::Passing(NoChoice::NoTime, Duration::ZERO);
         let key = model.key.as_ref().map(AuthToken::reveal);
         let headers = wire::headers(model.wire, key);
         let headers: Vec<(&str, &str)> = headers.iter().map(|(name, it)| (*name, &**it)).collect();
@@ -493,17 +495,17 @@ impl ModelSeat {
         exchange.speech = reader.speech;
         match exchange.speech.is_whole && exchange.speech.error.is_none() {
             true => Ok(()),
-            false => Err(ExchangeError::Passing(NoChoice::Broken, USUAL_WAIT)),
+            false => Err(ModelCallError::Passing(NoChoice::Broken, USUAL_WAIT)),
         }
     }
 
-    fn unreached(&self, error: &CallError) -> ExchangeError {
+    fn unreached(&self, error: &CallError) -> ModelCallError {
         self.warn(NoChoice::Unreachable, &error.to_string());
-        ExchangeError::Passing(NoChoice::Unreachable, USUAL_WAIT)
+        ModelCallError::Passing(NoChoice::Unreachable, USUAL_WAIT)
     }
 
     /// What an answer without success means; its words go to the log, without the key.
-    async fn refused(&self, stream: &mut AnswerStream, timeout: Duration) -> ExchangeError {
+    async fn refused(&self, stream: &mut AnswerStream, timeout: Duration) -> ModelCallError {
         let words = tokio::time::timeout(timeout, stream.next()).await;
         let words = words
             .ok()
@@ -519,9 +521,9 @@ impl ModelSeat {
         };
         self.warn(problem, &format!("status {status}: {}", excerpt(&words)));
         if !is_passing {
-            return ExchangeError::Final(problem);
+            return ModelCallError::Final(problem);
         }
-        ExchangeError::Passing(problem, wait_of(stream.retry_after.as_deref()))
+        ModelCallError::Passing(problem, wait_of(stream.retry_after.as_deref()))
     }
 
     fn warn(&self, problem: NoChoice, words: &str) {
@@ -535,7 +537,7 @@ impl ModelSeat {
     }
 }
 
-impl ExchangeError {
+impl ModelCallError {
     fn problem(&self) -> NoChoice {
         match self {
             Self::Final(problem) | Self::Passing(problem, _) => *problem,

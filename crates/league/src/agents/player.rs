@@ -25,6 +25,7 @@ use crate::agents::assistant::AssistantSeat;
 use crate::agents::bot::Bot;
 use crate::agents::identity::{AgentInfo, Identity, Membership, Unregistered, first_name};
 use crate::agents::model::ModelSeat;
+use crate::agents::sampling::Sampling;
 use crate::agents::{KeptTokens, RunningAgent, actor_unavailable, not_for_me, not_in_yet};
 use crate::chance::Chance;
 use crate::clock;
@@ -276,6 +277,13 @@ impl AgentService for PlayerService {
         }
         match tool {
             "get_player_state" => Some(self.ask(Command::StateWanted, None).await),
+            _ => None,
+        }
+    }
+
+    fn sampling(&self) -> Option<&Sampling> {
+        match &self.style.chooser {
+            Chooser::Assistant(seat) => Some(&seat.sampling),
             _ => None,
         }
     }
@@ -700,7 +708,11 @@ async fn by_model(seat: &ModelSeat, think: Think, thinking: ChoiceInput) -> Comm
 
 /// An assistant that does not move in time is replaced by a strategy.
 async fn by_assistant(seat: &AssistantSeat, think: Think, thinking: ChoiceInput) -> Command {
-    match seat.choose(&think).await {
+    let made = tokio::select! {
+        made = seat.choose(&think) => made,
+        made = seat.sampling.choose(&think, &thinking.memory) => Some(made),
+    };
+    match made {
         Some(made) => Command::Chosen {
             match_id: think.match_id,
             turn: think.turn,

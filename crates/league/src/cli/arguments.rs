@@ -184,6 +184,19 @@ pub(crate) fn bad_manager_url(error: &BadEndpoint) -> String {
     }
 }
 
+/// The game of a command that works without a league.
+#[derive(Debug, Args)]
+pub(crate) struct GameArgs {
+    #[arg(
+        long,
+        value_name = "NAME",
+        value_parser = game_type,
+        default_value = DEFAULT_GAME,
+        help = format!("The game: {}", games())
+    )]
+    pub(crate) game: GameType,
+}
+
 pub(crate) fn game_type(text: &str) -> Result<GameType, String> {
     let known = league_games::find(text).and_then(|_| GameType::new(text).ok());
     known.ok_or_else(|| format!("unknown game; choose one of {}", games()))

@@ -12,19 +12,17 @@ use std::time::Instant;
 
 use clap::Args;
 use league_core::lab::{Lab, LabScores};
-use league_core::rating::{PairScore, SequentialTest, Verdict};
+use league_core::rating::{PairScore, SequentialOutcome, SequentialTest};
 use league_core::strategy::{self, Strategy};
-use league_protocol::id::GameType;
 use serde_json::json;
 
 use crate::chance::Chance;
 use crate::cli::agent::check_strategy;
-use crate::cli::arguments::{game_type, games, number, seed};
+use crate::cli::arguments::{GameArgs, games, number, seed};
 use crate::cli::failure::CommandError;
 use crate::cli::lab::summary::LabSummary;
 use crate::cli::text::{count, print_object};
 use crate::cli::{Exit, Output, screen};
-use crate::config::DEFAULT_GAME;
 
 const WHAT: &str = "could not run the lab";
 /// The matches of a pair, unless the user says otherwise.
@@ -34,6 +32,8 @@ const MAX_TEST_MATCHES: u64 = 100_000;
 /// The fewest and the most seasons that are played before a sequential test looks at the results
 /// again; it looks at each of them in turn, so that this changes no result.
 const SEASONS_PER_LOOK: [u64; 2] = [4, 64];
+/// The most seasons whose results are in memory at once.
+const SEASONS_AT_ONCE: usize = 4_096;
 
 /// Let strategies play against each other, without a league and without messages
 ///
@@ -49,14 +49,8 @@ Examples:
   league lab --game rock_paper_scissors --sprt adaptive markov --elo1 30
                                                         plays until one answer is clear")]
 pub(crate) struct LabArgs {
-    #[arg(
-        long,
-        value_name = "NAME",
-        value_parser = game_type,
-        default_value = DEFAULT_GAME,
-        help = format!("The game: {}", games())
-    )]
-    game: GameType,
+    #[command(flatten)]
+    game_args: GameArgs,
     #[arg(
         long,
         value_name = "A,B,…",
@@ -142,7 +136,7 @@ impl LabArgs {
             &self.sprt
         };
         for (place, strategy) in named.iter().enumerate() {
-            check_strategy(strategy, Some(&self.game), WHAT)?;
+            check_strategy(strategy, Some(&self.game_args.game), WHAT)?;
             if named[..place]
                 .iter()
                 .any(|other| other.name == strategy.name)
@@ -151,22 +145,27 @@ impl LabArgs {
                 return Err(CommandError::usage(WHAT, cause, "name each strategy once"));
             }
         }
-        let all = strategy::all().iter().filter(|it| it.knows(&self.game));
+        let all = strategy::all()
+            .iter()
+            .filter(|it| it.knows(&self.game_args.game));
         let strategies: Vec<_> = if named.is_empty() {
             all.collect()
         } else {
             named.clone()
         };
         if strategies.len() < 2 {
-            let hint = format!("choose two or more of {}", strategy::names_for(&self.game));
+            let hint = format!(
+                "choose two or more of {}",
+                strategy::names_for(&self.game_args.game)
+            );
             return Err(CommandError::usage(
                 WHAT,
                 "a lab needs two strategies",
                 hint,
             ));
         }
-        Lab::new(&self.game, strategies, seed).ok_or_else(|| {
-            let cause = format!("the game `{}` is not listed", self.game);
+        Lab::new(&self.game_args.game, strategies, seed).ok_or_else(|| {
+            let cause = format!("the game `{}` is not listed", self.game_args.game);
             CommandError::usage(WHAT, cause, format!("choose one of {}", games()))
         })
     }
@@ -181,11 +180,19 @@ impl LabArgs {
         let matches = self.matches.unwrap_or(MATCHES);
         let seasons = self.seasons(matches);
         let mut scores = LabScores::default();
-        for part in self.play(lab, 0..seasons.len(), &seasons) {
-            scores.add(&part);
+        for begin in (0..seasons.len()).step_by(SEASONS_AT_ONCE) {
+            let end = seasons.len().min(begin + SEASONS_AT_ONCE as u64);
+            for part in self.play(lab, begin..end, &seasons) {
+                scores.add(&part);
+            }
         }
         let played = scores.pairs.iter().map(PairScore::games).sum();
-        let summary = LabSummary::new(&self.game, lab.strategies(), scores, (matches, seed));
+        let summary = LabSummary::new(
+            &self.game_args.game,
+            lab.strategies(),
+            scores,
+            (matches, seed),
+        );
         match self.output {
             Output::Text => summary.print(out)?,
             Output::Json => print_object(out, &summary.json())?,
@@ -243,16 +250,16 @@ impl LabArgs {
         let test = self.hypotheses()?;
         let plan = self.seasons(self.matches.unwrap_or(MAX_TEST_MATCHES));
         let mut sum = LabScores::default();
-        let mut verdict = Verdict::Open;
+        let mut verdict = SequentialOutcome::Open;
         let mut begin = 0;
-        while verdict == Verdict::Open && begin < plan.len() {
+        while verdict == SequentialOutcome::Open && begin < plan.len() {
             let [fewest, most] = SEASONS_PER_LOOK;
             let end = plan.len().min(begin + begin.clamp(fewest, most));
             for season in self.play(lab, begin..end, &plan) {
                 sum.add(&season);
                 let score = sum.pairs[0];
                 verdict = test.verdict(score.wins, score.draws, score.losses);
-                if verdict != Verdict::Open {
+                if verdict != SequentialOutcome::Open {
                     break;
                 }
             }
@@ -261,8 +268,8 @@ impl LabArgs {
         let score = sum.pairs[0];
         self.print_verdict(out, &test, verdict, (score, seed))?;
         let exit = match verdict {
-            Verdict::Stronger => Exit::Yes,
-            Verdict::Weaker | Verdict::Open => Exit::No,
+            SequentialOutcome::Stronger => Exit::Yes,
+            SequentialOutcome::Weaker | SequentialOutcome::Open => Exit::No,
         };
         Ok((exit, score.games()))
     }
@@ -288,7 +295,7 @@ impl LabArgs {
         &self,
         out: &mut impl Write,
         test: &SequentialTest,
-        verdict: Verdict,
+        verdict: SequentialOutcome,
         (score, seed): (PairScore, u64),
     ) -> Result<(), CommandError> {
         let PairScore {
@@ -304,12 +311,12 @@ impl LabArgs {
         let [lower, upper] = test.bounds();
         if self.output == Output::Json {
             let accepted = match verdict {
-                Verdict::Weaker => Some("h0"),
-                Verdict::Stronger => Some("h1"),
-                Verdict::Open => None,
+                SequentialOutcome::Weaker => Some("h0"),
+                SequentialOutcome::Stronger => Some("h1"),
+                SequentialOutcome::Open => None,
             };
             let object = json!({
-                "event": "sprt", "game_type": self.game, "seed": seed, "strategies": [one, other],
+                "event": "sprt", "game_type": self.game_args.game, "seed": seed, "strategies": [one, other],
                 "elo0": test.elo0, "elo1": test.elo1, "alpha": test.alpha, "beta": test.beta,
                 "matches": score.games(), "wins": wins, "draws": draws, "losses": losses,
                 "llr": summary::rounded(ratio), "accepted": accepted,
@@ -317,7 +324,11 @@ impl LabArgs {
             });
             return Ok(print_object(out, &object)?);
         }
-        writeln!(out, "{one} against {other} in {}, seed {seed}", self.game)?;
+        writeln!(
+            out,
+            "{one} against {other} in {}, seed {seed}",
+            self.game_args.game
+        )?;
         writeln!(out, "  H0: {one} is at most {} Elo stronger", test.elo0)?;
         writeln!(out, "  H1: {one} is at least {} Elo stronger", test.elo1)?;
         writeln!(
@@ -330,9 +341,9 @@ impl LabArgs {
             "  log-likelihood ratio {ratio:.2}, bounds {lower:.2} and {upper:.2}"
         )?;
         let told = match verdict {
-            Verdict::Stronger => format!("H1: {one} is stronger than {other}"),
-            Verdict::Weaker => format!("H0: {one} is not stronger than {other}"),
-            Verdict::Open => "open: more matches are needed; raise --matches".to_owned(),
+            SequentialOutcome::Stronger => format!("H1: {one} is stronger than {other}"),
+            SequentialOutcome::Weaker => format!("H0: {one} is not stronger than {other}"),
+            SequentialOutcome::Open => "open: more matches are needed; raise --matches".to_owned(),
         };
         Ok(writeln!(out, "{told}")?)
     }

@@ -1,4 +1,4 @@
-//! The flags of language models, for `league player --llm` and `league run --strategies llm:MODEL`.
+//! The flags of language models, for `league player`, `league run` and `league try`.
 
 use std::sync::Arc;
 
@@ -45,6 +45,20 @@ impl ModelArgs {
         self.llm_url.is_some() || self.fallback.is_some() || self.budget.is_some()
     }
 
+    /// The flags that are given, as arguments of another process.
+    pub(crate) fn flags(&self) -> Vec<String> {
+        let budget = self.budget.map(|budget| budget.to_string());
+        let given = [
+            ("--llm-url", self.llm_url.clone()),
+            ("--fallback", self.fallback.clone()),
+            ("--budget", budget),
+        ];
+        let given = given
+            .into_iter()
+            .filter_map(|(flag, value)| Some([flag.to_owned(), value?]));
+        given.flatten().collect()
+    }
+
     /// The flags, and for those that are not given the earlier ones.
     pub(crate) fn or(self, earlier: Self) -> Self {
         Self {
@@ -67,6 +81,15 @@ impl ModelArgs {
         }
         models.budget_usd = self.budget.or(models.budget_usd);
     }
+}
+
+/// Flags of models are given, and there is no model.
+pub(crate) fn for_models(what: &str) -> CommandError {
+    CommandError::usage(
+        what,
+        "`--llm-url`, `--fallback` and `--budget` are for a language model",
+        "name the model with `--llm MODEL`, or leave them out",
+    )
 }
 
 /// Finds a model by its name, or says what is missing and what to do.

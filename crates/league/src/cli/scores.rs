@@ -9,6 +9,7 @@ use league_protocol::fault::Code;
 use league_protocol::id::{LeagueId, MatchId, PlayerId};
 use league_protocol::message::{MatchResult, MatchStatus, StandingRow};
 use league_protocol::time::Timestamp;
+use league_web::model::ModelSum;
 use serde_json::{Value, json};
 
 use crate::cli::text::{WIDTH, count, one_line, paragraph, print_standings};
@@ -68,6 +69,8 @@ pub(crate) struct Scores {
     technical: BTreeMap<Code, BTreeMap<PlayerId, u64>>,
     /// Results whose draw is not proven.
     told_draws: u64,
+    /// What players told of their language models.
+    models: BTreeMap<PlayerId, ModelSum>,
 }
 
 /// A finished match.
@@ -139,6 +142,14 @@ impl Scores {
         for (player, code) in result.failed.iter() {
             let losers = self.technical.entry(*code).or_default();
             *losers.entry(player.clone()).or_default() += 1;
+        }
+        for made in &result.evidence.moves {
+            if let Some(told) = &made.model {
+                self.models
+                    .entry(made.player_id.clone())
+                    .or_default()
+                    .add(told);
+            }
         }
         let began = self.began.remove(match_id).or(self.round_began);
         MatchEnd {
@@ -228,6 +239,14 @@ impl Scores {
             let (told, done) = (self.told_draws, self.done);
             writeln!(out, "draw not proven: {told} of {done} matches")?;
         }
+        if !self.models.is_empty() {
+            writeln!(out, "language models, as the players tell:")?;
+        }
+        for (id, sum) in &self.models {
+            let (name, model) = (self.name(id, MAX_NAME), one_line(&sum.model));
+            let text = format!("{name}  {model}{}", sum.figures());
+            writeln!(out, "{}", paragraph("  ", 4, &text))?;
+        }
         let (counts, note) = (deviations.counts.counts(), deviations.note());
         if counts.is_empty() {
             writeln!(out, "deviations: none{note}")?;
@@ -255,6 +274,9 @@ impl Scores {
         });
         if self.told_draws > 0 {
             summary["draws_not_proven"] = json!(self.told_draws);
+        }
+        if !self.models.is_empty() {
+            summary["language_models"] = json!(self.models);
         }
         if let Some(Observers { names, missing }) = &deviations.observers {
             summary["deviations_seen_by"] = json!(names);

@@ -16,20 +16,21 @@ use clap::Args;
 use indicatif::ProgressBar;
 use league_core::rating;
 use league_core::strategy::{self, Strategy};
-use league_protocol::id::{GameType, LeagueId};
-use league_web::model::AgentRow;
+use league_protocol::id::LeagueId;
+use league_web::model::{AgentRow, ModelSum};
 use serde_json::{Value, json};
 
 use crate::cli::agent::check_strategy;
-use crate::cli::arguments::{game_type, games, number};
-use crate::cli::failure::{CommandError, chain};
+use crate::cli::arguments::{GameArgs, number};
+use crate::cli::failure::{CommandError, bad_config, chain};
+use crate::cli::model::{ModelArgs, find_model, for_models};
 use crate::cli::runtime::{Signals, runtime};
 use crate::cli::text::{count, one_line, print_object};
 use crate::cli::{Exit, Output};
 use crate::clock;
-use crate::config::DEFAULT_GAME;
+use crate::config::ConfigLoader;
 use crate::site::live_view::LiveView;
-use crate::storage::root::Root;
+use crate::storage::root::{DEFAULT_ROOT, Root};
 
 const WHAT: &str = "could not try the player";
 /// The name under which the player is tried.
@@ -67,9 +68,8 @@ pub(crate) struct TryArgs {
     /// Try a language model, as `league player --llm` does
     #[arg(long, value_name = "MODEL", conflicts_with = "player")]
     llm: Option<String>,
-    /// Where the model answers, such as `http://localhost:11434/v1`
-    #[arg(long, value_name = "URL", requires = "llm")]
-    llm_url: Option<String>,
+    #[command(flatten)]
+    models: ModelArgs,
     #[arg(
         long,
         value_name = "A,B,…",
@@ -82,17 +82,14 @@ pub(crate) struct TryArgs {
     /// How many games against each
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = number::<u32>(1..=1_000))]
     games: u32,
-    #[arg(
-        long,
-        value_name = "NAME",
-        value_parser = game_type,
-        default_value = DEFAULT_GAME,
-        help = format!("The game: {}", games())
-    )]
-    game: GameType,
+    #[command(flatten)]
+    game_args: GameArgs,
     /// Let the bot see this variable of the environment; may be repeated
     #[arg(long, value_name = "NAME")]
     pass_env: Vec<String>,
+    /// Folder whose `config/system.json` says how models are asked, and how long a move may take
+    #[arg(long, value_name = "DIR", default_value = DEFAULT_ROOT)]
+    root: PathBuf,
     /// Keep the leagues in this folder, one for each opponent [default: nothing is kept]
     #[arg(long, value_name = "DIR")]
     keep: Option<PathBuf>,
@@ -104,13 +101,14 @@ pub(crate) struct TryArgs {
 impl TryArgs {
     pub(crate) fn run(&self, out: &mut impl Write) -> Result<Exit, CommandError> {
         for (place, opponent) in self.against.iter().enumerate() {
-            check_strategy(opponent, Some(&self.game), WHAT)?;
+            check_strategy(opponent, Some(&self.game_args.game), WHAT)?;
             let mut before = self.against[..place].iter();
             if before.any(|before| before.name == opponent.name) {
                 let cause = format!("`{}` is named twice in `--against`", opponent.name);
                 return Err(CommandError::usage(WHAT, cause, "name each opponent once"));
             }
         }
+        let system = self.system()?;
         let stopped = interruption()?;
         let passing = tempfile::tempdir().map_err(|error| failed(&error))?;
         let folder = self.keep.as_deref().unwrap_or(passing.path());
@@ -125,13 +123,13 @@ impl TryArgs {
                     "give a new folder with `--keep`",
                 ));
             }
-            let Some(trial) = Trial::play(self, opponent, &root, &stopped)? else {
+            let Some(score) = TryScore::play(self, opponent, (&root, &system), &stopped)? else {
                 return Ok(Exit::Interrupted);
             };
-            lost_all &= trial.wins + trial.draws == 0;
+            lost_all &= score.wins + score.draws == 0;
             match self.output {
-                Output::Json => print_object(out, &trial.object(self))?,
-                Output::Text => trial.print(self, out)?,
+                Output::Json => print_object(out, &score.object(self))?,
+                Output::Text => score.print(self, out)?,
             }
         }
         if self.output == Output::Text {
@@ -151,6 +149,26 @@ impl TryArgs {
         Ok(if lost_all { Exit::No } else { Exit::Yes })
     }
 
+    /// The settings of the trial leagues: the user's own for models and times, and no others.
+    fn system(&self) -> Result<Value, CommandError> {
+        if self.llm.is_none() && self.models.is_given() {
+            return Err(for_models(WHAT));
+        }
+        // A trial leaves nothing behind, so a configuration that is missing is not written.
+        let system = if self.root.join("config/system.json").exists() {
+            let loader = ConfigLoader::new(Root::new(&self.root));
+            loader.load_system().map_err(bad_config)?
+        } else {
+            Arc::default()
+        };
+        let mut models = system.models.clone();
+        self.models.settle(&mut models);
+        if let Some(name) = &self.llm {
+            find_model(name, &models)?;
+        }
+        Ok(json!({"models": system.models, "timeouts": system.timeouts}))
+    }
+
     fn shown(&self) -> &str {
         let model = self.llm.as_deref();
         self.player.as_deref().or(model).unwrap_or(NAME)
@@ -164,17 +182,20 @@ impl TryArgs {
     }
 
     /// The arguments by which `league player` lets the player choose.
-    fn chooser(&self) -> Vec<&str> {
+    fn chooser(&self) -> Vec<String> {
         match (&self.llm, &self.player) {
             (Some(model), _) => {
-                let mut arguments = vec!["--llm", model.as_str()];
-                arguments.extend(self.llm_url.iter().flat_map(|url| ["--llm-url", url]));
+                let mut arguments = vec!["--llm".to_owned(), model.clone()];
+                arguments.extend(self.models.flags());
                 arguments
             }
-            (None, Some(player)) if strategy::find(player).is_ok() => vec!["--strategy", player],
+            (None, Some(player)) if strategy::find(player).is_ok() => {
+                vec!["--strategy".to_owned(), player.clone()]
+            }
             (None, player) => {
-                let mut arguments = vec!["--exec", player.as_deref().unwrap_or_default()];
-                arguments.extend(self.pass_env.iter().flat_map(|name| ["--pass-env", name]));
+                let mut arguments = vec!["--exec".to_owned(), player.clone().unwrap_or_default()];
+                let passed = self.pass_env.iter();
+                arguments.extend(passed.flat_map(|name| ["--pass-env".to_owned(), name.clone()]));
                 arguments
             }
         }
@@ -183,7 +204,7 @@ impl TryArgs {
 
 /// The games against one opponent.
 #[derive(Default)]
-struct Trial {
+struct TryScore {
     opponent: &'static str,
     wins: u64,
     draws: u64,
@@ -194,26 +215,33 @@ struct Trial {
     /// The last lost game.
     last_lost: Option<String>,
     agent: Option<AgentRow>,
+    /// What the player told of its language model.
+    model: Option<ModelSum>,
 }
 
-impl Trial {
+impl TryScore {
     fn play(
         tried: &TryArgs,
         opponent: &'static Strategy,
-        root: &Path,
+        (root, system): (&Path, &Value),
         stopped: &Arc<AtomicBool>,
     ) -> Result<Option<Self>, CommandError> {
-        fs::create_dir_all(root).map_err(|error| failed(&error))?;
+        let config = root.join("config");
+        fs::create_dir_all(&config).map_err(|error| failed(&error))?;
+        let written = fs::write(config.join("system.json"), system.to_string());
+        written.map_err(|error| failed(&error))?;
         let mut agents = Agents::new(root, stopped);
         let manager = agents.manager(tried)?;
         agents.start("referee", &manager, &[])?;
         let name = ["--name", opponent.name, "--strategy", opponent.name];
         agents.start("player", &manager, &name)?;
         if tried.address().is_none() {
-            let own = [&["--name", NAME][..], &tried.chooser()].concat();
+            let chooser = tried.chooser();
+            let chooser = chooser.iter().map(String::as_str);
+            let own: Vec<&str> = ["--name", NAME].into_iter().chain(chooser).collect();
             agents.start("player", &manager, &own)?;
         }
-        let mut trial = Self {
+        let mut score = Self {
             opponent: opponent.name,
             ..Self::default()
         };
@@ -226,11 +254,18 @@ impl Trial {
                 return Ok(None);
             }
             match line["event"].as_str() {
-                Some("player") => player = player.or_else(|| candidate(&line)),
+                Some("player") if line["display_name"] == NAME => {
+                    let id = line["player_id"].as_str().map(str::to_owned);
+                    player = player.or(id);
+                }
                 Some("started") => begun = true,
                 Some("match") => {
-                    trial.note(&line, player.as_deref());
+                    score.note(&line, player.as_deref());
                     bar.inc(1);
+                }
+                Some("standings") => {
+                    let told = &line["language_models"][player.as_deref().unwrap_or_default()];
+                    score.model = serde_json::from_value(told.clone()).ok();
                 }
                 Some("agent") if line["state"] == "completed" => break,
                 _ => {}
@@ -238,8 +273,8 @@ impl Trial {
         }
         bar.finish_and_clear();
         agents.finish();
-        trial.agent = agent_row(root, player.as_deref());
-        Ok(Some(trial))
+        score.agent = agent_row(root, player.as_deref());
+        Ok(Some(score))
     }
 
     fn note(&mut self, line: &Value, player: Option<&str>) {
@@ -287,7 +322,7 @@ impl Trial {
             "{} against {} in {}: {}",
             tried.shown(),
             self.opponent,
-            tried.game,
+            tried.game_args.game,
             count(self.games(), "game"),
         )?;
         writeln!(
@@ -313,6 +348,14 @@ impl Trial {
                 "  technical   {many} lost without a legal answer in time"
             )?;
         }
+        if let Some(sum) = &self.model {
+            writeln!(
+                out,
+                "  model       {}{}",
+                one_line(&sum.model),
+                sum.figures()
+            )?;
+        }
         if let Some(agent) = &self.agent {
             if let Some(latency) = agent.latency {
                 let (median, p95) = (latency.median, latency.p95);
@@ -334,22 +377,14 @@ impl Trial {
             .collect();
         json!({
             "event": "tried", "player": tried.shown(), "against": self.opponent,
-            "game_type": tried.game, "games": self.games(), "wins": self.wins,
+            "game_type": tried.game_args.game, "games": self.games(), "wins": self.wins,
             "draws": self.draws, "losses": self.losses, "technical_losses": self.technical,
             "share": {"value": share, "low": low, "high": high},
             "lost_by": causes, "last_lost": self.last_lost,
             "latency_ms": latency.map(|latency| json!({"median": latency.median, "p95": latency.p95})),
-            "deviations": self.agent.as_ref().map(|agent| agent.deviations),
+            "language_model": self.model, "deviations": self.agent.as_ref().map(|agent| agent.deviations),
         })
     }
-}
-
-/// The id of the candidate, from the line that says that it is in.
-fn candidate(line: &Value) -> Option<String> {
-    let sentence = line["sentence"].as_str()?;
-    let (id, rest) = sentence.split_once(' ')?;
-    rest.starts_with(&format!("{NAME} is in"))
-        .then(|| id.to_owned())
 }
 
 /// What the league observed of the candidate.
@@ -385,7 +420,7 @@ fn interruption() -> Result<Arc<AtomicBool>, CommandError> {
 struct Agents {
     root: PathBuf,
     running: Vec<(Child, PathBuf)>,
-    events: Option<Receiver<String>>,
+    events: Option<Receiver<Value>>,
     /// Whether the user wants it to end.
     stopped: Arc<AtomicBool>,
 }
@@ -425,7 +460,7 @@ impl Agents {
 
     /// Starts the manager; gives its address.
     fn manager(&mut self, tried: &TryArgs) -> Result<String, CommandError> {
-        let (legs, game) = (tried.games.to_string(), tried.game.to_string());
+        let (legs, game) = (tried.games.to_string(), tried.game_args.game.to_string());
         let mut arguments = vec![
             "--league-id",
             LEAGUE,
@@ -445,19 +480,23 @@ impl Agents {
         if let Some(invited) = &invited {
             arguments.extend(["--invite", invited]);
         }
-        let mut child = self.spawn("manager", &arguments)?;
+        let log = self.log("manager");
+        let mut errors = File::create(&log).map_err(|error| failed(&error))?;
+        let mut child = self.spawn("manager", Stdio::piped(), &arguments)?;
         let (tell, events) = channel();
-        if let Some(lines) = child.stdout.take() {
+        if let Some(lines) = child.stderr.take() {
+            // An agent that answers on its standard output prints its events beside its complaints.
             thread::spawn(move || {
-                let lines = BufReader::new(lines).lines();
-                // The receiver may be gone.
-                lines
-                    .map_while(Result::ok)
-                    .try_for_each(|line| tell.send(line))
+                for line in BufReader::new(lines).lines().map_while(Result::ok) {
+                    // The receiver may be gone, and a complaint that is not kept is not shown.
+                    let _ = match serde_json::from_str(&line) {
+                        Ok(event @ Value::Object(_)) => tell.send(event).ok(),
+                        _ => writeln!(errors, "{line}").ok(),
+                    };
+                }
             });
         }
         self.events = Some(events);
-        let log = self.log("manager");
         self.running.push((child, log));
         loop {
             let line = self.event(Some(START_TIMEOUT))?;
@@ -470,8 +509,9 @@ impl Agents {
 
     fn start(&mut self, kind: &str, manager: &str, own: &[&str]) -> Result<(), CommandError> {
         let arguments = [&["--manager", manager, "--exit-when-done"][..], own].concat();
-        let child = self.spawn(kind, &arguments)?;
         let log = self.log(kind);
+        let errors = File::create(&log).map_err(|error| failed(&error))?;
+        let child = self.spawn(kind, errors.into(), &arguments)?;
         self.running.push((child, log));
         Ok(())
     }
@@ -481,46 +521,37 @@ impl Agents {
         self.root.join(format!("{}-{kind}.log", self.running.len()))
     }
 
-    fn spawn(&self, kind: &str, arguments: &[&str]) -> Result<Child, CommandError> {
+    /// Starts an agent that ends when its standard input does: with this process, however that ends.
+    fn spawn(&self, kind: &str, errors: Stdio, own: &[&str]) -> Result<Child, CommandError> {
         let program = std::env::current_exe().map_err(|error| failed(&error))?;
-        let errors = File::create(self.log(kind)).map_err(|error| failed(&error))?;
-        let lines = match kind {
-            "manager" => Stdio::piped(),
-            _ => Stdio::null(),
-        };
         let mut command = Command::new(program);
         command.arg(kind).arg("--root").arg(&self.root);
-        command.args(["--port", "0"]).args(arguments);
-        command.stdin(Stdio::null()).stdout(lines).stderr(errors);
-        command.spawn().map_err(|error| failed(&error))
+        command.args(["--port", "0", "--stdio"]).args(own);
+        command.stdin(Stdio::piped()).stdout(Stdio::null());
+        command
+            .stderr(errors)
+            .spawn()
+            .map_err(|error| failed(&error))
     }
 
     /// The next line of the manager, or nothing if the user wants it to end. It is waited for as long
     /// as the other agents run and, until the league begins, the player.
     fn event(&mut self, wait: Option<Duration>) -> Result<Value, CommandError> {
         let until = wait.map(|wait| Instant::now() + wait);
-        let line = loop {
-            let Some(events) = &self.events else {
-                break None;
-            };
+        while let Some(events) = &self.events {
             match events.recv_timeout(LOOK_INTERVAL) {
-                Ok(line) => break Some(line),
-                Err(RecvTimeoutError::Disconnected) => break None,
+                Ok(line) => return Ok(line),
+                Err(RecvTimeoutError::Disconnected) => break,
+                Err(RecvTimeoutError::Timeout) if self.is_stopped() => return Ok(Value::Null),
                 Err(RecvTimeoutError::Timeout) => {
-                    if self.is_stopped() {
-                        return Ok(Value::Null);
-                    }
                     let is_late = until.is_some_and(|until| Instant::now() > until);
                     if is_late || self.has_ended(until.is_some()) {
-                        break None;
+                        break;
                     }
                 }
             }
-        };
-        match line {
-            Some(line) => Ok(serde_json::from_str(&line).unwrap_or_default()),
-            None => Err(self.not_begun()),
         }
+        Err(self.not_begun())
     }
 
     /// Whether an agent has ended; the player, which comes last, only if it is asked for.

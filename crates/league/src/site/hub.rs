@@ -10,14 +10,14 @@ use bytes::Bytes;
 use http_body_util::channel::Sender;
 use league_protocol::id::{LeagueId, MatchId};
 use league_web::league_view::RefereeRecord;
-use league_web::model::Verification;
+use league_web::model::{MatchPage, Verification};
 use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::broadcast::{self, Receiver};
 
 use super::feed::{Feed, GREETING, heartbeat};
 use super::gzip::{GZIP_HEADER, GzipChunk};
 use super::live_view::{LiveView, ReadError};
-use super::observations::referee_record;
+use super::observations::{add_model_notes, referee_record};
 use crate::clock;
 use crate::storage::hand_in::HAND_IN_TIMEOUT;
 use crate::storage::root::Root;
@@ -77,6 +77,11 @@ impl Hub {
     /// What the referee of a match recorded, if that is in this folder.
     pub(crate) fn referee_record(&self, id: &MatchId) -> Option<RefereeRecord> {
         referee_record(&self.root, &self.league_id, id)
+    }
+
+    /// Adds what the players wrote down of their language models, if that is in this folder.
+    pub(crate) fn add_model_notes(&self, page: &mut MatchPage) {
+        add_model_notes(&self.root, &self.league_id, page);
     }
 
     /// Reads from the live view as it is now.

@@ -2,22 +2,26 @@
 
 use std::collections::BTreeMap;
 
-use league_protocol::id::{LeagueId, MatchId};
+use league_protocol::id::{LeagueId, MatchId, PlayerId};
 use league_protocol::message::MatchState;
 use league_protocol::time::Timestamp;
 use league_web::league_view::{LeagueObservations, RefereeRecord};
 use league_web::model::{
-    Deviation, FailureCount, LatencySummary, MatchTimes, OriginalText, TranscriptMessage,
+    Deviation, FailureCount, LatencySummary, MatchPage, MatchTimes, ModelNote, OriginalText,
+    TranscriptMessage,
 };
 
 use crate::storage::documents;
 use crate::storage::documents::{MatchDocument, MatchRepository};
+use crate::storage::model_notes::{self, QuestionNote};
 use crate::storage::root::Root;
 use crate::wire::observed::Count;
 use crate::wire::observed::{self, Failed, ObservedDocument, Reach};
 
 /// Messages of a match on its page.
 const MAX_MESSAGES: usize = 1_000;
+/// Questions to the model of one player on the page of a match.
+const MAX_QUESTIONS: usize = 200;
 /// The size of a match file, in bytes.
 const MAX_FILE_BYTES: u64 = 16 * 1024 * 1024;
 
@@ -108,6 +112,42 @@ pub(crate) fn referee_record(
         },
         messages: said.collect(),
     })
+}
+
+/// Adds what the players of a finished match wrote down of their language models, as far as that is
+/// in this folder.
+pub(crate) fn add_model_notes(root: &Root, league: &LeagueId, page: &mut MatchPage) {
+    let Some(result) = page.result.clone() else {
+        return;
+    };
+    let told = |id: &PlayerId| {
+        let mut moves = result.evidence.moves.iter();
+        moves.any(|made| made.player_id == *id && made.model.is_some())
+    };
+    for id in result.players.iter().filter(|id| told(id)) {
+        let moves = model_notes::moves_of(&root.model_notes(id), league, &page.match_id);
+        let notes = moves.into_iter().flat_map(|made| {
+            let note = move |asked: QuestionNote| ModelNote {
+                player_id: id.clone(),
+                turn: made.turn,
+                texts: texts_of(asked),
+            };
+            made.questions.into_iter().map(note)
+        });
+        page.model_notes.extend(notes.take(MAX_QUESTIONS));
+    }
+}
+
+fn texts_of(asked: QuestionNote) -> Vec<(&'static str, String)> {
+    let texts = [
+        ("Rules and form of the answer", asked.system),
+        ("Position", asked.user),
+        ("Thoughts", asked.thoughts),
+        ("Answer", asked.answer),
+        ("Problem", asked.problem.unwrap_or_default()),
+    ];
+    let texts = texts.into_iter().filter(|(_, text)| !text.is_empty());
+    texts.collect()
 }
 
 fn shown_verbatim(said: documents::Verbatim) -> OriginalText {

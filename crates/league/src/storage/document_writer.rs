@@ -11,8 +11,9 @@ use serde_json::Value;
 
 use super::documents::{
     HistoryDocument, MatchDocument, MatchRepository, PlayerHistoryRepository, RepositoryError,
-    RoundsDocument, RoundsRepository, StandingsDocument, StandingsRepository, append_line,
+    RoundsDocument, RoundsRepository, StandingsDocument, StandingsRepository,
 };
+use super::model_notes;
 use super::root::Root;
 use crate::wire::observed::{self, ObservedDocument};
 
@@ -138,7 +139,7 @@ impl DocumentFiles {
             Publication::Observed(document) => observed::write(&self.root, document),
             Publication::MatchLine { referee, document } => self.write_line(referee, document),
             Publication::ModelLine { file, line } => {
-                append_line(file, line).map_err(|source| RepositoryError::Unwritable {
+                model_notes::append(file, line).map_err(|source| RepositoryError::Unwritable {
                     file: file.clone(),
                     source,
                 })

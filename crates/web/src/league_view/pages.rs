@@ -78,6 +78,7 @@ impl LeagueView {
                 Vec::new()
             },
             result,
+            model_notes: Vec::new(),
         })
     }
 

@@ -12,6 +12,8 @@ use crate::model::{MatchPage, ModelSum};
 
 /// The length of a model's name, in characters.
 const MAX_NAME: usize = 40;
+/// The length of a prompt or an answer, in characters.
+const MAX_WORDS: usize = 8_000;
 
 /// The models of a match, move by move; nothing if no player told of one.
 pub(crate) fn section(page: &MatchPage, result: &MatchResult, links: Links) -> Markup {
@@ -50,8 +52,26 @@ pub(crate) fn section(page: &MatchPage, result: &MatchResult, links: Links) -> M
                     } }
                 }
             }
+            @if !page.model_notes.is_empty() { details { summary { "Prompts and answers" } (words(page)) } }
         }
     }
+}
+
+/// The questions to the models and what they said, as the players wrote it down.
+fn words(page: &MatchPage) -> Markup {
+    html! { @for note in &page.model_notes {
+        @let seated = page.players.iter().find(|seated| seated.id == note.player_id);
+        details.words {
+            summary {
+                "Prompt and answer, move " (note.turn) " of "
+                @if let Some(player) = seated { (name(player)) }
+            }
+            @for (title, text) in &note.texts {
+                h3 { (title) }
+                pre tabindex="0" { bdi { (cut(text, MAX_WORDS)) } }
+            }
+        }
+    } }
 }
 
 fn figures(told: &ModelUse) -> Markup {
@@ -72,13 +92,25 @@ fn figures(told: &ModelUse) -> Markup {
 
 /// The sums of a player, beside its name.
 pub(crate) fn badge(sum: &ModelSum) -> Markup {
-    let tokens = sum.tokens_in.saturating_add(sum.tokens_out);
     html! {
         " " span.badge.model title=(explained(sum)) {
-            bdi { (cut(&sum.model, MAX_NAME)) } " · " (grouped(tokens)) " tokens"
-            @if let Some(cost) = sum.cost_micro_usd { " · " (dollars(cost)) }
-            @if sum.fallbacks > 0 { " · " (grouped(sum.fallbacks)) " by fallback" }
+            bdi { (cut(&sum.model, MAX_NAME)) } (sum.figures())
         }
+    }
+}
+
+impl ModelSum {
+    /// The sums as they follow the model's name, on pages and in the terminal.
+    pub fn figures(&self) -> String {
+        let tokens = self.tokens_in.saturating_add(self.tokens_out);
+        let mut text = format!(" · {} tokens", grouped(tokens));
+        if let Some(cost) = self.cost_micro_usd {
+            text += &format!(" · {}", dollars(cost));
+        }
+        if self.fallbacks > 0 {
+            text += &format!(" · {} by fallback", grouped(self.fallbacks));
+        }
+        text
     }
 }
 

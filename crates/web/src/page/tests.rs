@@ -410,6 +410,8 @@ fn models_are_shown_as_told_and_summed_beside_the_name() {
         "310 ms",
         "842 ms",
         "no answer in time",
+        "Prompt and answer, move 7 of",
+        "&lt;i&gt;so&lt;/i&gt;…",
     ] {
         assert!(html.contains(part), "{part} in {html}");
     }

@@ -1,9 +1,9 @@
 //! Tic-tac-toe is a game of skill: who plays perfectly never loses, and mostly wins against chance.
 
-use league_games::{Dice, Outcome, Seat, Table, Turn, find};
+use league_games::{Dice, Outcome, Seat, Table, find};
 use serde_json::{Value, json};
 
-use crate::strategy::{Chair, play};
+use crate::strategy::{Chair, play, walk};
 
 fn board() -> Box<dyn Table> {
     (find("tic_tac_toe").expect("the game is listed").open)(&Value::Null).expect("the defaults fit")
@@ -42,35 +42,12 @@ fn two_perfect_players_draw() {
     }
 }
 
-/// Lets one side play perfectly and the other in every possible way; counts the games.
-fn survive(table: &dyn Table, chair: &mut Chair, own: Seat) -> u32 {
-    let mover = match table.turn() {
-        Turn::Over(outcome) => {
-            let lost = matches!(outcome, Outcome::Win(winner) if winner != own);
-            assert!(!lost, "{}", table.position());
-            return 1;
-        }
-        Turn::Seats(seats) => seats[0],
-        Turn::Dice => panic!("there are no dice in this game"),
-    };
-    let moves = if mover == own {
-        vec![chair.choose_at(table, own, "P02")]
-    } else {
-        table.options(mover)
-    };
-    let after = |mv: &Value| {
-        let mut next = table.boxed_clone();
-        next.play(mover, mv).expect("the move is legal");
-        survive(&*next, chair, own)
-    };
-    moves.iter().map(after).sum()
-}
-
 #[test]
 fn minimax_never_loses() {
     for seat in [Seat::A, Seat::B] {
         for seed in 0..3 {
-            let games = survive(&*board(), &mut Chair::new("minimax", seed), seat);
+            let holds = |outcome| !matches!(outcome, Outcome::Win(winner) if winner != seat);
+            let games = walk(&*board(), &mut Chair::new("minimax", seed), seat, holds);
             assert!(games > 50, "{games} games as {seat}");
         }
     }

@@ -1,21 +1,20 @@
 //! What models cost, and the notes of a player about its model.
 //!
-//! The notes are lines of one file: a line for each question at once, with its cost and without its
-//! words, and a line for each move with prompts and answers once its match is over, as no choice
-//! reaches a file before.
+//! The notes are lines of one file: a line before each question, with the most that it may cost, a
+//! line after it, with its cost and without its words, and a line for each move with prompts and
+//! answers once its match is over, as no choice reaches a file before.
 
 use std::collections::VecDeque;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use league_protocol::id::{LeagueId, MatchId};
-use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::config::PriceConfig;
 use crate::storage::document_writer::{DocumentWriter, Publication};
-use crate::storage::documents::{append_line, for_each_line};
+use crate::storage::model_notes::{self, Spending};
 
 /// The most moves whose matches are not over; one more drops the oldest.
 const MAX_OPEN: usize = 2_048;
@@ -91,16 +90,10 @@ pub(crate) struct Ledger {
     file: PathBuf,
     league: LeagueId,
     writer: DocumentWriter,
+    /// The number of the latest question.
+    last: AtomicU64,
     /// The moves of matches that are not over, oldest first.
     open: Mutex<VecDeque<(MatchId, Value)>>,
-}
-
-/// The line of a question, as far as it is read again.
-#[derive(Deserialize)]
-struct AskedLine {
-    event: String,
-    league_id: LeagueId,
-    cost_micro_usd: Option<u64>,
 }
 
 impl Ledger {
@@ -111,28 +104,39 @@ impl Ledger {
         writer: DocumentWriter,
         budget: &Budget,
     ) -> Self {
-        let read = for_each_line(&file, |line: AskedLine| {
-            if line.event == "asked" && line.league_id == league {
-                budget.add(line.cost_micro_usd.unwrap_or(0));
-            }
-        });
-        if let Err(error) = read {
-            tracing::warn!(event_type = "MODEL_NOTES_NOT_READ", "{error}");
-        }
+        let spending = Spending::read(&file);
+        budget.add(spending.in_league(&league));
         Self {
             file,
             league,
             writer,
+            last: spending.last.into(),
             open: Mutex::default(),
         }
+    }
+
+    /// Writes down what a question may cost, before it is asked; gives its number. A question that
+    /// costs nothing has none.
+    pub(crate) async fn asking(&self, most: u64) -> u64 {
+        if most == 0 {
+            return 0;
+        }
+        let number = 1 + self.last.fetch_add(1, Ordering::Relaxed);
+        let line = json!({"event": "asking", "question": number, "cost_micro_usd": most});
+        self.write(line).await;
+        number
     }
 
     /// Writes down a question before its answer is used.
     pub(crate) async fn asked(&self, mut line: Value) {
         line["event"] = "asked".into();
+        self.write(line).await;
+    }
+
+    async fn write(&self, mut line: Value) {
         line["league_id"] = self.league.as_str().into();
         let file = self.file.clone();
-        let written = tokio::task::spawn_blocking(move || append_line(&file, &line)).await;
+        let written = tokio::task::spawn_blocking(move || model_notes::append(&file, &line)).await;
         if let Err(error) | Ok(Err(error)) = written.map_err(std::io::Error::other) {
             let file = self.file.display();
             tracing::error!(

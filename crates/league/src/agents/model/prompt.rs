@@ -122,7 +122,7 @@ fn bounded(choice: Option<&Value>) -> Option<&Value> {
 
 /// An answer that names one legal move.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Answer {
+pub(crate) struct ModelChoice {
     pub(crate) choice: Value,
     pub(crate) reasoning: Option<String>,
 }
@@ -147,7 +147,7 @@ impl UnusableAnswer {
     }
 }
 
-impl Answer {
+impl ModelChoice {
     /// Reads the move out of an answer: from its JSON objects alone, never from its sentences.
     ///
     /// # Errors
@@ -218,7 +218,7 @@ mod tests {
     use super::*;
 
     fn read(text: &str, options: &[Value]) -> Result<Value, UnusableAnswer> {
-        Answer::read(text, options).map(|answer| answer.choice)
+        ModelChoice::read(text, options).map(|answer| answer.choice)
     }
 
     #[test]
@@ -244,7 +244,7 @@ mod tests {
     #[test]
     fn reasoning_comes_along() {
         let text = r#"{"reasoning": "they like odd", "choice": "even"}"#;
-        let answer = Answer::read(text, &[json!("even")]).unwrap();
+        let answer = ModelChoice::read(text, &[json!("even")]).unwrap();
         assert_eq!(answer.reasoning.as_deref(), Some("they like odd"));
     }
 

@@ -573,6 +573,13 @@ impl ManagerScreen {
             line["event"] = name.into();
             line["at"] = at.to_millis_text().into();
             line["sentence"] = sentence.into();
+            if let Event::PlayerRegistered {
+                player_id, meta, ..
+            } = event
+            {
+                line["player_id"] = json!(player_id);
+                line["display_name"] = json!(meta.display_name);
+            }
             return Some(line.to_string());
         }
         (!self.silent).then_some(sentence)

@@ -23,7 +23,7 @@ use crate::cli::agent::{
 };
 use crate::cli::arguments::{dialect, duration, player_id, port, seed};
 use crate::cli::failure::{CommandError, bad_config, chain};
-use crate::cli::model::{ModelArgs, find_model};
+use crate::cli::model::{ModelArgs, find_model, for_models};
 use crate::config::{PlayerConfig, timeouts};
 use crate::http::endpoint::Endpoint;
 use crate::storage::root::Root;
@@ -295,11 +295,7 @@ impl PlayerArgs {
         let configured = configured.filter(|_| self.strategy.is_none());
         let named = self.llm.as_deref().or(configured);
         match named {
-            None if self.models.is_given() => Err(CommandError::usage(
-                "could not start the player",
-                "`--llm-url`, `--fallback` and `--budget` are for a language model",
-                "name the model with `--llm MODEL`, or leave them out",
-            )),
+            None if self.models.is_given() => Err(for_models("could not start the player")),
             named => Ok(named),
         }
     }

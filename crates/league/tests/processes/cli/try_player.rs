@@ -1,8 +1,11 @@
 //! `league try`.
 
-use serde_json::Value;
+use std::fs;
 
-use crate::end_to_end::process::league;
+use serde_json::{Value, json};
+
+use crate::end_to_end::model_stub::{Behaviour, ModelStub};
+use crate::end_to_end::process::{Process, eventually, league};
 
 #[test]
 fn player_is_tried_against_each_opponent() {
@@ -21,8 +24,11 @@ fn player_is_tried_against_each_opponent() {
         "json",
         "--keep",
         kept.to_str().unwrap(),
+        "--root",
+        folder.path().join("absent").to_str().unwrap(),
     ]);
     assert_eq!(tried.code, Some(0), "{tried:?}");
+    assert!(!folder.path().join("absent").exists());
     let lines: Vec<Value> = tried
         .out
         .lines()
@@ -58,6 +64,55 @@ fn player_is_tried_against_each_opponent() {
         kept.to_str().unwrap(),
     ]);
     assert_eq!(again.code, Some(2), "{again:?}");
+}
+
+#[test]
+fn agents_end_when_their_trial_is_killed() {
+    let folder = tempfile::tempdir().unwrap();
+    let kept = folder.path().join("kept");
+    let kept = kept.to_str().unwrap();
+    let mut tried = Process::start([
+        "try", "random", "--games", "1000", "--keep", kept, "--output", "json",
+    ]);
+    let own = tried.pid();
+    let agents = || -> Vec<u32> {
+        let processes = fs::read_dir("/proc").unwrap().flatten();
+        let numbers = processes.filter_map(|it| it.file_name().to_str()?.parse().ok());
+        let is_ours = |number: &u32| {
+            let line = fs::read(format!("/proc/{number}/cmdline")).unwrap_or_default();
+            *number != own && String::from_utf8_lossy(&line).contains(kept)
+        };
+        numbers.filter(is_ours).collect()
+    };
+    // Manager, referee and two players.
+    assert!(eventually(|| (agents().len() == 4).then_some(())).is_some());
+    tried.kill();
+    let left = eventually(|| agents().is_empty().then_some(()));
+    assert!(left.is_some(), "{:?}", agents());
+}
+
+#[test]
+fn models_are_tried_by_the_configuration_of_the_user() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path();
+    fs::create_dir(root.join("config")).unwrap();
+    let stub = ModelStub::start(Behaviour::Streams);
+    let provider = json!({"wire": "openai", "base_url": stub.url});
+    let system = json!({"models": {"providers": {"mine": provider}}});
+    fs::write(root.join("config/system.json"), system.to_string()).unwrap();
+    let root = root.to_str().unwrap();
+    let own = [
+        "try", "--games", "2", "--output", "json", "--root", root, "--llm",
+    ];
+    let tried = league(own.iter().chain(&["mine/stub"]));
+    assert!(matches!(tried.code, Some(0 | 1)), "{tried:?}");
+    let told: Value = serde_json::from_str(&tried.out).unwrap();
+    let asked = stub.questions().len();
+    assert_eq!(told["language_model"]["moves"], asked, "{tried:?}");
+    assert!(asked >= 2, "{tried:?}");
+    let unknown = league(own.iter().chain(&["other/stub", "--budget", "1"]));
+    assert_eq!(unknown.code, Some(2), "{unknown:?}");
+    assert!(unknown.errors.contains("models.p"), "{unknown:?}");
 }
 
 #[test]

@@ -50,18 +50,18 @@ pub(crate) enum Behaviour {
 pub(crate) struct ModelStub {
     /// Its base URL.
     pub(crate) url: String,
-    seen: Arc<Mutex<Vec<Question>>>,
+    seen: Arc<Mutex<Vec<ModelRequest>>>,
 }
 
 /// What the server was asked.
 #[derive(Debug, Clone)]
-pub(crate) struct Question {
+pub(crate) struct ModelRequest {
     /// The head of the request.
     pub(crate) head: String,
     pub(crate) body: Value,
 }
 
-impl Question {
+impl ModelRequest {
     /// All texts of the prompt.
     pub(crate) fn prompt(&self) -> String {
         let system = self.body["system"].as_str().unwrap_or_default();
@@ -82,7 +82,7 @@ impl ModelStub {
     pub(crate) fn start(behaviour: Behaviour) -> Self {
         let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
         let url = format!("http://{}/v1", listener.local_addr().unwrap());
-        let (seen, count) = (Arc::<Mutex<Vec<Question>>>::default(), Arc::default());
+        let (seen, count) = (Arc::<Mutex<Vec<ModelRequest>>>::default(), Arc::default());
         let questions = Arc::clone(&seen);
         thread::spawn(move || {
             for stream in listener.incoming().flatten() {
@@ -94,7 +94,7 @@ impl ModelStub {
         Self { url, seen }
     }
 
-    pub(crate) fn questions(&self) -> Vec<Question> {
+    pub(crate) fn questions(&self) -> Vec<ModelRequest> {
         self.seen.lock().unwrap().clone()
     }
 }
@@ -102,7 +102,7 @@ impl ModelStub {
 fn serve(
     mut stream: TcpStream,
     behaviour: Behaviour,
-    questions: &Mutex<Vec<Question>>,
+    questions: &Mutex<Vec<ModelRequest>>,
     count: &AtomicU32,
 ) -> Option<()> {
     stream.set_read_timeout(Some(BOUND)).ok()?;
@@ -136,7 +136,7 @@ fn serve(
     Some(())
 }
 
-fn read(reader: &mut impl BufRead) -> Option<Question> {
+fn read(reader: &mut impl BufRead) -> Option<ModelRequest> {
     let (mut head, mut length) = (String::new(), 0);
     loop {
         let mut line = String::new();
@@ -155,7 +155,7 @@ fn read(reader: &mut impl BufRead) -> Option<Question> {
     let mut body = vec![0; length];
     reader.read_exact(&mut body).ok()?;
     let body = serde_json::from_slice(&body).unwrap_or_default();
-    Some(Question { head, body })
+    Some(ModelRequest { head, body })
 }
 
 fn refusal(status: &str, headers: &str, words: &str) -> Vec<u8> {
@@ -175,7 +175,7 @@ fn wait_for_end(stream: &mut TcpStream) {
 fn say(
     stream: &mut TcpStream,
     behaviour: Behaviour,
-    question: &Question,
+    question: &ModelRequest,
     number: u32,
 ) -> Option<()> {
     if behaviour == Behaviour::Ponders {
@@ -223,7 +223,7 @@ fn say(
 }
 
 /// The answer of a model that knows only its prompt.
-fn answer(behaviour: Behaviour, question: &Question, number: u32) -> String {
+fn answer(behaviour: Behaviour, question: &ModelRequest, number: u32) -> String {
     let position = question.position();
     let options = position["legal_moves"].as_array().unwrap();
     let prompt = question.prompt();

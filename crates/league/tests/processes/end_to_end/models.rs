@@ -9,10 +9,22 @@ use serde_json::{Value, json};
 use crate::end_to_end::ground::{Agent, Ground, LEAGUE, facts};
 use crate::end_to_end::http::{call, request_with};
 use crate::end_to_end::model_stub::{Behaviour, MOVE_TIMEOUT, ModelStub};
-use crate::end_to_end::process::{BOUND, Process, ProcessExit, free_port, league};
+use crate::end_to_end::pages::served;
+use crate::end_to_end::process::{BOUND, Process, ProcessExit, eventually, free_port, league};
 use crate::end_to_end::scripted::{Does, Scripted};
 
 const KEY: &str = "sk-test-0123456789abcdefghijklmnop";
+
+/// The arguments of a manager that waits for two players and a referee.
+const TWO_PLAYERS: [&str; 7] = [
+    "--players",
+    "2",
+    "--referees",
+    "1",
+    "--exit-when-done",
+    "--league-id",
+    LEAGUE,
+];
 
 /// A folder in which moves have time for a second question.
 fn ground(models: &Value) -> Ground {
@@ -23,26 +35,20 @@ fn ground(models: &Value) -> Ground {
     ground
 }
 
-/// Starts a league of a model and others, on any free ports.
+/// Starts a league with a player for each of the strategies, on any free ports.
 fn start(ground: &Ground, stub: &ModelStub, strategies: &str, more: &[&str]) -> Process {
+    let players = strategies.split(',').count().to_string();
     let own = [
-        "run",
-        "--root",
-        ground.root(),
-        "--output",
-        "json",
-        "--ports",
-        "auto",
-        "--referees",
-        "1",
-        "--league-id",
-        LEAGUE,
-        "--strategies",
-        strategies,
-        "--llm-url",
-        &stub.url,
+        ["--root", ground.root()],
+        ["--output", "json"],
+        ["--ports", "auto"],
+        ["--referees", "1"],
+        ["--league-id", LEAGUE],
+        ["--players", &players],
+        ["--strategies", strategies],
+        ["--llm-url", &stub.url],
     ];
-    let arguments: Vec<&str> = own.iter().chain(more).copied().collect();
+    let arguments = [&["run"][..], own.as_flattened(), more].concat();
     let key = OsStr::new(KEY);
     Process::start_with(
         &[("OPENAI_API_KEY", key), ("ANTHROPIC_API_KEY", key)],
@@ -97,12 +103,7 @@ fn no_trouble_of_a_model_loses_a_match() {
             .iter()
             .map(|(behaviour, fallback)| {
                 let (ground, stub) = (ground(&json!({})), ModelStub::start(*behaviour));
-                let process = start(
-                    &ground,
-                    &stub,
-                    "llm:openai/stub,random",
-                    &["--players", "2"],
-                );
+                let process = start(&ground, &stub, "llm:openai/stub,random", &[]);
                 (behaviour, fallback, ground, stub, process)
             })
             .collect();
@@ -128,7 +129,7 @@ fn model_that_knows_only_its_prompt_plays_every_game() {
     for listing in league_games::all() {
         let game = listing.rules.game_type;
         let (ground, stub) = (ground(&json!({})), ModelStub::start(Behaviour::Streams));
-        let arguments = ["--players", "2", "--game", game];
+        let arguments = ["--game", game];
         let ended = start(&ground, &stub, "llm:openai/stub,random", &arguments).end();
         for told in told(&ground, &ended) {
             assert_eq!(told["fallback"], Value::Null, "{game}: {told}");
@@ -149,13 +150,7 @@ fn model_that_knows_only_its_prompt_plays_every_game() {
 #[test]
 fn messages_of_anthropic_are_spoken() {
     let (ground, stub) = (ground(&json!({})), ModelStub::start(Behaviour::Streams));
-    let ended = start(
-        &ground,
-        &stub,
-        "llm:anthropic/claude-stub,random",
-        &["--players", "2"],
-    )
-    .end();
+    let ended = start(&ground, &stub, "llm:anthropic/claude-stub,random", &[]).end();
     for told in told(&ground, &ended) {
         assert_eq!(
             (&told["model"], &told["fallback"]),
@@ -178,13 +173,7 @@ fn messages_of_anthropic_are_spoken() {
 fn key_reaches_the_server_and_nothing_else() {
     for behaviour in [Behaviour::Refuses, Behaviour::Streams] {
         let (ground, stub) = (ground(&json!({})), ModelStub::start(behaviour));
-        let ended = start(
-            &ground,
-            &stub,
-            "llm:openai/stub,random",
-            &["--players", "2"],
-        )
-        .end();
+        let ended = start(&ground, &stub, "llm:openai/stub,random", &[]).end();
         told(&ground, &ended);
         let head = &stub.questions()[0].head;
         assert!(head.contains(&format!("Bearer {KEY}")), "{head}");
@@ -205,7 +194,7 @@ fn key_reaches_the_server_and_nothing_else() {
 #[test]
 fn server_of_a_flag_gets_no_key_of_a_provider_that_nobody_named() {
     let (ground, stub) = (ground(&json!({})), ModelStub::start(Behaviour::Streams));
-    let ended = start(&ground, &stub, "llm:stub,random", &["--players", "2"]).end();
+    let ended = start(&ground, &stub, "llm:stub,random", &[]).end();
     told(&ground, &ended);
     for question in stub.questions() {
         assert!(!question.head.contains(KEY), "{}", question.head);
@@ -231,13 +220,7 @@ fn nothing_that_an_opponent_wrote_is_in_a_prompt() {
         "config/agents/agents_config.json",
         &json!({"players": players}),
     );
-    let ended = start(
-        &ground,
-        &stub,
-        "llm:openai/stub,random",
-        &["--players", "3"],
-    )
-    .end();
+    let ended = start(&ground, &stub, "llm:openai/stub,random,random", &[]).end();
     told(&ground, &ended);
     for question in stub.questions() {
         let prompt = question.prompt();
@@ -261,16 +244,12 @@ fn budget_is_not_exceeded_and_then_the_fallback_moves() {
     });
     let (ground, stub) = (ground(&models), ModelStub::start(Behaviour::Streams));
     let arguments = [
-        "--players",
-        "2",
-        "--game",
-        "tic_tac_toe",
-        "--budget",
-        "1.15",
-        "--fallback",
-        "minimax",
+        ["--game", "tic_tac_toe"],
+        ["--budget", "1.15"],
+        ["--fallback", "minimax"],
     ];
-    let ended = start(&ground, &stub, "llm:openai/stub,random", &arguments).end();
+    let seats = "llm:openai/stub,random";
+    let ended = start(&ground, &stub, seats, arguments.as_flattened()).end();
     let told = told(&ground, &ended);
     let (paid, free): (Vec<_>, Vec<_>) = told.iter().partition(|told| told["fallback"].is_null());
     // Each answer costs ten cents, and a question is asked as long as a dollar is left for it.
@@ -293,6 +272,14 @@ fn budget_is_not_exceeded_and_then_the_fallback_moves() {
     );
     let notes = notes(&ground);
     assert_eq!(notes.last().unwrap()["moved_by"], "minimax", "{notes:?}");
+    let last = ended
+        .out
+        .lines()
+        .find(|line| line.contains("\"standings\""));
+    let last: Value = serde_json::from_str(last.unwrap()).unwrap();
+    let sums = &last["language_models"]["P01"];
+    assert_eq!(sums["cost_micro_usd"], 200_000, "{last}");
+    assert_eq!(sums["fallbacks"], told.len() - 2, "{last}");
 }
 
 #[test]
@@ -302,7 +289,7 @@ fn broken_answer_costs_what_was_set_aside_for_it() {
     });
     let (ground, stub) = (ground(&models), ModelStub::start(Behaviour::SendsHalf));
     let seats = "llm:anthropic/stub,random";
-    let ended = start(&ground, &stub, seats, &["--players", "2"]).end();
+    let ended = start(&ground, &stub, seats, &[]).end();
     let told = told(&ground, &ended);
     let cost: u64 = told
         .iter()
@@ -310,6 +297,35 @@ fn broken_answer_costs_what_was_set_aside_for_it() {
         .sum();
     // The stream counted one token of the answer before it broke off.
     assert_eq!(cost, 1_000_000 * stub.questions().len() as u64, "{told:?}");
+}
+
+#[test]
+fn question_that_a_crash_interrupts_counts_as_paid() {
+    let models = json!({
+        "prices": {"stub": {"input": 0, "output": 10_000}}, "max_output_tokens": 100,
+        "budget_usd": 1.15,
+    });
+    let (ground, stub) = (ground(&models), ModelStub::start(Behaviour::Stalls));
+    let manager = Scripted::start(|_| Does::Answers(json!({"status": "ok", "player_id": "P01"})));
+    let start = || {
+        let own = ["--llm", "local/stub", "--llm-url", &stub.url];
+        let mut player = ground.player(1, &manager.endpoint, &own);
+        player.process.event("state", "enrolled");
+        player
+    };
+    let mut player = start();
+    let endpoint = player.endpoint.clone();
+    let asked = thread::spawn(move || call(&endpoint, "choose_parity", &parity_call("M1")));
+    let question = eventually(|| stub.questions().into_iter().next());
+    assert!(question.is_some());
+    player.process.kill();
+    assert!(asked.join().is_err(), "nothing answers");
+    // The budget holds one question, and whether it was charged is not known.
+    let mut player = start();
+    let answer = call(&player.endpoint, "choose_parity", &parity_call("M2"));
+    assert!(answer["parity_choice"].is_string(), "{answer}");
+    assert_eq!(stub.questions().len(), 1);
+    player.process.event("event_type", "BUDGET_SPENT");
 }
 
 /// A player in a league whose manager gives no tokens, so that a test may call it as a referee.
@@ -323,13 +339,18 @@ fn unguarded(own: &[&str]) -> (Ground, Scripted, Agent) {
     (ground, manager, player)
 }
 
+/// What a referee sends.
+fn parity_call(match_id: &str) -> Value {
+    json!({
+        "protocol": "league.v2", "message_type": "CHOOSE_PARITY_CALL", "sender": "referee:REF01",
+        "match_id": match_id, "player_id": "P01", "game_type": "even_odd",
+        "deadline": "2099-01-01T00:00:00Z",
+    })
+}
+
 /// Calls twice at the same time for one move, and gives both answers.
 fn asked_twice(endpoint: &str, meanwhile: impl FnOnce()) -> [Value; 2] {
-    let says = json!({
-        "protocol": "league.v2", "message_type": "CHOOSE_PARITY_CALL", "sender": "referee:REF01",
-        "match_id": "M1", "player_id": "P01", "game_type": "even_odd",
-        "deadline": "2099-01-01T00:00:00Z",
-    });
+    let says = parity_call("M1");
     thread::scope(|scope| {
         let calls = [(); 2].map(|()| scope.spawn(|| call(endpoint, "choose_parity", &says)));
         meanwhile();
@@ -371,16 +392,7 @@ fn assistant_keeps_a_turn_that_is_asked_for_twice() {
 #[test]
 fn player_with_a_model_is_a_process_of_its_own() {
     let (ground, stub) = (ground(&json!({})), ModelStub::start(Behaviour::Streams));
-    let seats = [
-        "--players",
-        "2",
-        "--referees",
-        "1",
-        "--exit-when-done",
-        "--league-id",
-        LEAGUE,
-    ];
-    let manager = ground.manager(&seats);
+    let manager = ground.manager(&TWO_PLAYERS);
     let done = ["--exit-when-done"];
     let own = [
         "--llm",
@@ -412,6 +424,15 @@ fn player_with_a_model_is_a_process_of_its_own() {
         "{note}"
     );
     assert_eq!(note["reasoning"], "it is as good as any", "{note}");
+    let (_site, page) = served(&ground);
+    let shown = request_with(&page, "GET", "/match/R1M1", &[], b"").body;
+    for text in [
+        "Prompt and answer, move 1 of",
+        "The game is Even/Odd.",
+        "it is as good as any",
+    ] {
+        assert!(shown.contains(text), "{text}: {shown}");
+    }
 }
 
 #[test]
@@ -479,16 +500,7 @@ fn kit_for_models_plays_a_league() {
             written.out.contains("--pass-env OPENAI_API_KEY"),
             "{written:?}"
         );
-        let seats = [
-            "--players",
-            "2",
-            "--referees",
-            "1",
-            "--exit-when-done",
-            "--game",
-            game,
-        ];
-        let manager = ground.manager(&[&seats[..], &["--league-id", LEAGUE]].concat());
+        let manager = ground.manager(&[&TWO_PLAYERS[..], &["--game", game]].concat());
         let done = ["--exit-when-done"];
         let command = format!("python3 {kit} --url {} --model stub", stub.url);
         let own = ["--exec", &command, "--exit-when-done"];
@@ -517,16 +529,7 @@ fn kit_for_models_plays_a_league() {
 fn assistant_makes_the_moves_of_a_player_by_two_tools() {
     let code = "heron-code-1";
     let ground = ground(&json!({}));
-    let seats = [
-        "--players",
-        "2",
-        "--referees",
-        "1",
-        "--exit-when-done",
-        "--game",
-        "tic_tac_toe",
-    ];
-    let manager = ground.manager(&[&seats[..], &["--league-id", LEAGUE]].concat());
+    let manager = ground.manager(&[&TWO_PLAYERS[..], &["--game", "tic_tac_toe"]].concat());
     let done = ["--exit-when-done"];
     let referee = ground.referee(1, &manager.endpoint, &done);
     let own = ["--assistant", code, "--exit-when-done"];

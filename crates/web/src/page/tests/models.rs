@@ -303,6 +303,11 @@ pub(crate) fn match_page() -> MatchPage {
             message(9, HOSTILE, "player:P01", "GAME_ERROR"),
         ],
         positions: Vec::new(),
+        model_notes: vec![ModelNote {
+            player_id: pair()[0].id.clone(),
+            turn: 7,
+            texts: vec![("Answer", "<i>so</i> ".repeat(2_000))],
+        }],
     }
 }
 
