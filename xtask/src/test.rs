@@ -131,6 +131,14 @@ const STEPS: &[Step] = &[
         stage: Stage::Outside,
     },
     Step {
+        name: "package",
+        promise: "programs outside build from our packages, and the library page begins with one",
+        invocation: Invocation::new("cargo", &["xtask", "package"]),
+        needs: &[],
+        count: None,
+        stage: Stage::Outside,
+    },
+    Step {
         name: "doc",
         promise: "the documentation builds without a warning",
         invocation: Invocation::new("cargo", &["doc", "--workspace", "--no-deps"])

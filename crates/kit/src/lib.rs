@@ -75,3 +75,6 @@ pub(crate) fn now() -> Timestamp {
 pub fn time_left(think: &Think) -> Duration {
     think.until.since(now())
 }
+
+#[cfg(test)]
+mod tests;
