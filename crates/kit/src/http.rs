@@ -43,9 +43,10 @@ pub(crate) fn serve(listener: &TcpListener, handler: &Arc<impl Handler>) {
         };
         let place = Place::take(&open);
         if place.number >= MAX_CONNECTIONS {
-            let busy = Refusal(503, "too many connections; try again");
-            // The caller may have gone.
-            let _ = Connection::new(stream).and_then(|mut it| it.refuse(&busy));
+            let (status, answer) = told(503, "too many connections; try again");
+            // The caller may have gone, and the next must not wait for it.
+            let _ = Connection::new(stream)
+                .and_then(|mut it| it.send(status, answer.len(), &answer, false));
             continue;
         }
         let handler = Arc::clone(handler);

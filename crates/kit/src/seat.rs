@@ -1,13 +1,13 @@
-//! The player's machine of `league-core` behind a lock: calls in, answers out, the letters to the
-//! manager, and what the player tells people. The machine decides everything; this file waits,
-//! remembers and carries.
+//! The player's machine of `league-core` behind a lock: calls in, answers out, and what the player
+//! tells people. The machine decides everything; this file waits and remembers.
+
+mod letters;
 
 use std::collections::VecDeque;
-use std::io;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use league_core::letter::{CallFailure, CallOutcome, Credential, Letter, PeerAnswer};
+use league_core::letter::Letter;
 use league_core::machine::{Machine, Persistence};
 use league_core::player::{
     Command, CorrelationId, Event, MatchOutcome, MatchRecord, Player, Refusal, Reply, Think,
@@ -15,19 +15,16 @@ use league_core::player::{
 use league_protocol::dialect::Hints;
 use league_protocol::encode::{Sender, Stamp, conversation, encode};
 use league_protocol::fault::Code;
-use league_protocol::finding::excerpt;
 use league_protocol::id::{ConversationId, LeagueId, MatchId, PlayerId};
 use league_protocol::message::{LeagueError, Message, expects_answer};
-use league_protocol::peer::HttpReply;
 use league_protocol::rpc::{self, Call, Era, Frame, Id, Incoming, RpcError};
-use league_protocol::sender::{Agent, CallStyle, Dialect};
+use league_protocol::sender::{Agent, Dialect};
 use league_protocol::token::{AuthToken, hex};
 use league_protocol::tools::PLAYER_TOOLS;
-use league_protocol::wire::{self, Context, Inbound, Received, SentCall, Unread};
+use league_protocol::wire::{self, Context, Inbound, Received};
 use serde_json::json;
 use serde_json::value::{RawValue, to_raw_value};
 
-use crate::call::ManagerUrl;
 use crate::http::Handler;
 use crate::memory::{MemoryFile, Tokens};
 use crate::mind::Mind;
@@ -37,8 +34,6 @@ use crate::options::{KitError, random, tell};
 /// How long a call may wait for the player's admission, or for the announcement of its match: they
 /// come over other connections, in either order.
 const EARLY_WAIT: Duration = Duration::from_millis(2_500);
-/// The longest sleep of the thread that talks to the manager.
-const MAX_SLEEP: Duration = Duration::from_secs(3_600);
 /// The length of a nonce, in characters.
 const NONCE_LENGTH: usize = 32;
 
@@ -141,115 +136,6 @@ impl Seat {
             first_name,
             registration: ConversationId::new(registration),
         })
-    }
-
-    /// Registers with the manager and stays in the league; returns when the manager rejects it.
-    pub(crate) fn live(&self, manager: &ManagerUrl) -> KitError {
-        let return_token = self.lock().tokens.return_token.clone();
-        let _ = self.ask(&Command::Begin { return_token });
-        let mut told = String::new();
-        loop {
-            let Some(letter) = self.next_letter() else {
-                let _ = self.ask(&Command::Tick);
-                continue;
-            };
-            let outcome = self.carry(&letter, manager);
-            let problem = match &outcome {
-                Err(failure) => failure.detail.as_str(),
-                Ok(PeerAnswer {
-                    message: Message::LeagueError(error),
-                    ..
-                }) => error.detail.as_str(),
-                Ok(_) => "",
-            };
-            if !problem.is_empty() && told != problem {
-                tell(&format!("{manager} has not admitted us yet: {problem}"));
-                problem.clone_into(&mut told);
-            }
-            if let Some(correlation) = letter.correlation {
-                let _ = self.ask(&Player::outcome(correlation, outcome));
-            }
-            if let Some(reason) = self.lock().player.rejection() {
-                return KitError::Rejected(reason.to_owned());
-            }
-        }
-    }
-
-    /// Waits for a letter; `None` if a tick is due.
-    fn next_letter(&self) -> Option<PlayerLetter> {
-        let mut state = self.lock();
-        loop {
-            if let Some(letter) = state.letters.pop_front() {
-                return Some(letter);
-            }
-            let wakeup = state.player.wakeup();
-            let wait = wakeup.map_or(MAX_SLEEP, |at| at.since(now()));
-            if wait.is_zero() {
-                return None;
-            }
-            let waited = self.changed.wait_timeout(state, wait);
-            state = waited.unwrap_or_else(PoisonError::into_inner).0;
-        }
-    }
-
-    /// Sends a letter to the manager and reads the answer.
-    fn carry(&self, letter: &PlayerLetter, manager: &ManagerUrl) -> CallOutcome {
-        const CALL: u64 = 1;
-        let (known, token) = {
-            let state = self.lock();
-            let token = match &letter.credential {
-                Credential::None => None,
-                Credential::Own => Some(state.tokens.token.clone()),
-                Credential::Return => {
-                    let token = state.tokens.return_token.clone();
-                    token.or_else(|| Some(state.tokens.token.clone()))
-                }
-                Credential::Match(token) | Credential::Manager(token) => Some(token.clone()),
-            };
-            (state.known(), token)
-        };
-        let own = known.own.clone().map(Agent::Player);
-        let hints = Hints {
-            synonyms: false,
-            ..known.hints()
-        };
-        let stamp = Stamp {
-            sender: self.sender(own.as_ref()),
-            at: now(),
-            conversation: &self.registration,
-            token: token.as_ref(),
-        };
-        let broken = |problem: String| CallFailure::of_peer(Code::InvalidMessage, problem);
-        let outgoing = encode(&letter.message, Dialect::V2, stamp, &hints);
-        let body = rpc::request(CALL, letter.message.tool(), outgoing.as_ref());
-        let body = body.map_err(|error| broken(error.to_string()))?;
-        let came = manager.post(&body, letter.retry.timeout);
-        let (status, body) = came.map_err(|error| failed(&error))?;
-        let sent = SentCall {
-            id: CALL,
-            message: &letter.message,
-            dialect: Dialect::V2,
-            style: CallStyle::Simple,
-            player: None,
-            is_kept: false,
-        };
-        let reply = HttpReply {
-            status,
-            session: None,
-            body: &body,
-        };
-        let context = Context {
-            pinned: Some(Dialect::V2),
-            hints,
-            ..Context::default()
-        };
-        match wire::read_reply(&sent, &reply, &context).read {
-            Ok(received) => Ok(PeerAnswer {
-                token: received.token.as_ref().map(AuthToken::hash),
-                message: received.message,
-            }),
-            Err(Unread { error, .. }) => Err(CallFailure::of_peer(error.code, error.detail)),
-        }
     }
 
     fn sender<'s>(&'s self, own: Option<&'s Agent>) -> Sender<'s> {
@@ -603,10 +489,6 @@ fn ended(record: &MatchRecord) -> String {
         "{}: {result} against {}",
         record.match_id, record.opponent_id
     )
-}
-
-fn failed(error: &io::Error) -> CallFailure {
-    CallFailure::of_peer(Code::Connection, excerpt(&error.to_string()))
 }
 
 /// The JSON of an answer, with its members in the order of their declaration.
