@@ -10,6 +10,7 @@ mod conformance;
 mod interop;
 mod measure;
 mod npm;
+mod package;
 mod shell;
 mod test;
 
@@ -34,6 +35,8 @@ enum Chore {
     Browser(browser::Options),
     /// Play leagues with players built on other libraries; makes their Python environments.
     Interop,
+    /// Package the crates for programs outside, and build from the packages offline.
+    Package,
     /// Measure the cost of a call for its server, in each call style.
     Cost(measure::Cost),
     /// Measure the cost of viewers for a league, and the size of its pages.
@@ -51,6 +54,7 @@ fn main() -> anyhow::Result<ExitCode> {
         Chore::Conformance(options) => conformance::conformance(&options),
         Chore::Browser(options) => browser::browser(&options),
         Chore::Interop => interop::interop(),
+        Chore::Package => package::package(),
         Chore::Cost(options) => options.run(),
         Chore::Viewers(options) => options.run(),
         Chore::Campaign(campaign) => campaign.run(),

@@ -187,6 +187,14 @@ const STEPS: &[Step] = &[
         stage: Stage::Tests,
     },
     Step {
+        name: "package",
+        promise: "programs outside build from our packages, and the library page begins with one",
+        invocation: Invocation::new("cargo", &["xtask", "package"]),
+        needs: &[],
+        count: None,
+        stage: Stage::Tests,
+    },
+    Step {
         name: "smoke",
         promise: "commands answer and whole leagues are played, with real processes",
         invocation: Invocation::new(

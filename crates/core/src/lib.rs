@@ -10,9 +10,11 @@
 
 pub mod breaker;
 pub mod draw;
+pub mod entrant;
 pub mod lab;
 pub mod league;
 pub mod letter;
+pub mod local;
 pub mod machine;
 mod played;
 pub mod player;

@@ -146,6 +146,11 @@ impl Player {
         self.rejected.as_deref()
     }
 
+    /// Whether a match was announced to it.
+    pub fn is_announced(&self, match_id: &MatchId) -> bool {
+        self.announced.find(match_id).is_some()
+    }
+
     /// Whether it has answered a call for a move, and the answer stands.
     pub fn has_moved(&self, match_id: &MatchId, turn: u32) -> bool {
         let open = self.open_move(match_id, turn);

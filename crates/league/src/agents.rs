@@ -6,7 +6,6 @@ pub(crate) mod arena;
 pub(crate) mod assemble;
 pub(crate) mod assistant;
 pub(crate) mod bot;
-pub mod entrant;
 pub(crate) mod identity;
 pub(crate) mod manager;
 pub(crate) mod model;

@@ -1,8 +1,8 @@
 //! Everything of a league that touches the world: servers, calls, agents, files, pages, commands.
 //!
 //! The binary of the same name runs [`cli::main`]. Other programs may use [`config`],
-//! [`documents`] and [`log`] below a [`root`] (the toolkit of 000 chapter 10), [`strategy`], and
-//! [`entrant`] to write a player of their own.
+//! [`documents`] and [`log`] below a [`root`] (the toolkit of 000 chapter 10), and [`strategy`]. Players
+//! and leagues in process need `league-kit` alone.
 
 mod agents;
 mod chance;
@@ -18,7 +18,6 @@ mod storage;
 mod tests;
 mod wire;
 
-pub use agents::entrant;
 pub use league_core::strategy;
 pub use storage::{documents, root};
 

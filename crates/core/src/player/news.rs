@@ -1,6 +1,7 @@
 //! How a player handles notices of the league and its matches.
 
 use std::collections::VecDeque;
+use std::fmt;
 use std::sync::Arc;
 
 use league_protocol::fault::Code;
@@ -358,6 +359,22 @@ pub enum DrawProblem {
     KeyChanged,
     /// A referee asked for a move with options, a view or moves that the rules do not lead to.
     FalseQuestion,
+}
+
+/// The problem in words for people.
+impl fmt::Display for DrawProblem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::NotOpened => "it was announced with a commitment and never opened",
+            Self::PromiseBroken => "the opened seed does not fit the commitment of the round",
+            Self::NonceChanged => "it does not use the nonce that this player sent",
+            Self::MoveChanged => "it does not hold the moves that this player made",
+            Self::KeyChanged => "the key that was opened for this player is not its own",
+            Self::FalseQuestion => {
+                "its referee asked with options, a view or moves that the rules do not lead to"
+            }
+        })
+    }
 }
 
 /// The latest draws that this player does not believe.

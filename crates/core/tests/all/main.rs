@@ -8,6 +8,7 @@
 
 mod lab;
 mod league;
+mod local;
 mod player;
 mod referee;
 mod strategy;

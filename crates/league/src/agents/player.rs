@@ -4,8 +4,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use league_core::player::{
-    Command, DrawProblem, Event, MatchRecord, Player, PlayerPhase, PlayerRules, PlayerView,
-    Refusal, Reply, Think,
+    Command, Event, MatchRecord, Player, PlayerPhase, PlayerRules, PlayerView, Refusal, Reply,
+    Think,
 };
 use league_games::Dice;
 use league_protocol::fault::Code;
@@ -530,8 +530,7 @@ impl Observer<Player> for PlayerObserver {
             }) => tracing::warn!(
                 agent_id = player.player_id().map(PlayerId::as_str),
                 event_type = "DRAW_DISPUTED",
-                "the draw of {match_id} is disputed: {}",
-                described(*problem)
+                "the draw of {match_id} is disputed: {problem}"
             ),
             Record::Event(Event::Rejected { reason, .. }) => {
                 self.membership = Membership::Rejected(reason.clone());
@@ -762,17 +761,4 @@ async fn by_bot(
         reasoning: response.reasoning,
         model: response.model,
     })
-}
-
-const fn described(problem: DrawProblem) -> &'static str {
-    match problem {
-        DrawProblem::NotOpened => "it was announced with a commitment and never opened",
-        DrawProblem::PromiseBroken => "the opened seed does not fit the commitment of the round",
-        DrawProblem::NonceChanged => "it does not use the nonce that this player sent",
-        DrawProblem::MoveChanged => "it does not hold the moves that this player made",
-        DrawProblem::KeyChanged => "the key that was opened for this player is not its own",
-        DrawProblem::FalseQuestion => {
-            "its referee asked with options, a view or moves that the rules do not lead to"
-        }
-    }
 }

@@ -207,13 +207,17 @@ impl NewPlayerArgs {
 
 /// A manifest with the path of the source that this program was built from.
 fn manifest() -> String {
-    let source = toml_text(env!("CARGO_MANIFEST_DIR"));
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).with_file_name("kit");
+    let source = toml_text(&source.to_string_lossy());
     let (edition, rust_version) = ("2024", env!("CARGO_PKG_RUST_VERSION"));
     format!(
         "[package]\nname = \"player\"\nversion = \"0.1.0\"\nedition = \"{edition}\"\n\
          rust-version = \"{rust_version}\"\npublish = false\n\n[dependencies]\n\
          # The source that the `league` command was built from; correct the path if it has moved.\n\
-         league = {{ path = {source} }}\n\n\
+         # For a manager with TLS add `features = [\"tls\"]`.\n\
+         league-kit = {{ path = {source} }}\n\n\
+         # Builds faster, and a panic still names its line.\n\
+         [profile.dev]\ndebug = \"line-tables-only\"\n\n\
          # Not part of a workspace around it.\n[workspace]\n"
     )
 }

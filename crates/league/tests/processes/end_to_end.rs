@@ -21,6 +21,7 @@ mod hostile;
 mod http;
 mod invited;
 mod kills;
+mod kit;
 mod letter;
 mod lost;
 mod machines;

@@ -78,7 +78,13 @@ const TESTKIT: &str = "league-testkit";
 const FOR_TESTS: [&str; 5] = ["insta", "jsonschema", TESTKIT, "proptest", "serde_json"];
 
 /// Crates that may touch the world.
-const UNBOUND: [&str; 4] = ["league", "league-check", "league-mcp", "xtask"];
+const UNBOUND: [&str; 5] = [
+    "league",
+    "league-check",
+    "league-kit",
+    "league-mcp",
+    "xtask",
+];
 
 /// The features that a pure crate may turn on in crates that have others which read the clock, the
 /// local offset or the system's chance.

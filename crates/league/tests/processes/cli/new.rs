@@ -97,11 +97,14 @@ fn player_in_rust_is_a_package_on_the_source_of_this_program() {
     );
     let manifest = fs::read_to_string(folder.path().join("heron/Cargo.toml")).unwrap();
     let manifest: toml::Table = manifest.parse().unwrap();
-    let source = manifest["dependencies"]["league"]["path"].as_str().unwrap();
-    assert_eq!(Path::new(source), Path::new(env!("CARGO_MANIFEST_DIR")));
+    let needs = manifest["dependencies"].as_table().unwrap();
+    assert_eq!(needs.len(), 1, "one small crate: {needs:?}");
+    let source = Path::new(needs["league-kit"]["path"].as_str().unwrap());
+    let kit = Path::new(env!("CARGO_MANIFEST_DIR")).with_file_name("kit");
+    assert_eq!(source, kit);
     assert!(manifest.contains_key("workspace"));
     let text = fs::read_to_string(folder.path().join("heron/src/main.rs")).unwrap();
-    assert!(text.contains("name: \"Heron\""), "{text}");
+    assert!(text.contains("Kit::main(\"Heron\""), "{text}");
 }
 
 #[test]

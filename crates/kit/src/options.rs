@@ -1,0 +1,225 @@
+//! How a player is started: its options, from a command line or from a program, and its errors.
+
+use std::io::{self, Write};
+use std::net::TcpListener;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::thread;
+
+use league_core::entrant::Entrant;
+use league_core::letter::Peer;
+use league_core::player::{MemoryRule, Player, PlayerRules};
+use league_core::timeouts::Timeouts;
+use league_games::Dice;
+use league_protocol::id::GameType;
+use league_protocol::sender::{Agent, CallStyle, Dialect};
+use league_protocol::token::AuthToken;
+use thiserror::Error;
+
+use crate::call::ManagerUrl;
+use crate::http::serve;
+use crate::mind::Mind;
+use crate::seat::Seat;
+
+const USAGE: &str = "\
+options:
+  --port PORT         the port to listen on [default: 8101; 0 for any]
+  --host HOST         the name or address under which others call it [default: localhost]
+  --bind ADDRESS      the address to listen on, if another: 0.0.0.0 for all
+  --public-url URL    the URL under which others call it, if a tunnel leads here
+  --manager URL       the address of the manager [default: http://localhost:8000/mcp]
+  --ca FILE           certificates to trust, for a manager with https://
+  --join-code CODE    the code of the organiser, if the league has one
+  --name NAME         the name shown to people";
+
+/// A player for a real league, before it is started.
+#[derive(Debug, Clone)]
+pub struct Kit {
+    /// The name shown to people.
+    pub name: String,
+    /// The port to listen on; 0 for any.
+    pub port: u16,
+    /// The name or address under which others call it.
+    pub host: String,
+    /// The address to listen on, if it is not the host.
+    pub bind: Option<String>,
+    /// The URL under which others call it, if it is not made of host and port.
+    pub public_url: Option<String>,
+    /// The address of the manager; `http://` and `/mcp` may be left out.
+    pub manager: String,
+    /// A file of certificates to trust, for a manager with `https://`.
+    pub ca: Option<PathBuf>,
+    /// The code of the organiser, if the league has one.
+    pub join_code: Option<String>,
+    /// The file for restarts; by default one in this folder that is named by the port.
+    pub memory: Option<PathBuf>,
+}
+
+/// Why a player does not play, or stopped.
+#[derive(Debug, Error)]
+pub enum KitError {
+    #[error("{0}")]
+    Option(String),
+    #[error("could not use the address of the manager: {0}")]
+    Manager(String),
+    #[error("could not listen at {place}: {source}; choose another port with `--port`")]
+    Listen { place: String, source: io::Error },
+    #[error("could not use the file `{}`: {source}", path.display())]
+    Memory { path: PathBuf, source: io::Error },
+    #[error("the operating system gives no random bytes: {0}")]
+    Chance(getrandom::Error),
+    #[error("could not start a thread: {0}")]
+    Thread(io::Error),
+    #[error("the league manager did not admit this player: {0}")]
+    Rejected(String),
+}
+
+impl Kit {
+    /// A player with the usual options.
+    pub fn new(name: &str) -> Self {
+        Self {
+            name: name.to_owned(),
+            port: 8101,
+            host: "localhost".to_owned(),
+            bind: None,
+            public_url: None,
+            manager: "http://localhost:8000/mcp".to_owned(),
+            ca: None,
+            join_code: None,
+            memory: None,
+        }
+    }
+
+    /// The `main` of a player: reads the command line, plays, and prints an error if it must stop.
+    pub fn main(name: &str, entrant: impl Entrant + Send + 'static) -> ExitCode {
+        let arguments: Vec<String> = std::env::args().skip(1).collect();
+        if arguments.iter().any(|it| it == "--help" || it == "-h") {
+            tell(USAGE);
+            return ExitCode::SUCCESS;
+        }
+        let kit = Self::new(name).with_arguments(arguments);
+        match kit.and_then(|kit| kit.play(entrant)) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(error) => {
+                let _ = writeln!(io::stderr(), "error: {error}");
+                let is_usage = matches!(error, KitError::Option(_));
+                ExitCode::from(if is_usage { 2 } else { 1 })
+            }
+        }
+    }
+
+    /// The same player with the options of a command line.
+    ///
+    /// # Errors
+    ///
+    /// An option is unknown, or has no value or a wrong one.
+    pub fn with_arguments(
+        mut self,
+        arguments: impl IntoIterator<Item = String>,
+    ) -> Result<Self, KitError> {
+        let mut arguments = arguments.into_iter();
+        while let Some(option) = arguments.next() {
+            let value = || KitError::Option(format!("`{option}` needs a value\n{USAGE}"));
+            let mut next = || arguments.next().ok_or_else(value);
+            match option.as_str() {
+                "--name" => self.name = next()?,
+                "--port" => {
+                    let port = next()?;
+                    let wrong = format!("`--port {port}` is not a port: give 0 to 65535");
+                    self.port = port.parse().map_err(|_| KitError::Option(wrong))?;
+                }
+                "--host" => self.host = next()?,
+                "--bind" => self.bind = Some(next()?),
+                "--public-url" => self.public_url = Some(next()?),
+                "--manager" => self.manager = next()?,
+                "--ca" => self.ca = Some(next()?.into()),
+                "--join-code" => self.join_code = Some(next()?),
+                _ => {
+                    let option = option.escape_debug();
+                    return Err(KitError::Option(format!(
+                        "unknown option `{option}`\n{USAGE}"
+                    )));
+                }
+            }
+        }
+        Ok(self)
+    }
+
+    /// Joins the league and plays until the process ends.
+    ///
+    /// # Errors
+    ///
+    /// The player cannot start, or the manager does not admit it.
+    pub fn play(self, entrant: impl Entrant + Send + 'static) -> Result<(), KitError> {
+        let manager = ManagerUrl::parse(&self.manager, self.ca.clone());
+        let manager = manager.map_err(KitError::Manager)?;
+        let listener = self.listen()?;
+        let port = listener.local_addr().map_or(self.port, |at| at.port());
+        let [a, b, c, d, e, f, g, h, ..] = random()?;
+        let dice = Dice::seeded(u64::from_be_bytes([a, b, c, d, e, f, g, h]));
+        let mind = Mind::start(entrant, dice).map_err(KitError::Thread)?;
+        let player = Player::new(self.rules(port, &manager));
+        let usual = || PathBuf::from(format!(".player-rust-{port}.jsonl"));
+        let memory = self.memory.unwrap_or_else(usual);
+        let seat = Arc::new(Seat::new(player, &memory, mind)?);
+        // It listens before it registers.
+        let served = Arc::clone(&seat);
+        let name = thread::Builder::new().name("server".to_owned());
+        let server = name.spawn(move || serve(&listener, &served));
+        server.map_err(KitError::Thread)?;
+        Err(seat.live(&manager))
+    }
+
+    fn listen(&self) -> Result<TcpListener, KitError> {
+        let host = self.bind.as_ref().unwrap_or(&self.host).as_str();
+        // A name may also mean an address of IPv6, which referees need not call.
+        let host = if host == "localhost" {
+            "127.0.0.1"
+        } else {
+            host
+        };
+        TcpListener::bind((host, self.port)).map_err(|source| KitError::Listen {
+            place: format!("{host}:{}", self.port),
+            source,
+        })
+    }
+
+    fn rules(&self, port: u16, manager: &ManagerUrl) -> PlayerRules {
+        let own = || format!("http://{}:{port}/mcp", self.host);
+        let games = league_games::all().iter();
+        PlayerRules {
+            display_name: self.name.clone(),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            endpoint: self.public_url.clone().unwrap_or_else(own),
+            games: games
+                .filter_map(|game| GameType::new(game.rules.game_type).ok())
+                .collect(),
+            timeouts: Timeouts::default(),
+            manager: Arc::new(Peer {
+                agent: Agent::Manager,
+                endpoint: manager.to_string().into(),
+                dialect: Dialect::V2,
+                speech: Some(CallStyle::Simple),
+                is_foreign: false,
+            }),
+            wanted_id: None,
+            join_code: self.join_code.as_ref().map(AuthToken::new),
+            strict: false,
+            memory: MemoryRule::default(),
+        }
+    }
+}
+
+/// Prints a line for people.
+pub(crate) fn tell(words: &str) {
+    // Standard output may be closed; the player continues.
+    let _ = writeln!(io::stdout(), "{words}");
+}
+
+/// Unpredictable bytes, for tokens, nonces and dice.
+pub(crate) fn random() -> Result<[u8; 32], KitError> {
+    let mut bytes = [0; 32];
+    getrandom::fill(&mut bytes).map_err(KitError::Chance)?;
+    Ok(bytes)
+}

@@ -1,0 +1,497 @@
+//! The player's machine of `league-core` behind a lock: calls in, answers out, and what the player
+//! tells people. The machine decides everything; this file waits and remembers.
+
+mod letters;
+
+use std::collections::VecDeque;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use league_core::letter::Letter;
+use league_core::machine::{Machine, Persistence};
+use league_core::player::{
+    Command, CorrelationId, Event, MatchOutcome, MatchRecord, Player, Refusal, Reply, Think,
+};
+use league_protocol::dialect::Hints;
+use league_protocol::encode::{Sender, Stamp, conversation, encode};
+use league_protocol::fault::Code;
+use league_protocol::id::{ConversationId, LeagueId, MatchId, PlayerId};
+use league_protocol::message::{LeagueError, Message, expects_answer};
+use league_protocol::rpc::{self, Call, Era, Frame, Id, Incoming, RpcError};
+use league_protocol::sender::{Agent, Dialect};
+use league_protocol::token::{AuthToken, hex};
+use league_protocol::tools::PLAYER_TOOLS;
+use league_protocol::wire::{self, Context, Inbound, Received};
+use serde_json::json;
+use serde_json::value::{RawValue, to_raw_value};
+
+use crate::http::Handler;
+use crate::memory::{MemoryFile, Tokens};
+use crate::mind::Mind;
+use crate::now;
+use crate::options::{KitError, random, tell};
+
+/// How long a call may wait for the player's admission, or for the announcement of its match: they
+/// come over other connections, in either order.
+const EARLY_WAIT: Duration = Duration::from_millis(2_500);
+/// The length of a nonce, in characters.
+const NONCE_LENGTH: usize = 32;
+
+type PlayerLetter = Letter<CorrelationId>;
+
+/// A player in a league, or on its way into one.
+pub(crate) struct Seat {
+    state: Mutex<SeatState>,
+    /// Notified after every command.
+    changed: Condvar,
+    mind: Mind,
+    /// Its name before it has an id.
+    first_name: String,
+    /// The conversation of its registration, which only the manager knows.
+    registration: ConversationId,
+}
+
+struct SeatState {
+    player: Player,
+    tokens: Tokens,
+    memory: MemoryFile,
+    letters: VecDeque<PlayerLetter>,
+    /// Whether the manager has admitted it in this process.
+    is_admitted: bool,
+    /// The moves that are being chosen: match, turn and attempt.
+    thoughts: Vec<(MatchId, u32, u32)>,
+}
+
+/// What a reader and a writer of messages must know of the player.
+struct Known {
+    league_id: Option<LeagueId>,
+    own: Option<PlayerId>,
+    /// Whether callers need no proof: the manager gave no token (ruling 47).
+    takes_anything: bool,
+}
+
+impl Known {
+    fn hints(&self) -> Hints<'_> {
+        Hints {
+            league_id: self.league_id.as_ref(),
+            reader: self.own.as_ref(),
+            synonyms: self.takes_anything,
+            ..Hints::default()
+        }
+    }
+}
+
+/// An answer to a message; `proven` if it shows the player's token.
+struct SeatReply {
+    message: Message,
+    proven: bool,
+}
+
+impl SeatReply {
+    fn of(message: Message) -> Self {
+        let proven = false;
+        Self { message, proven }
+    }
+
+    fn error(code: Code, detail: &str) -> Self {
+        Self::of(Message::from(LeagueError::new(code, detail)))
+    }
+}
+
+impl Seat {
+    /// Seats a player; one that sat here before resumes.
+    pub(crate) fn new(
+        mut player: Player,
+        memory: &std::path::Path,
+        mind: Mind,
+    ) -> Result<Self, KitError> {
+        let opened = MemoryFile::open(memory, &mut player);
+        let (mut memory, tokens) = opened.map_err(|source| KitError::Memory {
+            path: memory.to_owned(),
+            source,
+        })?;
+        let pledge = Tokens {
+            token: AuthToken::pledge(&random()?),
+            return_token: None,
+        };
+        if tokens.is_none() {
+            // Written before it is shown, so that the manager knows a player that ended in between.
+            memory.keep_tokens(&pledge);
+        }
+        let words = player.rules().display_name.split_whitespace();
+        let first_name = words.collect::<Vec<_>>().join("_");
+        let registration = format!("conv-reg-{}", &hex(&random()?)[..NONCE_LENGTH]);
+        let state = SeatState {
+            player,
+            tokens: tokens.unwrap_or(pledge),
+            memory,
+            letters: VecDeque::new(),
+            is_admitted: false,
+            thoughts: Vec::new(),
+        };
+        Ok(Self {
+            state: Mutex::new(state),
+            changed: Condvar::new(),
+            mind,
+            first_name,
+            registration: ConversationId::new(registration),
+        })
+    }
+
+    fn sender<'s>(&'s self, own: Option<&'s Agent>) -> Sender<'s> {
+        own.map_or(Sender::NewPlayer(&self.first_name), Sender::Agent)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, SeatState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Lets the machine decide. What must survive is written before the answer leaves.
+    fn ask(&self, command: &Command) -> Result<Reply, Refusal> {
+        let mut state = self.lock();
+        let decision = state.player.decide(now(), command);
+        if let Ok(Reply::TokenGranted {
+            token,
+            return_token,
+        }) = &decision.answer
+        {
+            state.grant(token, return_token.as_ref());
+        }
+        for event in &decision.events {
+            state.take_in(event);
+            if let Event::Remembered { record } = event {
+                self.mind.hear(record);
+            }
+        }
+        drop(state);
+        self.changed.notify_all();
+        decision.answer
+    }
+
+    /// Waits until something changes; returns whether the time is over.
+    fn is_over(&self, until: Instant, wanted: impl Fn(&SeatState) -> bool) -> bool {
+        let left = until.saturating_duration_since(Instant::now());
+        let state = self.lock();
+        let waited = self
+            .changed
+            .wait_timeout_while(state, left, |state| !wanted(state));
+        waited.unwrap_or_else(PoisonError::into_inner).1.timed_out()
+    }
+
+    /// Answers a message.
+    fn hear(&self, received: Received) -> SeatReply {
+        let until = Instant::now() + EARLY_WAIT;
+        let admits = matches!(received.message, Message::PlayerRegisterResponse(_));
+        if !admits && self.is_over(until, |state| state.is_admitted) && self.lock().is_outside() {
+            let detail = "this player is not in a league yet: try again when it is";
+            return SeatReply::error(Code::Connection, detail);
+        }
+        let token = received.token.as_ref().map(AuthToken::hash);
+        let ours = received.conversation.as_ref() == Some(&self.registration);
+        let command = match Command::from_message(received.message, token) {
+            Some(Command::Admitted { response, .. }) => Command::Admitted {
+                response,
+                answers_us: ours,
+            },
+            Some(command) => command,
+            None if self.lock().known().takes_anything => {
+                return SeatReply::of(Message::Acknowledged);
+            }
+            None => {
+                let detail = "a player does not take that message";
+                return SeatReply::error(Code::InvalidMessage, detail);
+            }
+        };
+        match self.rule_on(&command, until) {
+            Ok(reply @ (Reply::Joined(_) | Reply::Move { .. } | Reply::Called(_))) => SeatReply {
+                message: reply.into_message().unwrap_or(Message::Acknowledged),
+                proven: true,
+            },
+            Ok(_) => SeatReply::of(Message::Acknowledged),
+            Err(refusal) => SeatReply::of(Message::from(refusal.to_league_error())),
+        }
+    }
+
+    /// Asks the machine, again when the match has been announced, and thinks if it wants a move.
+    fn rule_on(&self, command: &Command, until: Instant) -> Result<Reply, Refusal> {
+        loop {
+            match self.ask(command) {
+                Err(Refusal::NotAnnounced { match_id }) => {
+                    let known = |state: &SeatState| state.player.is_announced(&match_id);
+                    if self.is_over(until, known) {
+                        return self.ask(command);
+                    }
+                }
+                Ok(Reply::Think(think)) => {
+                    let key = (think.match_id.clone(), think.turn, think.attempt);
+                    if self.begin_thought(&key) {
+                        let ruling = self.think(think);
+                        self.lock().thoughts.retain(|open| *open != key);
+                        self.changed.notify_all();
+                        return ruling;
+                    }
+                    // Another call thinks about this move; its answer is the answer.
+                    let until = Instant::now() + crate::time_left(&think);
+                    if self.is_over(until, |state| !state.thoughts.contains(&key)) {
+                        return self.bring(&think, None);
+                    }
+                }
+                ruling => return ruling,
+            }
+        }
+    }
+
+    fn begin_thought(&self, key: &(MatchId, u32, u32)) -> bool {
+        let mut state = self.lock();
+        let is_new = !state.thoughts.contains(key);
+        if is_new {
+            state.thoughts.push(key.clone());
+        }
+        is_new
+    }
+
+    fn think(&self, think: Box<Think>) -> Result<Reply, Refusal> {
+        let history = self.lock().player.memory().history().cloned().collect();
+        let choice = self.mind.choose(think.clone(), history);
+        self.bring(&think, choice)
+    }
+
+    fn bring(&self, think: &Think, choice: Option<serde_json::Value>) -> Result<Reply, Refusal> {
+        // Without a nonce the draw has no share of this player; the move counts all the same.
+        let nonce = random().map(|bytes| hex(&bytes)[..NONCE_LENGTH].to_owned());
+        self.ask(&Command::Chosen {
+            match_id: think.match_id.clone(),
+            turn: think.turn,
+            choice,
+            nonce: nonce.ok(),
+            reasoning: None,
+            model: None,
+        })
+    }
+
+    /// Answers one call.
+    fn answer(&self, call: &Call<'_>, bearer: Option<&str>) -> Vec<u8> {
+        if call.method == "ping" {
+            return rpc::respond(&call.id, &json!({"status": "ok"}));
+        }
+        let known = self.lock().known();
+        let inbound = wire::receive(
+            call,
+            &Context {
+                hints: known.hints(),
+                tools: &PLAYER_TOOLS,
+                bearer,
+                acknowledges_all: known.takes_anything,
+                ..Context::default()
+            },
+        );
+        match self.serve(inbound, &call.method) {
+            Ok(answer) => rpc::respond(&call.id, &answer),
+            Err(error) => rpc::fail(Some(&call.id), &error, Era::Simple),
+        }
+    }
+
+    fn serve(&self, inbound: Inbound, method: &str) -> Result<Box<RawValue>, RpcError> {
+        match inbound {
+            Inbound::Message(received) => {
+                let said = received.dialect;
+                let conversation = received.conversation.clone();
+                let is_generic = received.reply_type == Some("GAME_MOVE_RESPONSE");
+                let (kind, sender) = (received.message.v2_type(), received.sender.clone());
+                let token = received.token.clone();
+                let mut reply = if received.message == Message::Ping {
+                    SeatReply::of(Message::Acknowledged)
+                } else {
+                    self.hear(*received)
+                };
+                if let Message::LeagueError(error) = &mut reply.message {
+                    let player = match sender.agent() {
+                        Some(Agent::Player(id)) => Some(id),
+                        _ => None,
+                    };
+                    error.complete(kind, token.as_ref(), player);
+                }
+                self.write(&reply, said, conversation, is_generic)
+            }
+            Inbound::Unread(unread) => {
+                let kind = unread.error.original_message_type.as_deref();
+                let is_news = kind.is_some_and(|kind| !expects_answer(kind));
+                let reply = if is_news && self.lock().known().takes_anything {
+                    Message::Acknowledged
+                } else {
+                    Message::from(*unread.error)
+                };
+                let reply = SeatReply::of(reply);
+                self.write(&reply, unread.dialect, unread.conversation, false)
+            }
+            Inbound::Arguments(_) => Err(RpcError::method_not_found(method)),
+            Inbound::Acknowledged => Ok(raw(&json!({"status": "ok"}))),
+            Inbound::Error(error) => Err(error),
+        }
+    }
+
+    /// Writes an answer in the player's dialect, or in the caller's if that is another protocol.
+    fn write(
+        &self,
+        reply: &SeatReply,
+        said: Dialect,
+        conversed: Option<ConversationId>,
+        is_generic: bool,
+    ) -> Result<Box<RawValue>, RpcError> {
+        let is_ours = said.protocol() == Dialect::V2.protocol();
+        let dialect = if is_ours { Dialect::V2 } else { said };
+        let rejection = match &reply.message {
+            Message::LeagueError(error) if dialect == Dialect::V1 => {
+                let rejection = error.to_rejection();
+                Some(rejection.ok_or_else(|| error.to_rpc_error())?)
+            }
+            _ => None,
+        };
+        let message = rejection.as_ref().unwrap_or(&reply.message);
+        let (known, token) = {
+            let state = self.lock();
+            (state.known(), state.tokens.token.clone())
+        };
+        let own = known.own.clone().map(Agent::Player);
+        let label = own
+            .as_ref()
+            .map_or_else(|| format!("player:{}", self.first_name), Agent::to_string);
+        let conversed = conversed.unwrap_or_else(|| conversation(message, &label));
+        let stamp = Stamp {
+            sender: self.sender(own.as_ref()),
+            at: now(),
+            conversation: &conversed,
+            token: Some(&token).filter(|_| reply.proven),
+        };
+        let hints = Hints {
+            generic_moves: is_generic,
+            ..known.hints()
+        };
+        // If the dialect has no form for the answer, the caller gets an acknowledgement.
+        Ok(match encode(message, dialect, stamp, &hints) {
+            Some(outgoing) => raw(&outgoing),
+            None => raw(&json!({"status": "ok"})),
+        })
+    }
+
+    /// Answers a message of a body; `None` for a notification.
+    fn answer_frame(&self, frame: &Frame<'_>, bearer: Option<&str>) -> Option<(u16, Vec<u8>)> {
+        match frame {
+            Frame::Call(call) => Some((200, self.answer(call, bearer))),
+            Frame::Notification(note) => {
+                let call = Call {
+                    id: Id::number(0),
+                    method: note.method.clone(),
+                    params: note.params,
+                };
+                self.answer(&call, bearer);
+                None
+            }
+            Frame::Response(_) => {
+                let error = RpcError::unasked_response();
+                Some((400, rpc::fail(None, &error, Era::Simple)))
+            }
+            Frame::Malformed(malformed) => {
+                let status = malformed.status(Era::Simple).code();
+                Some((status, malformed.answer(Era::Simple)))
+            }
+        }
+    }
+}
+
+impl Handler for Seat {
+    fn post(
+        &self,
+        content_type: Option<&str>,
+        bearer: Option<&str>,
+        body: &[u8],
+    ) -> (u16, Vec<u8>) {
+        if let Err(refusal) = rpc::check_content_type(content_type) {
+            return (refusal.status.code(), refusal.answer(Era::Simple));
+        }
+        match rpc::read(body, Era::Simple) {
+            Incoming::Refused(refusal) => (refusal.status.code(), refusal.answer(Era::Simple)),
+            Incoming::Single(frame) => {
+                let answer = self.answer_frame(&frame, bearer);
+                answer.unwrap_or((202, Vec::new()))
+            }
+            Incoming::Batch(frames) => {
+                let answers = frames.iter();
+                let answers = answers.filter_map(|frame| self.answer_frame(frame, bearer));
+                let answers: Vec<Vec<u8>> = answers.map(|(_, answer)| answer).collect();
+                rpc::batch(&answers).map_or((202, Vec::new()), |body| (200, body))
+            }
+        }
+    }
+}
+
+impl SeatState {
+    fn known(&self) -> Known {
+        let league_id = self.player.league_id().cloned();
+        Known {
+            own: self.player.player_id().cloned(),
+            takes_anything: league_id.is_some() && !self.player.knows_manager(),
+            league_id,
+        }
+    }
+
+    /// Whether no league is known, now or from an earlier process.
+    fn is_outside(&self) -> bool {
+        self.player.player_id().is_none()
+    }
+
+    /// Keeps granted tokens; without a new return token the old one stays.
+    fn grant(&mut self, token: &AuthToken, return_token: Option<&AuthToken>) {
+        self.tokens.token = token.clone();
+        if return_token.is_some() {
+            self.tokens.return_token = return_token.cloned();
+        }
+        self.memory.keep_tokens(&self.tokens);
+    }
+
+    /// Writes an event that must survive, applies it, and tells people of it.
+    fn take_in(&mut self, event: &Event) {
+        if event.keep() == Persistence::Journal {
+            self.memory.keep_event(event);
+        }
+        self.player.apply(event);
+        let mut letters = Vec::new();
+        self.player.letters(event, &mut letters);
+        self.letters.extend(letters);
+        match event {
+            Event::Enrolled { player_id, .. } => {
+                if !std::mem::replace(&mut self.is_admitted, true) {
+                    let name = &self.player.rules().display_name;
+                    tell(&format!("{name} is in the league as {player_id}"));
+                }
+            }
+            Event::Remembered { record } => tell(&ended(record)),
+            Event::LeagueCompleted { champion, .. } => match champion {
+                Some(champion) => tell(&format!("the league is over; its champion is {champion}")),
+                None => tell("the league is over"),
+            },
+            Event::DrawDisputed {
+                match_id, problem, ..
+            } => tell(&format!("{match_id}: do not trust this result: {problem}")),
+            _ => {}
+        }
+    }
+}
+
+fn ended(record: &MatchRecord) -> String {
+    let result = match record.result {
+        MatchOutcome::Win => "won",
+        MatchOutcome::Draw => "drawn",
+        MatchOutcome::Loss => "lost",
+        MatchOutcome::TechnicalLoss => "lost by a technical loss",
+    };
+    format!(
+        "{}: {result} against {}",
+        record.match_id, record.opponent_id
+    )
+}
+
+/// The JSON of an answer, with its members in the order of their declaration.
+fn raw(answer: &impl serde::Serialize) -> Box<RawValue> {
+    to_raw_value(answer).unwrap_or_else(|_| RawValue::NULL.to_owned())
+}

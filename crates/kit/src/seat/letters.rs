@@ -1,0 +1,143 @@
+//! The letters of the player's machine, carried to the manager one at a time: the registration, and
+//! again whenever the machine wants it.
+
+use std::sync::PoisonError;
+use std::time::Duration;
+
+use league_core::letter::{CallFailure, CallOutcome, Credential, PeerAnswer};
+use league_core::machine::Machine;
+use league_core::player::{Command, Player};
+use league_protocol::dialect::Hints;
+use league_protocol::encode::{Stamp, encode};
+use league_protocol::fault::Code;
+use league_protocol::finding::excerpt;
+use league_protocol::message::Message;
+use league_protocol::peer::HttpReply;
+use league_protocol::rpc;
+use league_protocol::sender::{Agent, CallStyle, Dialect};
+use league_protocol::token::AuthToken;
+use league_protocol::wire::{self, Context, SentCall, Unread};
+
+use super::{PlayerLetter, Seat, SeatState};
+use crate::call::ManagerUrl;
+use crate::now;
+use crate::options::{KitError, tell};
+
+/// The longest sleep of the thread that talks to the manager.
+const MAX_SLEEP: Duration = Duration::from_secs(3_600);
+
+impl Seat {
+    /// Registers with the manager and stays in the league; returns when the manager rejects it.
+    pub(crate) fn live(&self, manager: &ManagerUrl) -> KitError {
+        let return_token = self.lock().tokens.return_token.clone();
+        let _ = self.ask(&Command::Begin { return_token });
+        let mut told = String::new();
+        loop {
+            let Some(letter) = self.next_letter() else {
+                let _ = self.ask(&Command::Tick);
+                continue;
+            };
+            let outcome = self.carry(&letter, manager);
+            let problem = match &outcome {
+                Err(failure) => failure.detail.as_str(),
+                Ok(PeerAnswer {
+                    message: Message::LeagueError(error),
+                    ..
+                }) => error.detail.as_str(),
+                Ok(_) => "",
+            };
+            if !problem.is_empty() && told != problem {
+                tell(&format!("{manager} has not admitted us yet: {problem}"));
+                problem.clone_into(&mut told);
+            }
+            if let Some(correlation) = letter.correlation {
+                let _ = self.ask(&Player::outcome(correlation, outcome));
+            }
+            if let Some(reason) = self.lock().player.rejection() {
+                return KitError::Rejected(reason.to_owned());
+            }
+        }
+    }
+
+    /// Waits for a letter; `None` if a tick is due.
+    fn next_letter(&self) -> Option<PlayerLetter> {
+        let mut state = self.lock();
+        loop {
+            if let Some(letter) = state.letters.pop_front() {
+                return Some(letter);
+            }
+            let wakeup = state.player.wakeup();
+            let wait = wakeup.map_or(MAX_SLEEP, |at| at.since(now()));
+            if wait.is_zero() {
+                return None;
+            }
+            let waited = self.changed.wait_timeout(state, wait);
+            state = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+
+    /// Sends a letter to the manager and reads the answer.
+    fn carry(&self, letter: &PlayerLetter, manager: &ManagerUrl) -> CallOutcome {
+        const CALL: u64 = 1;
+        let (known, token) = {
+            let state = self.lock();
+            (state.known(), state.credential(letter))
+        };
+        let own = known.own.clone().map(Agent::Player);
+        let hints = Hints {
+            synonyms: false,
+            ..known.hints()
+        };
+        let stamp = Stamp {
+            sender: self.sender(own.as_ref()),
+            at: now(),
+            conversation: &self.registration,
+            token: token.as_ref(),
+        };
+        let broken = |problem: String| CallFailure::of_peer(Code::InvalidMessage, problem);
+        let outgoing = encode(&letter.message, Dialect::V2, stamp, &hints);
+        let body = rpc::request(CALL, letter.message.tool(), outgoing.as_ref());
+        let body = body.map_err(|error| broken(error.to_string()))?;
+        let came = manager.post(&body, letter.retry.timeout);
+        let (status, body) = came
+            .map_err(|error| CallFailure::of_peer(Code::Connection, excerpt(&error.to_string())))?;
+        let sent = SentCall {
+            id: CALL,
+            message: &letter.message,
+            dialect: Dialect::V2,
+            style: CallStyle::Simple,
+            player: None,
+            is_kept: false,
+        };
+        let reply = HttpReply {
+            status,
+            session: None,
+            body: &body,
+        };
+        let context = Context {
+            pinned: Some(Dialect::V2),
+            hints,
+            ..Context::default()
+        };
+        match wire::read_reply(&sent, &reply, &context).read {
+            Ok(received) => Ok(PeerAnswer {
+                token: received.token.as_ref().map(AuthToken::hash),
+                message: received.message,
+            }),
+            Err(Unread { error, .. }) => Err(CallFailure::of_peer(error.code, error.detail)),
+        }
+    }
+}
+
+impl SeatState {
+    /// The token that a letter shows.
+    fn credential(&self, letter: &PlayerLetter) -> Option<AuthToken> {
+        let own = &self.tokens.token;
+        match &letter.credential {
+            Credential::None => None,
+            Credential::Own => Some(own.clone()),
+            Credential::Return => Some(self.tokens.return_token.as_ref().unwrap_or(own).clone()),
+            Credential::Match(token) | Credential::Manager(token) => Some(token.clone()),
+        }
+    }
+}
