@@ -237,6 +237,7 @@ impl LabMatch<'_> {
             opponent_id: opponent.clone(),
             opponent: player.memory.opponent(opponent).cloned(),
             record: WinLossDraw::default(),
+            moves: [].into(),
         }
     }
 }

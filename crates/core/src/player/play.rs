@@ -303,6 +303,7 @@ impl Player {
             opponent: self.memory.opponent(&opponent_id).cloned(),
             opponent_id,
             record: call.record,
+            moves: Arc::clone(&question.moves),
         }))
     }
 

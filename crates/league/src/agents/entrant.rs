@@ -195,6 +195,7 @@ impl Entrant {
             join_code: system.security.join_code(),
             strict: false,
             memory: loader.load_player_defaults()?.memory.rule(),
+            human: false,
         })
     }
 }

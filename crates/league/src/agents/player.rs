@@ -21,10 +21,10 @@ use tokio::task::AbortHandle;
 
 use crate::agents::actor::{ActorError, Handle, MachineAnswer, Observer};
 use crate::agents::assemble::{AgentParts, JournalSource, Shared, StartError, restore, spawn};
-use crate::agents::assistant::AssistantSeat;
 use crate::agents::bot::Bot;
 use crate::agents::identity::{AgentInfo, Identity, Membership, Unregistered, first_name};
 use crate::agents::model::ModelSeat;
+use crate::agents::seat::ExternalSeat;
 use crate::agents::{KeptTokens, RunningAgent, actor_unavailable, not_for_me, not_in_yet};
 use crate::chance::Chance;
 use crate::clock;
@@ -79,6 +79,9 @@ pub(crate) fn start(
         |_| Ok(Player::new(rules.clone())),
         |sequence, at, record, _| publisher.take_in(sequence, at, record),
     )?;
+    if let Some(seat) = style.chooser.seat() {
+        seat.resume(&restored.machine);
+    }
     // A finished league has nothing more to offer.
     let over = restored.machine.phase() == PlayerPhase::Completed
         && restored.machine.league_id() == Some(league);
@@ -102,6 +105,7 @@ pub(crate) fn start(
             publisher,
             document_writer: shared.document_writer.clone(),
             model: style.chooser.model().cloned(),
+            seat: style.chooser.seat().cloned(),
         }),
         first: begin.into_iter().collect(),
     };
@@ -221,7 +225,7 @@ impl Thought {
 impl AgentService for PlayerService {
     fn manifest(&self) -> &'static Manifest {
         match &self.style.chooser {
-            Chooser::Assistant(_) => &ASSISTANT_MANIFEST,
+            Chooser::External(seat) if !seat.is_for_person() => &ASSISTANT_MANIFEST,
             _ => &MANIFEST,
         }
     }
@@ -263,7 +267,7 @@ impl AgentService for PlayerService {
     }
 
     async fn call(&self, tool: &str, arguments: ToolArguments) -> Option<ServiceReply> {
-        if let Chooser::Assistant(seat) = &self.style.chooser
+        if let Some(seat) = self.style.chooser.seat()
             && let Some(answer) = seat.call(tool, &arguments).await
         {
             return Some(answer.map_or_else(ServiceReply::error, ServiceReply::Plain));
@@ -504,11 +508,16 @@ pub(crate) struct PlayerObserver {
     document_writer: DocumentWriter,
     /// The model that chooses, if one does.
     model: Option<Arc<ModelSeat>>,
+    /// The seat whose moves come from outside, if it has one.
+    seat: Option<Arc<ExternalSeat>>,
 }
 
 impl Observer<Player> for PlayerObserver {
     fn observe(&mut self, sequence: u64, at: Timestamp, record: &Record<Event>, player: &Player) {
         self.publisher.take_in(sequence, at, record);
+        if let (Some(seat), Record::Event(event)) = (&self.seat, record) {
+            seat.observe(event, player);
+        }
         match record {
             Record::Event(Event::Enrolled { .. }) => self.membership = Membership::Enrolled,
             Record::Event(Event::DrawDisputed {
@@ -586,7 +595,8 @@ pub(crate) enum Chooser {
     Strategy(&'static Strategy),
     Bot(Arc<Bot>),
     Model(Arc<ModelSeat>),
-    Assistant(Arc<AssistantSeat>),
+    /// An assistant or a person.
+    External(Arc<ExternalSeat>),
 }
 
 /// A message to the player, to be forwarded to its bot.
@@ -611,21 +621,29 @@ impl Chooser {
             Self::Strategy(strategy) => strategy.name,
             Self::Bot(_) => "bot",
             Self::Model(_) => "llm",
-            Self::Assistant(_) => "assistant",
+            Self::External(seat) if seat.is_for_person() => "human",
+            Self::External(_) => "assistant",
         }
     }
 
     pub(crate) fn bot(&self) -> Option<&Arc<Bot>> {
         match self {
-            Self::Strategy(_) | Self::Model(_) | Self::Assistant(_) => None,
+            Self::Strategy(_) | Self::Model(_) | Self::External(_) => None,
             Self::Bot(bot) => Some(bot),
         }
     }
 
     pub(crate) fn model(&self) -> Option<&Arc<ModelSeat>> {
         match self {
-            Self::Strategy(_) | Self::Bot(_) | Self::Assistant(_) => None,
+            Self::Strategy(_) | Self::Bot(_) | Self::External(_) => None,
             Self::Model(seat) => Some(seat),
+        }
+    }
+
+    pub(crate) fn seat(&self) -> Option<&Arc<ExternalSeat>> {
+        match self {
+            Self::Strategy(_) | Self::Bot(_) | Self::Model(_) => None,
+            Self::External(seat) => Some(seat),
         }
     }
 
@@ -639,7 +657,7 @@ impl Chooser {
             Self::Strategy(strategy) => Ok(by_strategy(strategy, think, thinking).await),
             Self::Bot(bot) => by_bot(bot, think, thinking).await,
             Self::Model(seat) => Ok(by_model(seat, think, thinking).await),
-            Self::Assistant(seat) => Ok(by_assistant(seat, think, thinking).await),
+            Self::External(seat) => Ok(by_external(seat, think, thinking).await),
         }
     }
 }
@@ -687,8 +705,8 @@ async fn by_model(seat: &ModelSeat, think: Think, thinking: ChoiceInput) -> Comm
     command
 }
 
-/// An assistant that does not move in time is replaced by a strategy.
-async fn by_assistant(seat: &AssistantSeat, think: Think, thinking: ChoiceInput) -> Command {
+/// An assistant or a person that does not move in time is replaced by a strategy, which says so.
+async fn by_external(seat: &ExternalSeat, think: Think, thinking: ChoiceInput) -> Command {
     match seat.choose(&think).await {
         Some(made) => Command::Chosen {
             match_id: think.match_id,
@@ -698,7 +716,23 @@ async fn by_assistant(seat: &AssistantSeat, think: Think, thinking: ChoiceInput)
             reasoning: made.reasoning,
             model: None,
         },
-        None => by_strategy(seat.fallback, think, thinking).await,
+        None => {
+            let mut command = by_strategy(seat.fallback, think, thinking).await;
+            if let Command::Chosen { reasoning, .. } = &mut command {
+                let (who, name) = (
+                    if seat.is_for_person() {
+                        "person"
+                    } else {
+                        "assistant"
+                    },
+                    seat.fallback.name,
+                );
+                *reasoning = Some(format!(
+                    "chosen by the strategy `{name}`: no move of the {who}"
+                ));
+            }
+            command
+        }
     }
 }
 
