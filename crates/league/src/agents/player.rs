@@ -80,7 +80,7 @@ pub(crate) fn start(
         |sequence, at, record, _| publisher.take_in(sequence, at, record),
     )?;
     if let Some(seat) = style.chooser.seat() {
-        seat.resume(&restored.machine);
+        seat.look(&restored.machine);
     }
     // A finished league has nothing more to offer.
     let over = restored.machine.phase() == PlayerPhase::Completed
@@ -515,9 +515,6 @@ pub(crate) struct PlayerObserver {
 impl Observer<Player> for PlayerObserver {
     fn observe(&mut self, sequence: u64, at: Timestamp, record: &Record<Event>, player: &Player) {
         self.publisher.take_in(sequence, at, record);
-        if let (Some(seat), Record::Event(event)) = (&self.seat, record) {
-            seat.observe(event, player);
-        }
         match record {
             Record::Event(Event::Enrolled { .. }) => self.membership = Membership::Enrolled,
             Record::Event(Event::DrawDisputed {
@@ -569,6 +566,9 @@ impl Observer<Player> for PlayerObserver {
     }
 
     fn flush(&mut self, at: Timestamp, player: &Player) {
+        if let Some(seat) = &self.seat {
+            seat.look(player);
+        }
         self.document_writer.publish(self.publisher.due(at, player));
     }
 

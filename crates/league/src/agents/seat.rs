@@ -6,7 +6,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use league_core::player::{Event, MatchRecord, Player, PlayerPhase, Think};
+use league_core::player::{MatchRecord, Player, PlayerPhase, Think};
 use league_protocol::fault::Code;
 use league_protocol::id::{MatchId, PlayerId};
 use league_protocol::message::{LeagueError, StandingRow};
@@ -25,8 +25,6 @@ pub(crate) const WAIT_TIMEOUT: Duration = Duration::from_secs(20);
 /// The part of the time for a move that is kept for the strategy: one in so many, and a bound.
 const RESERVE_PART: u32 = 10;
 const MAX_RESERVE: Duration = Duration::from_millis(500);
-/// The latest results that a seat shows.
-const MAX_RESULTS: usize = 100;
 
 /// A seat whose moves come from outside.
 #[derive(Debug)]
@@ -138,35 +136,31 @@ impl ExternalSeat {
         chosen
     }
 
-    /// Takes over what the player knows from an earlier process.
-    pub(crate) fn resume(&self, player: &Player) {
-        let mut state = self.state();
-        let news = &mut state.news;
-        news.note(player);
-        news.results = player.memory().history().cloned().collect();
-        news.standings = player.standings().cloned();
-    }
-
-    /// Takes in what the player learns.
-    pub(crate) fn observe(&self, event: &Event, player: &Player) {
-        {
+    /// Takes in what the player has learnt.
+    pub(crate) fn look(&self, player: &Player) {
+        let latest = player.memory().history().last();
+        let is_new = {
             let mut state = self.state();
             let news = &mut state.news;
-            news.note(player);
-            match event {
-                Event::Remembered { record } => {
-                    if news.results.len() == MAX_RESULTS {
-                        news.results.remove(0);
-                    }
-                    news.results.push(Arc::clone(record));
-                }
-                Event::Ranked { standings } => news.standings = Some(Arc::clone(standings)),
-                Event::Enrolled { .. } | Event::Rejected { .. } | Event::LeagueCompleted { .. } => {
-                }
-                _ => return,
+            let is_ranked = match (&news.standings, player.standings()) {
+                (Some(known), Some(told)) => !Arc::ptr_eq(known, told),
+                (_, told) => told.is_some(),
+            };
+            let known = news.results.last().map(|record| &record.match_id);
+            let has_result = latest.map(|record| &record.match_id) != known;
+            let is_new = news.phase != Some(player.phase()) || is_ranked || has_result;
+            if is_new {
+                news.player_id = player.player_id().cloned();
+                news.phase = Some(player.phase());
+                news.rejection = player.rejection().map(str::to_owned);
+                news.results = player.memory().history().cloned().collect();
+                news.standings = player.standings().or(news.standings.as_ref()).cloned();
             }
+            is_new
+        };
+        if is_new {
+            self.change();
         }
-        self.change();
     }
 
     pub(crate) fn news(&self) -> SeatNews {
@@ -258,6 +252,7 @@ impl ExternalSeat {
             choice: choice.clone(),
             reasoning: reasoning.map(str::to_owned),
         };
+        state.news.missed = None;
         open.answer.send(made).map(|()| choice).map_err(|_| {
             LeagueError::new(
                 Code::Timeout,
@@ -319,12 +314,6 @@ impl ExternalSeat {
 }
 
 impl SeatNews {
-    fn note(&mut self, player: &Player) {
-        self.player_id = player.player_id().cloned();
-        self.phase = Some(player.phase());
-        self.rejection = player.rejection().map(str::to_owned);
-    }
-
     /// The name of a player if the standings tell it, else its id.
     pub(crate) fn name_of(&self, player: &PlayerId) -> String {
         let rows = self.standings.as_deref().unwrap_or_default();

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use clap::{Args, Parser};
 use league_core::strategy::{self, Strategy};
-use league_protocol::id::GameType;
+use league_protocol::id::{GameType, PlayerId};
 use tokio::sync::watch;
 
 use crate::agents::seat::ExternalSeat;
@@ -121,7 +121,11 @@ impl PlayArgs {
             out.flush()?;
         }
         let (ended, over) = watch::channel(false);
-        let terminal = Terminal::new(Arc::clone(&seat), self.output);
+        let names = match &manager {
+            Some(_) => Vec::new(),
+            None => self.opponents()?,
+        };
+        let terminal = Terminal::new(Arc::clone(&seat), self.output, names);
         let screen = thread::spawn(move || terminal.show(over));
         let exit = match manager {
             Some(manager) => self.join(&manager, &root, seat),
@@ -137,6 +141,22 @@ impl PlayArgs {
     fn game(&self) -> String {
         let named = self.game.as_ref().map(ToString::to_string);
         named.unwrap_or_else(|| DEFAULT_GAME.to_owned())
+    }
+
+    /// The strategies that play against the person, by the ids that they get.
+    fn opponents(&self) -> Result<Vec<(PlayerId, String)>, CommandError> {
+        let game = game_type(&self.game());
+        let game = game.map_err(|wrong| CommandError::usage(WHAT, wrong, "see `league games`"))?;
+        for opponent in &self.against {
+            check_strategy(opponent, Some(&game), WHAT)?;
+        }
+        let chosen = match self.against.is_empty() {
+            true => strategy::deal(&game, 1),
+            false => self.against.clone(),
+        };
+        let ids = (1..).map(PlayerId::numbered);
+        let names = chosen.iter().map(|strategy| strategy.name.to_owned());
+        Ok(ids.zip(names).collect())
     }
 
     /// The manager that was named, else the one at the usual address if its league is open.
@@ -187,19 +207,12 @@ impl PlayArgs {
     /// Plays a league against strategies in this process, on free ports.
     fn against(&self, root: &str, seat: Arc<ExternalSeat>) -> Result<Exit, CommandError> {
         let game = self.game();
-        let game_type = game_type(&game)
-            .map_err(|wrong| CommandError::usage(WHAT, wrong, "see `league games`"))?;
-        for opponent in &self.against {
-            check_strategy(opponent, Some(&game_type), WHAT)?;
-        }
-        let usual = strategy::deal(&game_type, 1);
-        let opponents = if self.against.is_empty() {
-            &usual
-        } else {
-            &self.against
-        };
-        let names: Vec<&str> = opponents.iter().map(|opponent| opponent.name).collect();
-        let (names, players) = (names.join(","), (opponents.len() + 1).to_string());
+        let names: Vec<String> = self
+            .opponents()?
+            .into_iter()
+            .map(|(_, name)| name)
+            .collect();
+        let (players, names) = ((names.len() + 1).to_string(), names.join(","));
         let (legs, fallback) = (self.games.to_string(), self.fallback.name);
         let time = self.move_time.map(|time| format!("{}ms", time.as_millis()));
         let mut words = vec![

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use league_core::player::{Event, PlayerRules};
+use league_core::player::{Event, MAX_THINK_TIME, PlayerRules};
+use league_core::timeouts::Timeouts;
 use league_protocol::id::{GameType, LeagueId, PlayerId};
 use league_protocol::sender::{CallStyle, Dialect};
 use league_protocol::token::AuthToken;
@@ -152,7 +153,7 @@ impl PlayerArgs {
             version: version.clone(),
             endpoint: setup.endpoint(&listener),
             games: self.games(games),
-            timeouts: timeouts(&setup.system),
+            timeouts: self.timeouts(&setup),
             manager: self.join.peer(&setup, self.dialect.unwrap_or(configured)),
             wanted_id: wanted.map(|id| id.to_string()),
             join_code: setup.system.security.join_code(),
@@ -185,6 +186,15 @@ impl PlayerArgs {
             bot.end().await;
         }
         exit
+    }
+
+    /// The waits of the player; a person has the whole time that a referee gives.
+    fn timeouts(&self, setup: &AgentSetup) -> Timeouts {
+        let mut waits = timeouts(&setup.system);
+        if self.person.is_some() {
+            waits.make_move = MAX_THINK_TIME;
+        }
+        waits
     }
 
     /// The games that it offers to play; a named strategy may know only some.

@@ -9,7 +9,7 @@ use std::thread;
 
 use league_core::player::{MatchOutcome, MatchRecord, PlayerPhase};
 use league_games::{PictureRow, SeatPicture};
-use league_protocol::id::MatchId;
+use league_protocol::id::{MatchId, PlayerId};
 use league_web::page::label;
 use serde_json::{Value, json};
 use tokio::sync::{mpsc, watch};
@@ -26,6 +26,8 @@ const MAX_LINE: usize = 4_096;
 pub(super) struct Terminal {
     seat: Arc<ExternalSeat>,
     output: Output,
+    /// The names of players that are known from the start.
+    names: Vec<(PlayerId, String)>,
     out: Screen<io::Stdout>,
     /// The turn on the screen.
     shown: Option<ShownTurn>,
@@ -37,10 +39,15 @@ pub(super) struct Terminal {
 }
 
 impl Terminal {
-    pub(super) fn new(seat: Arc<ExternalSeat>, output: Output) -> Self {
+    pub(super) fn new(
+        seat: Arc<ExternalSeat>,
+        output: Output,
+        names: Vec<(PlayerId, String)>,
+    ) -> Self {
         Self {
             seat,
             output,
+            names,
             out: screen::output(),
             shown: None,
             printed: Vec::new(),
@@ -82,6 +89,9 @@ impl Terminal {
                     Some(line) => self.take(&line)?,
                     None => {
                         has_input = false;
+                        if self.output == Output::Text {
+                            writeln!(self.out)?;
+                        }
                         self.leave()?;
                     }
                 },
@@ -142,13 +152,18 @@ impl Terminal {
             MatchOutcome::Loss => "you lost",
             MatchOutcome::TechnicalLoss => "you lost by not playing",
         };
-        let opponent = one_line(&news.name_of(&record.opponent_id));
+        let opponent = self.name(&record.opponent_id, news);
         let sentence = format!("{} against {opponent}: {outcome}", record.match_id);
         let object = json!({
             "event": "match", "match_id": record.match_id, "opponent_id": record.opponent_id,
             "result": record.result, "points": record.points,
         });
         self.tell(&object, &sentence)
+    }
+
+    fn name(&self, player: &PlayerId, news: &SeatNews) -> String {
+        let known = self.names.iter().find(|(id, _)| id == player);
+        one_line(&known.map_or_else(|| news.name_of(player), |(_, name)| name.clone()))
     }
 
     fn turn(&mut self, turn: &ShownTurn, news: &SeatNews) -> io::Result<()> {
@@ -164,7 +179,7 @@ impl Terminal {
             });
             return print_object(&mut self.out, &object);
         }
-        let opponent = one_line(&news.name_of(&think.opponent_id));
+        let opponent = self.name(&think.opponent_id, news);
         writeln!(self.out)?;
         writeln!(
             self.out,
@@ -193,6 +208,10 @@ impl Terminal {
     /// Takes a line of the person.
     fn take(&mut self, line: &str) -> io::Result<()> {
         let line = line.trim();
+        if self.output == Output::Text && !io::stdin().is_terminal() {
+            // A terminal shows what is typed.
+            writeln!(self.out, "{line}")?;
+        }
         let Some(turn) = self.shown.clone() else {
             let sentence = "no move is wanted now; wait for your turn";
             return self.tell(&json!({"event": "refused", "error": sentence}), sentence);
