@@ -419,6 +419,7 @@ fn shown(turn: &ShownTurn, news: &SeatNews) -> SeatTurn {
         match_id: think.match_id.to_string(),
         number: think.turn,
         opponent: news.name_of(&think.opponent_id),
+        opponent_id: think.opponent_id.to_string(),
         answered: turn
             .answered(news.player_id.as_ref())
             .iter()

@@ -142,19 +142,16 @@ impl ExternalSeat {
         let is_new = {
             let mut state = self.state();
             let news = &mut state.news;
-            let is_ranked = match (&news.standings, player.standings()) {
-                (Some(known), Some(told)) => !Arc::ptr_eq(known, told),
-                (_, told) => told.is_some(),
-            };
+            let told = player.standings().filter(|told| news.is_better(told));
             let known = news.results.last().map(|record| &record.match_id);
             let has_result = latest.map(|record| &record.match_id) != known;
-            let is_new = news.phase != Some(player.phase()) || is_ranked || has_result;
+            let is_new = news.phase != Some(player.phase()) || told.is_some() || has_result;
             if is_new {
                 news.player_id = player.player_id().cloned();
                 news.phase = Some(player.phase());
                 news.rejection = player.rejection().map(str::to_owned);
                 news.results = player.memory().history().cloned().collect();
-                news.standings = player.standings().or(news.standings.as_ref()).cloned();
+                news.standings = told.or(news.standings.as_ref()).cloned();
             }
             is_new
         };
@@ -314,11 +311,22 @@ impl ExternalSeat {
 }
 
 impl SeatNews {
+    /// Whether a table is to be shown instead of the known one: the last message of a league ranks
+    /// players without their names, after a table that has them.
+    fn is_better(&self, told: &Arc<[StandingRow]>) -> bool {
+        let has_names = told.iter().all(|row| !row.display_name.is_empty());
+        match &self.standings {
+            Some(known) => has_names && !Arc::ptr_eq(known, told),
+            None => true,
+        }
+    }
+
     /// The name of a player if the standings tell it, else its id.
     pub(crate) fn name_of(&self, player: &PlayerId) -> String {
         let rows = self.standings.as_deref().unwrap_or_default();
         let row = rows.iter().find(|row| row.player_id == *player);
-        row.map_or_else(|| player.to_string(), |row| row.display_name.to_string())
+        let named = row.filter(|row| !row.display_name.is_empty());
+        named.map_or_else(|| player.to_string(), |row| row.display_name.to_string())
     }
 }
 

@@ -13,6 +13,9 @@ use super::picture::picture;
 use super::{Links, common_head, footer, header};
 use crate::model::{DrawnPosition, SeatOutcome};
 
+/// A longer move needs a wide button, in bytes.
+const MAX_SHORT: usize = 3;
+
 /// The seat of a person, as the person may see it.
 #[derive(Debug, Clone)]
 pub struct SeatPage {
@@ -51,6 +54,7 @@ pub struct SeatTurn {
     pub match_id: String,
     pub number: u32,
     pub opponent: String,
+    pub opponent_id: String,
     /// What the opponent did since the last turn.
     pub answered: Vec<String>,
     pub drawn: SeatPicture,
@@ -169,10 +173,14 @@ fn turn(turn: &SeatTurn) -> Markup {
         changed: Vec::new(),
         seats: Vec::new(),
     };
+    let has_words = turn
+        .options
+        .iter()
+        .any(|option| label(option).len() > MAX_SHORT);
     html! {
         h1 { "Your move" }
         p.against {
-            "Against " bdi { (turn.opponent) } " in " (turn.match_id) ", move " (turn.number) ". "
+            "Against " a href={ "/player/" (turn.opponent_id) } { bdi { (turn.opponent) } } " in " (turn.match_id) ", move " (turn.number) ". "
             span.clock data-left-ms=(turn.time_left.as_millis()) { (duration(turn.time_left)) }
             " left."
         }
@@ -181,11 +189,11 @@ fn turn(turn: &SeatTurn) -> Markup {
         }
         @if turn.drawn.picture != Picture::default() { figure { (picture(&position)) } }
         @if !turn.drawn.facts.is_empty() {
-            dl.facts { @for (name, value) in &turn.drawn.facts {
+            dl.view { @for (name, value) in &turn.drawn.facts {
                 div { dt { (name) } dd { bdi { (value) } } }
             } }
         }
-        div.moves role="group" aria-label="Your legal moves" {
+        div.moves.words[has_words] role="group" aria-label="Your legal moves" {
             @for option in &turn.options {
                 button.choice type="button" data-match=(turn.match_id) data-number=(turn.number)
                     data-choice=(option) { (label(option)) }
@@ -203,5 +211,67 @@ pub fn label(option: &Value) -> String {
     match option {
         Value::String(text) => text.replace('_', " "),
         other => other.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn page(stage: SeatStage) -> SeatPage {
+        SeatPage {
+            name: "<b>Ada".to_owned(),
+            player_id: Some("P02".to_owned()),
+            stage,
+            missed: false,
+            fallback: "random",
+            results: Vec::new(),
+            rank: None,
+        }
+    }
+
+    #[test]
+    fn turn_offers_each_legal_move_as_a_button() {
+        let options = vec![json!("rock"), json!({"bid": 2})];
+        let turn = SeatTurn {
+            match_id: "R1M1".to_owned(),
+            number: 3,
+            opponent: "<i>Eve".to_owned(),
+            opponent_id: "P01".to_owned(),
+            answered: vec!["paper".to_owned()],
+            drawn: SeatPicture::of(&json!({"pot": 2}), &options),
+            options,
+            time_left: Duration::from_secs(90),
+            game: "a game",
+            rules: "Be fair.",
+        };
+        let shown = seat(&page(SeatStage::Turn(Box::new(turn))));
+        for part in [
+            r#"data-match="R1M1" data-number="3" data-choice="&quot;rock&quot;">rock</button>"#,
+            r#"data-choice="{&quot;bid&quot;:2}">{&quot;bid&quot;:2}</button>"#,
+            r#"<span class="clock" data-left-ms="90000">1 min 30 s</span>"#,
+            "&lt;b&gt;Ada",
+            "&lt;i&gt;Eve",
+            "<dt>pot</dt>",
+            "Be fair.",
+        ] {
+            assert!(shown.contains(part), "no {part} in {shown}");
+        }
+    }
+
+    #[test]
+    fn only_a_turn_has_moves() {
+        for stage in [
+            SeatStage::Registering,
+            SeatStage::Rejected("full".to_owned()),
+            SeatStage::Waiting,
+            SeatStage::Left,
+            SeatStage::Over,
+        ] {
+            let shown = seat(&page(stage));
+            assert!(!shown.contains("data-choice"), "{shown}");
+        }
     }
 }
