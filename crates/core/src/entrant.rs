@@ -295,6 +295,7 @@ impl RunningMatch<'_> {
             opponent_id: opponent.clone(),
             opponent: player.memory.opponent(opponent).cloned(),
             record: player.record(),
+            moves: [].into(),
         }
     }
 }

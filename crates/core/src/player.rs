@@ -61,6 +61,8 @@ pub struct PlayerRules {
     pub strict: bool,
     /// How much it keeps in memory.
     pub memory: MemoryRule,
+    /// Whether it says that a person chooses its moves.
+    pub human: bool,
 }
 
 /// Names a letter to the manager; the number counts them, so that a late answer is known as one.
@@ -174,6 +176,11 @@ impl Player {
             history: self.memory.history().cloned().collect(),
             disputed: self.disputes.list(),
         }
+    }
+
+    /// The latest standings that the manager told.
+    pub fn standings(&self) -> Option<&Arc<[StandingRow]>> {
+        self.standings.as_ref()
     }
 
     /// Its row in the latest standings.

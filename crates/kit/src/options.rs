@@ -207,6 +207,7 @@ impl Kit {
             join_code: self.join_code.as_ref().map(AuthToken::new),
             strict: false,
             memory: MemoryRule::default(),
+            human: false,
         }
     }
 }

@@ -15,6 +15,7 @@ use league_core::player::{
 use league_protocol::dialect::Hints;
 use league_protocol::encode::{Sender, Stamp, conversation, encode};
 use league_protocol::fault::Code;
+use league_protocol::finding::harmless;
 use league_protocol::id::{ConversationId, LeagueId, MatchId, PlayerId};
 use league_protocol::message::{LeagueError, Message, expects_answer};
 use league_protocol::rpc::{self, Call, Era, Frame, Id, Incoming, RpcError};
@@ -36,6 +37,8 @@ use crate::options::{KitError, random, tell};
 const EARLY_WAIT: Duration = Duration::from_millis(2_500);
 /// The length of a nonce, in characters.
 const NONCE_LENGTH: usize = 32;
+/// The most characters of what a manager says with an admission.
+const MAX_NOTE_CHARS: usize = 200;
 
 type PlayerLetter = Letter<CorrelationId>;
 
@@ -153,9 +156,16 @@ impl Seat {
         if let Ok(Reply::TokenGranted {
             token,
             return_token,
+            note,
         }) = &decision.answer
         {
             state.grant(token, return_token.as_ref());
+            if let Some(note) = note {
+                tell(&format!(
+                    "the manager says: {}",
+                    harmless(note, MAX_NOTE_CHARS)
+                ));
+            }
         }
         for event in &decision.events {
             state.take_in(event);

@@ -4,14 +4,15 @@
 pub(crate) mod actor;
 pub(crate) mod arena;
 pub(crate) mod assemble;
-pub(crate) mod assistant;
 pub(crate) mod bot;
 pub(crate) mod identity;
 pub(crate) mod manager;
 pub(crate) mod model;
+pub(crate) mod people;
 pub(crate) mod player;
 pub(crate) mod referee;
 pub(crate) mod sampling;
+pub(crate) mod seat;
 
 use std::path::PathBuf;
 use std::sync::Arc;

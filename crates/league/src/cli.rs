@@ -16,6 +16,7 @@ mod leagues;
 mod model;
 mod network;
 mod new;
+mod play;
 mod query;
 mod replay;
 mod report;
@@ -68,6 +69,7 @@ Examples:
   league query stats --player P01          ask a running manager
   league check http://localhost:8101/mcp   test a player against every rule of the protocol
   league lab --game rock_paper_scissors    strategies against each other, with ratings
+  league play --game connect_four          take a seat yourself
   league try \"python3 bot.py\"              try a player against our strategies
   league explain message.json              say what a message is and what is wrong with it
   league explain - < message.json          the same from standard input
@@ -95,6 +97,7 @@ enum CliCommand {
     Watch(watch::WatchArgs),
     Query(query::QueryArgs),
     Check(check::CheckArgs),
+    Play(play::PlayArgs),
     Try(try_player::TryArgs),
     Lab(lab::LabArgs),
     Explain(explain::ExplainArgs),
@@ -185,6 +188,7 @@ impl CliCommand {
             Self::Watch(watch) => watch.run(out),
             Self::Query(query) => query.run(out),
             Self::Check(check) => check.run(out),
+            Self::Play(play) => play.run(out),
             Self::Try(tried) => tried.run(out),
             Self::Lab(lab) => lab.run(out),
             Self::Explain(explain) => explain.run(out),

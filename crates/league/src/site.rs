@@ -10,6 +10,7 @@ mod gzip;
 mod hub;
 pub(crate) mod live_view;
 mod observations;
+mod people;
 mod replay_cache;
 mod report_source;
 mod stall;
@@ -27,12 +28,13 @@ use hyper::header::{
     HeaderName, HeaderValue, IF_NONE_MATCH, REFERRER_POLICY, RETRY_AFTER, VARY,
     X_CONTENT_TYPE_OPTIONS,
 };
-use league_mcp::ResponseBody;
+use league_mcp::{RequestHead, ResponseBody};
 use league_protocol::id::{LeagueId, MatchId, PlayerId};
 use league_web::assets::{self, Asset};
 use league_web::page::{self, Links};
 use tokio::sync::Semaphore;
 
+use crate::agents::people::People;
 use crate::http::server::{Pages, ResponseFuture, ServiceResponse};
 use crate::storage::root::Root;
 use gzip::{GzipBody, accepts_gzip};
@@ -70,6 +72,8 @@ pub(crate) struct Site {
     /// A permit allows the use of a blocking thread.
     turns: Semaphore,
     max_viewers: usize,
+    /// The seats for people, if the league has some.
+    people: Option<Arc<People>>,
 }
 
 impl Site {
@@ -82,7 +86,15 @@ impl Site {
             replay: ReplayCache::default(),
             turns: Semaphore::new(MAX_CONCURRENT_PAGES),
             max_viewers,
+            people: None,
         }
+    }
+
+    /// Lets people join and play on the page.
+    #[must_use]
+    pub(crate) fn with_people(mut self, people: Option<Arc<People>>) -> Self {
+        self.people = people;
+        self
     }
 
     async fn respond(&self, path: String, headers: HeaderMap) -> ServiceResponse {
@@ -92,6 +104,10 @@ impl Site {
         let response = match path.as_str() {
             "/feed" => self.feed(&headers).await,
             "/film.json" => self.replay(&headers).await,
+            people::PAGE if self.people.is_some() => self.people.as_ref().map(|people| {
+                let page = GzipBody::new(page::seat_page(people.league().as_str()));
+                compressed(200, "text/html; charset=utf-8", &page, &headers)
+            }),
             _ => {
                 let page = move |hub: &Arc<Hub>| {
                     let (status, page) = page_at(hub, &path);
@@ -153,6 +169,20 @@ impl Pages for Site {
     fn get(&self, path: &str, headers: HeaderMap) -> ResponseFuture<'_> {
         let path = path.to_owned();
         Box::pin(async move { self.respond(path, headers).await })
+    }
+
+    fn takes(&self, path: &str) -> bool {
+        self.people.is_some() && people::takes(path)
+    }
+
+    fn post(&self, path: &str, head: RequestHead, body: Bytes) -> ResponseFuture<'_> {
+        let path = path.to_owned();
+        Box::pin(async move {
+            match &self.people {
+                Some(people) => people::answer(people, &path, head, &body).await,
+                None => response(404, "text/plain", Bytes::new()),
+            }
+        })
     }
 }
 

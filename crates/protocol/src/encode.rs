@@ -317,6 +317,7 @@ mod tests {
                 max_concurrent_matches: None,
                 speech: None,
                 proofs: false,
+                human: false,
             },
             wanted_id: None,
             token: None,

@@ -382,6 +382,7 @@ fn villain() -> AgentMeta {
         max_concurrent_matches: None,
         speech: Some(CallStyle::Simple),
         proofs: false,
+        human: false,
     }
 }
 

@@ -463,6 +463,7 @@ pub(crate) fn player_rules(
         join_code: None,
         strict: scenario.rules.strict,
         memory: MemoryRule::default(),
+        human: false,
     }
 }
 

@@ -542,6 +542,7 @@ pub fn candidate(name: &str, chance: u8) -> Applicant {
                 max_concurrent_matches: Some(1),
                 speech: Some(CallStyle::Simple),
                 proofs: false,
+                human: false,
             },
             wanted_id: None,
             token: None,

@@ -147,6 +147,7 @@ pub fn rules() -> PlayerRules {
         join_code: None,
         strict: false,
         memory: MemoryRule::default(),
+        human: false,
     }
 }
 

@@ -17,11 +17,14 @@ const STYLE: &str = "text/css; charset=utf-8";
 const SCRIPT: &str = "text/javascript; charset=utf-8";
 const ICON: &str = "image/svg+xml";
 
-/// Name, media type and text of all but the scripts.
-const STATIC: [(&str, &str, &str); 3] = [
+/// Name, media type and text of all that is not a module of every page.
+const STATIC: [(&str, &str, &str); 5] = [
     ("style.css", STYLE, include_str!("../assets/style.css")),
     ("details.css", STYLE, include_str!("../assets/details.css")),
     ("icon.svg", ICON, include_str!("../assets/icon.svg")),
+    // A report has no seats.
+    ("seat.css", STYLE, include_str!("../assets/seat.css")),
+    ("seat.js", SCRIPT, include_str!("../assets/seat.js")),
 ];
 
 /// In the order of the cascade.

@@ -322,6 +322,10 @@ impl LeagueView {
                 }),
             expulsion: self.league.player(id).and_then(PlayerEntry::expulsion),
             model: self.models.get(id).cloned(),
+            human: self
+                .league
+                .player(id)
+                .is_some_and(|player| player.member().is_human()),
         }
     }
 

@@ -123,6 +123,8 @@ pub struct TableRow {
     pub expulsion: Option<Expulsion>,
     /// What it tells of its language model, if it has one.
     pub model: Option<ModelSum>,
+    /// Whether it says that a person chooses its moves.
+    pub human: bool,
 }
 
 /// What a player tells of its language model, summed over its moves.

@@ -12,6 +12,7 @@ mod picture;
 pub(crate) mod player_page;
 pub(crate) mod round_page;
 mod rows;
+mod seat;
 mod sequence;
 
 use league_protocol::id::{MatchId, PlayerId};
@@ -22,6 +23,7 @@ use crate::parts::PageParts;
 
 pub(crate) use board::main as board_main;
 pub use board::parts as board_parts;
+pub use seat::{SeatPage, SeatResult, SeatStage, SeatTurn, label, seat, seat_page};
 
 /// Without a script, a page of a running league is reloaded after so many seconds.
 const RELOAD_SECONDS: u32 = 10;

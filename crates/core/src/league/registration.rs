@@ -486,6 +486,7 @@ impl Registration<'_> {
             && member.peer.speech == meta.speech
             && *member.name == *meta.display_name
             && *member.version == *meta.version
+            && member.human == meta.human
             && same_capacity
     }
 

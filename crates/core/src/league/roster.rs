@@ -59,6 +59,8 @@ pub struct Member {
     pub(crate) peer: Arc<Peer>,
     pub(crate) name: Arc<str>,
     pub(crate) version: Arc<str>,
+    /// Whether it says that a person chooses its moves.
+    pub(crate) human: bool,
     /// What the manager shows it; nothing to those whose protocol has no tokens.
     pub(crate) manager_token: Option<AuthToken>,
     pub(crate) token: TokenHash,
@@ -92,6 +94,7 @@ impl Member {
             }),
             name: Arc::from(meta.display_name.trim()),
             version: Arc::from(meta.version.as_str()),
+            human: meta.human,
             manager_token: None,
             token,
             token_given: at,
@@ -124,6 +127,11 @@ impl Member {
     /// The agent's own version.
     pub fn version(&self) -> &str {
         &self.version
+    }
+
+    /// Whether it says that a person chooses its moves.
+    pub fn is_human(&self) -> bool {
+        self.human
     }
 
     /// Failures in a row.

@@ -7,7 +7,7 @@ use league_protocol::id::{GameType, LeagueId, MatchId, PlayerId};
 use league_protocol::message::{
     CallQuery, CallQueryResponse, GameError, GameInvitation, GameJoinAck, GameOver, GameStart,
     LeagueCompleted, LeagueError, LeagueStart, Message, ModelUse, MoveCall, MoveResponse,
-    PlayValidation, RegisterResponse, RoundAnnouncement, RoundCompleted, StandingRow,
+    PlayValidation, RegisterResponse, RoundAnnouncement, RoundCompleted, SignedMove, StandingRow,
     StandingsUpdate, WinLossDraw,
 };
 use league_protocol::time::Timestamp;
@@ -229,6 +229,8 @@ pub struct Think {
     pub opponent: Option<Arc<Opponent>>,
     /// The player's record as the referee tells it.
     pub record: WinLossDraw,
+    /// The moves of both players so far, as the referee tells them; empty if it does not.
+    pub moves: Arc<[SignedMove]>,
 }
 
 /// Why a chosen move was replaced.

@@ -326,6 +326,7 @@ impl Player {
                 max_concurrent_matches: None,
                 speech: Some(CallStyle::Simple),
                 proofs: self.rules.manager.dialect != Dialect::V1,
+                human: self.rules.human && self.rules.manager.dialect != Dialect::V1,
             },
             wanted_id: self.rules.wanted_id.clone(),
             token: None,

@@ -303,15 +303,19 @@ impl Player {
             opponent: self.memory.opponent(&opponent_id).cloned(),
             opponent_id,
             record: call.record,
+            moves: Arc::clone(&question.moves),
         }))
     }
 
     /// A little before the deadline. A deadline too far off is cut to the time that a move may
-    /// take; a past one is replaced by a short time.
+    /// take, as the call or the player's own rules say; a past one is replaced by a short time.
     fn think_until(&self, at: Timestamp, call: &MoveCall) -> Timestamp {
-        let granted = match call.move_seconds {
-            0 => self.rules.timeouts.make_move,
-            seconds => Duration::from_secs(u64::from(seconds)),
+        let own = self.rules.timeouts.make_move;
+        let granted = match Duration::from_secs(u64::from(call.move_seconds)) {
+            Duration::ZERO => own,
+            // A call with a deadline of its own need not name the time.
+            told if call.deadline < Timestamp::LAST => told.max(own),
+            told => told,
         };
         let deadline = if call.deadline > at {
             call.deadline.min(at + granted.min(MAX_THINK_TIME))

@@ -194,6 +194,7 @@ impl ManagerContact {
                 max_concurrent_matches: Some(rules.max_concurrent),
                 speech: Some(CallStyle::Simple),
                 proofs: false,
+                human: false,
             },
             wanted_id: known.or_else(|| rules.wanted_id.clone()),
             token: self.token.clone(),

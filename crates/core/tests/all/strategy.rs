@@ -48,6 +48,7 @@ impl Chair {
             opponent: self.memory.opponent(&opponent_id).cloned(),
             opponent_id,
             record: WinLossDraw::default(),
+            moves: [].into(),
         }
     }
 

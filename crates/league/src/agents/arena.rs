@@ -20,6 +20,7 @@ use tokio::sync::watch;
 use crate::agents::assemble::{Shared, StartError};
 use crate::agents::manager::{self, InvitedPlayer, LeagueNews};
 use crate::agents::model::{Budget, Model, ModelSeat};
+use crate::agents::people::{NoSeat, People, PeoplePlan};
 use crate::agents::player::{Chooser, PlayStyle};
 use crate::agents::{RunningAgent, player, referee};
 use crate::http::descriptors::Shortage;
@@ -76,6 +77,8 @@ pub(crate) struct Arena {
     limits: Limits,
     gate: Gate,
     end: watch::Sender<bool>,
+    /// The seats for people, if there are some.
+    pub(crate) people: Option<Arc<People>>,
 }
 
 impl Arena {
@@ -116,9 +119,11 @@ impl Arena {
             limits: shared.limits.clone(),
             gate: shared.gate.clone(),
             end,
+            people: plan.people.clone(),
         };
         let league = plan.rules.league_id.clone();
-        let site = Site::new(shared.root.clone(), league, shared.limits.viewers(), false);
+        let site = Site::new(shared.root.clone(), league, shared.limits.viewers(), false)
+            .with_people(plan.people.clone());
         let routes = Routes::behind(arena.gate.clone()).with_pages(Arc::new(site));
         arena.receive_behind(ports.manager, routes, service);
         arena.start_referees(shared, plan, ports.referees)?;
@@ -163,7 +168,7 @@ impl Arena {
                 max_concurrent: planned.max_concurrent,
                 timeouts: plan.rules.timeouts,
                 breaker: plan.rules.breaker,
-                manager: self.manager_peer(Dialect::V2),
+                manager: manager_peer(&self.endpoint, Dialect::V2),
             };
             let league = &plan.rules.league_id;
             let (running, service) = referee::start(shared, league, &planned.id, rules)
@@ -240,22 +245,13 @@ impl Arena {
             endpoint,
             games: vec![plan.rules.game_type.clone()],
             timeouts: plan.rules.timeouts,
-            manager: self.manager_peer(planned.dialect),
+            manager: manager_peer(&self.endpoint, planned.dialect),
             wanted_id: Some(planned.id.to_string()),
             join_code: None,
             strict: plan.rules.strict,
             memory: MemoryRule::default(),
+            human: false,
         }
-    }
-
-    fn manager_peer(&self, dialect: Dialect) -> Arc<Peer> {
-        Arc::new(Peer {
-            agent: Agent::Manager,
-            endpoint: self.endpoint.as_str().into(),
-            dialect,
-            speech: Some(CallStyle::Simple),
-            is_foreign: false,
-        })
     }
 
     /// Sends the last letters, within a bound.
@@ -284,6 +280,9 @@ impl Arena {
     /// An agent could not write its journal.
     pub(crate) async fn close(self) -> Result<(), ArenaError> {
         self.manager.actor.send(Command::Stop).await;
+        if let Some(people) = &self.people {
+            people.close().await;
+        }
         self.end.send_replace(true);
         let mut closed = finish("league_manager", self.manager).await;
         for (id, running) in self.referees {
@@ -294,6 +293,16 @@ impl Arena {
         }
         closed
     }
+}
+
+fn manager_peer(endpoint: &str, dialect: Dialect) -> Arc<Peer> {
+    Arc::new(Peer {
+        agent: Agent::Manager,
+        endpoint: endpoint.into(),
+        dialect,
+        speech: Some(CallStyle::Simple),
+        is_foreign: false,
+    })
 }
 
 /// Reports an agent that stops because it cannot write.
@@ -348,6 +357,8 @@ pub(crate) struct Plan {
     pub(crate) pace: Duration,
     /// What all language models of the league may cost.
     pub(crate) budget: Arc<Budget>,
+    /// The seats for people, once they are open.
+    pub(crate) people: Option<Arc<People>>,
     /// Players invited by their address.
     pub(crate) guests: Vec<InvitedPlayer>,
     /// The manager's port; 0 for any.
@@ -528,7 +539,77 @@ impl PlayerPlan {
     }
 }
 
+/// Seats for people in a league.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct PersonSeats {
+    pub(crate) count: usize,
+    /// Who moves if a person does not.
+    pub(crate) fallback: &'static Strategy,
+    /// The number of the first id that their players ask for; none in particular without one.
+    pub(crate) first_id: Option<u32>,
+}
+
+impl PersonSeats {
+    /// Opens the seats in a league whose manager answers at `manager`; players are called at `host`.
+    ///
+    /// # Errors
+    ///
+    /// The files of the seats cannot be used, or a player cannot start.
+    pub(crate) async fn open(
+        self,
+        shared: &Shared,
+        rules: &LeagueRules,
+        manager: &str,
+        (bind, tls, host): (IpAddr, Option<ServerTls>, String),
+    ) -> Result<Option<Arc<People>>, NoSeat> {
+        if self.count == 0 {
+            return Ok(None);
+        }
+        let people = People::open(PeoplePlan {
+            rules: PlayerRules {
+                display_name: String::new(),
+                version: own_version(),
+                endpoint: String::new(),
+                games: vec![rules.game_type.clone()],
+                timeouts: rules.timeouts,
+                manager: manager_peer(manager, Dialect::V2),
+                wanted_id: None,
+                join_code: shared.join_code.clone(),
+                strict: rules.strict,
+                memory: MemoryRule::default(),
+                human: true,
+            },
+            league: rules.league_id.clone(),
+            seats: self.count,
+            first_id: self.first_id,
+            shared: shared.clone(),
+            bind,
+            tls,
+            host,
+            fallback: self.fallback,
+        });
+        people.await.map(Some)
+    }
+}
+
 impl Plan {
+    /// Opens the seats for people, before the arena.
+    ///
+    /// # Errors
+    ///
+    /// The files of the seats cannot be used, or a player cannot start.
+    pub(crate) async fn open_people(
+        &mut self,
+        seats: PersonSeats,
+        shared: &Shared,
+        ports: &BoundPorts,
+    ) -> Result<(), NoSeat> {
+        let manager = self.endpoint(&ports.manager);
+        let place = (self.bind, self.tls.clone(), self.host.clone());
+        self.people = seats.open(shared, &self.rules, &manager, place).await?;
+        Ok(())
+    }
+
     async fn listen(&self, agent: &str, port: u16) -> Result<Listener, ArenaError> {
         let address = SocketAddr::new(self.bind, port);
         let listener = Listener::bind(address, self.tls.clone()).await;

@@ -1,6 +1,6 @@
 //! The league manager: starting it, observing its events, serving calls.
 
-mod caller_limit;
+pub(crate) mod caller_limit;
 mod event_log;
 mod hand_in;
 mod loss;
@@ -424,6 +424,7 @@ impl AgentService for ManagerService {
                 "round_id": league.round().map(|round| round.number()),
                 "matches_played": league.matches_played(),
                 "matches": league.schedule().total_matches(),
+                "knows_human": true,
             })
         });
         let mut health = match seen.await {

@@ -21,11 +21,11 @@ use tokio::task::AbortHandle;
 
 use crate::agents::actor::{ActorError, Handle, MachineAnswer, Observer};
 use crate::agents::assemble::{AgentParts, JournalSource, Shared, StartError, restore, spawn};
-use crate::agents::assistant::AssistantSeat;
 use crate::agents::bot::Bot;
 use crate::agents::identity::{AgentInfo, Identity, Membership, Unregistered, first_name};
 use crate::agents::model::ModelSeat;
 use crate::agents::sampling::Sampling;
+use crate::agents::seat::ExternalSeat;
 use crate::agents::{KeptTokens, RunningAgent, actor_unavailable, not_for_me, not_in_yet};
 use crate::chance::Chance;
 use crate::clock;
@@ -82,6 +82,9 @@ pub(crate) fn start(
         |_| Ok(Player::new(rules.clone())),
         |sequence, at, record, _| publisher.take_in(sequence, at, record),
     )?;
+    if let Some(seat) = style.chooser.seat() {
+        seat.look(&restored.machine);
+    }
     // A finished league has nothing more to offer.
     let over = restored.machine.phase() == PlayerPhase::Completed
         && restored.machine.league_id() == Some(league);
@@ -109,6 +112,7 @@ pub(crate) fn start(
             publisher,
             document_writer: shared.document_writer.clone(),
             model: style.chooser.model().cloned(),
+            seat: style.chooser.seat().cloned(),
         }),
         first: vec![first],
     };
@@ -228,7 +232,7 @@ impl Thought {
 impl AgentService for PlayerService {
     fn manifest(&self) -> &'static Manifest {
         match &self.style.chooser {
-            Chooser::Assistant(_) => &ASSISTANT_MANIFEST,
+            Chooser::External(seat) if !seat.is_for_person() => &ASSISTANT_MANIFEST,
             _ => &MANIFEST,
         }
     }
@@ -270,7 +274,7 @@ impl AgentService for PlayerService {
     }
 
     async fn call(&self, tool: &str, arguments: ToolArguments) -> Option<ServiceReply> {
-        if let Chooser::Assistant(seat) = &self.style.chooser
+        if let Some(seat) = self.style.chooser.seat()
             && let Some(answer) = seat.call(tool, &arguments).await
         {
             return Some(answer.map_or_else(ServiceReply::error, ServiceReply::Plain));
@@ -283,7 +287,7 @@ impl AgentService for PlayerService {
 
     fn sampling(&self) -> Option<&Sampling> {
         match &self.style.chooser {
-            Chooser::Assistant(seat) => Some(&seat.sampling),
+            Chooser::External(seat) => Some(&seat.sampling),
             _ => None,
         }
     }
@@ -518,6 +522,8 @@ pub(crate) struct PlayerObserver {
     document_writer: DocumentWriter,
     /// The model that chooses, if one does.
     model: Option<Arc<ModelSeat>>,
+    /// The seat whose moves come from outside, if it has one.
+    seat: Option<Arc<ExternalSeat>>,
 }
 
 impl Observer<Player> for PlayerObserver {
@@ -578,6 +584,9 @@ impl Observer<Player> for PlayerObserver {
     }
 
     fn flush(&mut self, at: Timestamp, player: &Player) {
+        if let Some(seat) = &self.seat {
+            seat.look(player);
+        }
         self.document_writer.publish(self.publisher.due(at, player));
     }
 
@@ -604,7 +613,8 @@ pub(crate) enum Chooser {
     Strategy(&'static Strategy),
     Bot(Arc<Bot>),
     Model(Arc<ModelSeat>),
-    Assistant(Arc<AssistantSeat>),
+    /// An assistant or a person.
+    External(Arc<ExternalSeat>),
 }
 
 /// A message to the player, to be forwarded to its bot.
@@ -629,21 +639,29 @@ impl Chooser {
             Self::Strategy(strategy) => strategy.name,
             Self::Bot(_) => "bot",
             Self::Model(_) => "llm",
-            Self::Assistant(_) => "assistant",
+            Self::External(seat) if seat.is_for_person() => "human",
+            Self::External(_) => "assistant",
         }
     }
 
     pub(crate) fn bot(&self) -> Option<&Arc<Bot>> {
         match self {
-            Self::Strategy(_) | Self::Model(_) | Self::Assistant(_) => None,
+            Self::Strategy(_) | Self::Model(_) | Self::External(_) => None,
             Self::Bot(bot) => Some(bot),
         }
     }
 
     pub(crate) fn model(&self) -> Option<&Arc<ModelSeat>> {
         match self {
-            Self::Strategy(_) | Self::Bot(_) | Self::Assistant(_) => None,
+            Self::Strategy(_) | Self::Bot(_) | Self::External(_) => None,
             Self::Model(seat) => Some(seat),
+        }
+    }
+
+    pub(crate) fn seat(&self) -> Option<&Arc<ExternalSeat>> {
+        match self {
+            Self::Strategy(_) | Self::Bot(_) | Self::Model(_) => None,
+            Self::External(seat) => Some(seat),
         }
     }
 
@@ -657,7 +675,7 @@ impl Chooser {
             Self::Strategy(strategy) => Ok(by_strategy(strategy, think, thinking).await),
             Self::Bot(bot) => by_bot(bot, think, thinking).await,
             Self::Model(seat) => Ok(by_model(seat, think, thinking).await),
-            Self::Assistant(seat) => Ok(by_assistant(seat, think, thinking).await),
+            Self::External(seat) => Ok(by_external(seat, think, thinking).await),
         }
     }
 }
@@ -705,8 +723,8 @@ async fn by_model(seat: &ModelSeat, think: Think, thinking: ChoiceInput) -> Comm
     command
 }
 
-/// An assistant that does not move in time is replaced by a strategy.
-async fn by_assistant(seat: &AssistantSeat, think: Think, thinking: ChoiceInput) -> Command {
+/// An assistant or a person that does not move in time is replaced by a strategy, which says so.
+async fn by_external(seat: &ExternalSeat, think: Think, thinking: ChoiceInput) -> Command {
     let made = tokio::select! {
         made = seat.choose(&think) => made,
         made = seat.sampling.choose(&think, &thinking.memory) => Some(made),
@@ -720,7 +738,23 @@ async fn by_assistant(seat: &AssistantSeat, think: Think, thinking: ChoiceInput)
             reasoning: made.reasoning,
             model: None,
         },
-        None => by_strategy(seat.fallback, think, thinking).await,
+        None => {
+            let mut command = by_strategy(seat.fallback, think, thinking).await;
+            if let Command::Chosen { reasoning, .. } = &mut command {
+                let (who, name) = (
+                    if seat.is_for_person() {
+                        "person"
+                    } else {
+                        "assistant"
+                    },
+                    seat.fallback.name,
+                );
+                *reasoning = Some(format!(
+                    "chosen by the strategy `{name}`: no move of the {who}"
+                ));
+            }
+            command
+        }
     }
 }
 

@@ -14,8 +14,8 @@ use league_protocol::rpc::{Call, Response};
 use serde_json::{Value, json};
 use tokio::sync::{mpsc, oneshot, watch};
 
-use crate::agents::assistant::AssistantMove;
 use crate::agents::model::{MAX_QUESTIONS, ModelChoice, Prompt};
+use crate::agents::seat::ExternalMove;
 use crate::clock;
 
 /// The longest answer of the client's model, in tokens.
@@ -81,9 +81,9 @@ impl Sampling {
 
     /// The move of the client's model. It does not come if there is no such client, if the client
     /// refuses, or if the answers name no legal move: the caller watches the time.
-    pub(crate) async fn choose(&self, think: &Think, memory: &[Arc<MatchRecord>]) -> AssistantMove {
+    pub(crate) async fn choose(&self, think: &Think, memory: &[Arc<MatchRecord>]) -> ExternalMove {
         match self.ask_for_move(think, memory).await {
-            Ok(ModelChoice { choice, reasoning }) => AssistantMove { choice, reasoning },
+            Ok(ModelChoice { choice, reasoning }) => ExternalMove { choice, reasoning },
             Err(problem) => {
                 tracing::warn!(
                     event_type = "SAMPLING_FAILED",

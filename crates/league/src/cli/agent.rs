@@ -47,7 +47,7 @@ use crate::wire::ask::{Health, ManagerClient};
 use crate::wire::observed::Observations;
 use crate::wire::outbox::OutboxIdle;
 
-pub(crate) use manager::{ManagerArgs, check_guests, guests, not_invited, page};
+pub(crate) use manager::{ManagerArgs, check_guests, guests, not_invited, page, people_link};
 pub(crate) use player::{PlayerArgs, check_strategy, unknown_strategy};
 pub(crate) use referee::RefereeArgs;
 

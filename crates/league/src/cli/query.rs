@@ -119,7 +119,7 @@ impl QueryArgs {
             writeln!(out, "{}\n", progress(health))?;
         }
         match answer {
-            QueryAnswer::Standings { rows, .. } => print_standings(out, rows, usize::MAX),
+            QueryAnswer::Standings { rows, .. } => print_standings(out, rows, usize::MAX, |_| ""),
             QueryAnswer::Schedule {
                 total_rounds,
                 rounds,
@@ -183,7 +183,7 @@ fn print_next(out: &mut impl Write, player: Option<&PlayerId>, next: &NextMatch)
 }
 
 fn print_stats(out: &mut impl Write, stats: &PlayerStats) -> io::Result<()> {
-    print_standings(out, std::slice::from_ref(&stats.row), 1)?;
+    print_standings(out, std::slice::from_ref(&stats.row), 1, |_| "")?;
     writeln!(out, "\n  state             {}", stats.state)?;
     writeln!(out, "  technical losses  {}", stats.row.technical_losses)
 }

@@ -4,6 +4,7 @@ mod plan;
 mod screen;
 
 use std::io::Write;
+use std::sync::Arc;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
@@ -16,6 +17,8 @@ use crate::agents::arena::{Arena, ArenaError, BoundPorts, Plan, SeatChoice};
 use crate::agents::assemble::Shared;
 use crate::agents::assemble::StartError;
 use crate::agents::manager::{InvitedPlayer, collect_journals};
+use crate::agents::people::NoSeat;
+use crate::agents::seat::ExternalSeat;
 use crate::cli::Exit;
 use crate::cli::agent::check_guests;
 use crate::cli::arguments::{
@@ -37,6 +40,10 @@ use crate::storage::store::holder;
 use league_core::strategy;
 
 const WHAT: &str = "could not run the league";
+/// The longest time for a move that a flag gives.
+const MAX_MOVE_TIME: Duration = Duration::from_secs(3_600);
+/// The most seats for people in one process.
+pub(crate) const MAX_PEOPLE: u64 = 64;
 
 /// Play a whole league on this machine: manager, referees and players, each its own server
 #[derive(Debug, Clone, Args)]
@@ -48,6 +55,15 @@ pub(crate) struct RunArgs {
     /// How many players of our own, besides invited ones [default: from config, 4]
     #[arg(long, value_name = "N", value_parser = number::<u32>(1..=10_000))]
     players: Option<u32>,
+    /// How many of the players are people, who join on the page with a link and a code
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = number::<u32>(0..=MAX_PEOPLE))]
+    people: u32,
+    /// Time for a move [default: from config, 30s; with `--people`, 2m]
+    #[arg(long, value_name = "DURATION", value_parser = move_time)]
+    move_time: Option<Duration>,
+    /// The person who plays in this terminal.
+    #[arg(skip)]
+    pub(crate) person: Option<(String, Arc<ExternalSeat>)>,
     /// How many referees [default: from config, 2]
     #[arg(long, value_name = "N", value_parser = number::<u32>(1..=1_000))]
     referees: Option<u32>,
@@ -100,11 +116,19 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "ID", value_parser = league_id)]
     league_id: Option<LeagueId>,
     /// Resume an interrupted league as it was
-    #[arg(long, conflicts_with_all = ["players", "referees", "strategies", "dialects", "game", "legs", "seed", "manual", "invite"])]
+    #[arg(long, conflicts_with_all = ["players", "people", "move_time", "referees", "strategies", "dialects", "game", "legs", "seed", "manual", "invite"])]
     resume: bool,
     /// Resume although the journal lost lines that may have been acknowledged; this stays noted
     #[arg(long, requires = "resume")]
     accept_loss: bool,
+}
+
+/// Reads the time for a move.
+pub(crate) fn move_time(text: &str) -> Result<Duration, String> {
+    let allowed = Duration::from_secs(1)..=MAX_MOVE_TIME;
+    let time = duration(text)?;
+    let wrong = || format!("`{text}` is not a time for a move; give 1s to 60m");
+    allowed.contains(&time).then_some(time).ok_or_else(wrong)
 }
 
 /// Which ports agents listen on.
@@ -144,9 +168,10 @@ impl RunArgs {
         let mut screen = RunScreen::new(self, &run_plan, out);
         let RunPlan {
             shared,
-            plan,
+            mut plan,
             mut seats,
             host,
+            people,
             ..
         } = run_plan;
         check_guests(&shared.outbox.allowed, &plan.guests).await?;
@@ -162,7 +187,17 @@ impl RunArgs {
         let advertised = taken.manager.url(&host);
         seats.ports = taken.ports();
         seats.save(&shared.root, &plan.rules.league_id)?;
+        plan.open_people(people, &shared, &taken)
+            .await
+            .map_err(|error| no_seats(&error, WHAT))?;
         let mut arena = Arena::open(&shared, &plan, taken).map_err(not_opened)?;
+        if let (Some((name, seat)), Some(people)) = (&self.person, &arena.people) {
+            let seated = people.seat(name, Arc::clone(seat)).await;
+            seated.map_err(|error| no_seats(&error, "could not take a seat"))?;
+        }
+        if let Some(people) = arena.people.as_ref().filter(|_| self.person.is_none()) {
+            screen.invite_people(&advertised, people.code());
+        }
         // A resumed league keeps the rules that it began with.
         let mode = arena
             .manager
@@ -307,6 +342,12 @@ fn cut_off(cause: &str, again: &str) -> CommandError {
             limit.saturating_mul(2)
         ),
     )
+}
+
+/// The seats for people could not be opened, or taken.
+pub(crate) fn no_seats(error: &NoSeat, what: &str) -> CommandError {
+    let hint = "use another folder with `--root DIR`, or correct the cause";
+    CommandError::world(what, chain(error), hint)
 }
 
 /// An arena could not be opened, or closed.

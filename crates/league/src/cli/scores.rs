@@ -1,6 +1,6 @@
 //! The matches of a league as they end, a line each, and the summary after the last one.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, IsTerminal, Write};
 use std::time::Duration;
 
@@ -61,6 +61,8 @@ pub(crate) struct Scores {
     /// How many are over.
     pub(crate) done: u64,
     names: BTreeMap<PlayerId, String>,
+    /// The players that say that a person chooses their moves.
+    people: BTreeSet<PlayerId>,
     /// When the last round was opened.
     round_began: Option<Timestamp>,
     /// When its later matches were given to a referee.
@@ -99,6 +101,9 @@ impl Scores {
             } => {
                 let name = meta.display_name.clone();
                 self.names.insert(player_id.clone(), name);
+                if meta.human {
+                    self.people.insert(player_id.clone());
+                }
             }
             Event::LeagueStarted { .. } if self.total == 0 => {
                 let players = self.names.len() as u64;
@@ -231,7 +236,13 @@ impl Scores {
         rows: &[StandingRow],
         deviations: &DeviationSummary,
     ) -> io::Result<()> {
-        print_standings(out, rows, MAX_ROWS)?;
+        print_standings(out, rows, MAX_ROWS, |row| {
+            if self.people.contains(&row.player_id) {
+                "human"
+            } else {
+                ""
+            }
+        })?;
         writeln!(out)?;
         let losses = paragraph("technical losses: ", 4, &self.causes());
         writeln!(out, "{losses}")?;
@@ -272,6 +283,9 @@ impl Scores {
             "technical_losses_by_player": self.technical,
             "deviations": deviations.counts.counts(),
         });
+        if !self.people.is_empty() {
+            summary["people"] = json!(self.people);
+        }
         if self.told_draws > 0 {
             summary["draws_not_proven"] = json!(self.told_draws);
         }

@@ -49,17 +49,21 @@ pub(crate) fn figures(row: &StandingRow) -> [String; 5] {
     [played, wins, draws, losses, points].map(u32::to_string)
 }
 
-/// Prints the standings, at most `limit` rows of them.
+/// Prints the standings, at most `limit` rows of them; `mark` says what a player is.
 pub(crate) fn print_standings(
     out: &mut impl Write,
     rows: &[StandingRow],
     limit: usize,
+    mark: impl Fn(&StandingRow) -> &'static str,
 ) -> io::Result<()> {
     let shown = &rows[..rows.len().min(limit)];
     let label = |row: &StandingRow| {
         let name = one_line(&row.display_name);
         let name: String = name.chars().take(MAX_NAME).collect();
-        format!("{} {name}", row.player_id)
+        match mark(row) {
+            "" => format!("{} {name}", row.player_id),
+            mark => format!("{} {name} ({mark})", row.player_id),
+        }
     };
     let width = shown.iter().map(|row| label(row).chars().count()).max();
     let width = width.unwrap_or(0).max("player".len());

@@ -214,7 +214,7 @@ fn print(state: &WatchState, common: &CommonArgs, out: &mut impl Write) -> io::R
         }
         (None, Some(seen)) => {
             writeln!(out, "{}", progress(&seen.health))?;
-            print_standings(out, &seen.rows, MAX_ROWS)?;
+            print_standings(out, &seen.rows, MAX_ROWS, |_| "")?;
             writeln!(out)?;
         }
         (None, None) => {}

@@ -108,7 +108,24 @@ pub trait Service: Send + Sync {
 /// Pages for people, beside the services.
 pub trait Pages: Send + Sync {
     fn get(&self, path: &str, headers: HeaderMap) -> ResponseFuture<'_>;
+    /// Whether pages send something to this path.
+    fn takes(&self, _path: &str) -> bool {
+        false
+    }
+    /// Answers the body of a `POST` to a path that it takes.
+    fn post(&self, _path: &str, _head: RequestHead, _body: Bytes) -> ResponseFuture<'_> {
+        Box::pin(async {
+            ServiceResponse {
+                status: 404,
+                headers: HeaderMap::new(),
+                body: ResponseBody::Whole(Bytes::new()),
+            }
+        })
+    }
 }
+
+/// The largest body that a page sends, in bytes.
+const MAX_PAGE_BODY: usize = 4 * 1024;
 
 pub(crate) type PipeIn = Box<dyn AsyncBufRead + Send + Unpin>;
 pub(crate) type PipeOut = Box<dyn AsyncWrite + Send + Unpin>;
@@ -319,6 +336,9 @@ impl ConnectionContext {
         ) {
             return respond(pages.get(path, headers.clone()).await);
         }
+        if let Some(pages) = routes.pages.as_ref().filter(|pages| pages.takes(path)) {
+            return self.take_from_page(Arc::clone(pages), request).await;
+        }
         let Some(service) = service else {
             return plain(StatusCode::NOT_FOUND, "there is no agent at this path");
         };
@@ -371,6 +391,33 @@ impl ConnectionContext {
             }
         };
         Response::from_parts(head, body)
+    }
+
+    /// Hands what a page sends to the pages. A page of another site cannot send JSON unasked, and
+    /// the gate has looked at its origin.
+    async fn take_from_page(
+        &self,
+        pages: Arc<dyn Pages>,
+        request: &mut Request<Incoming>,
+    ) -> HttpResponse {
+        if *request.method() != Method::POST {
+            return not_allowed("POST");
+        }
+        let kind = request.headers().get(CONTENT_TYPE);
+        let kind = kind.and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+        let kind = kind.split(';').next().unwrap_or_default().trim();
+        if !kind.eq_ignore_ascii_case("application/json") {
+            let sentence = "send JSON, with the header `Content-Type: application/json`";
+            return plain(StatusCode::UNSUPPORTED_MEDIA_TYPE, sentence);
+        }
+        match read(request.body_mut(), MAX_PAGE_BODY).await {
+            Ok(body) => {
+                self.phase.begin_answer().await;
+                let head = self.head(take(request.headers_mut()));
+                respond(pages.post(request.uri().path(), head, body).await)
+            }
+            Err(refused) => refused,
+        }
     }
 
     /// Records a refused call with its service.

@@ -333,5 +333,6 @@ fn player_rules(memory: MemoryRule) -> PlayerRules {
         join_code: None,
         strict: false,
         memory,
+        human: false,
     }
 }

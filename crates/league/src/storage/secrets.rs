@@ -289,7 +289,7 @@ pub(crate) fn save_tokens(path: &Path, tokens: &Tokens) -> Result<(), SecretErro
     save(path, &file)
 }
 
-fn load<T: for<'de> Deserialize<'de>>(path: &Path) -> Result<Option<T>, SecretError> {
+pub(crate) fn load<T: for<'de> Deserialize<'de>>(path: &Path) -> Result<Option<T>, SecretError> {
     match fs::read(path) {
         Ok(bytes) => serde_json::from_slice(&bytes)
             .map(Some)
@@ -299,7 +299,7 @@ fn load<T: for<'de> Deserialize<'de>>(path: &Path) -> Result<Option<T>, SecretEr
     }
 }
 
-fn save(path: &Path, content: &impl Serialize) -> Result<(), SecretError> {
+pub(crate) fn save(path: &Path, content: &impl Serialize) -> Result<(), SecretError> {
     let body = serde_json::to_vec(content).unwrap_or_default();
     write_private(path, &body).map_err(|source| failed(path, source))
 }

@@ -62,6 +62,9 @@ pub(crate) struct Health {
     pub(crate) matches_played: u64,
     /// All matches of the schedule; 0 before the league starts.
     pub(crate) matches: u64,
+    /// Whether a registration may say that a person plays.
+    #[serde(default, skip_serializing)]
+    pub(crate) knows_human: bool,
 }
 
 /// The progress of a league.

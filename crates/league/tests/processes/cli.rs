@@ -12,6 +12,7 @@ mod explain;
 mod games;
 mod lab;
 mod new;
+mod play;
 mod query;
 mod reach;
 mod readme;

@@ -248,7 +248,7 @@ fn spell_absent(player: &StartMatchPlayer, _: Dialect) -> Spelling<'_> {
 }
 
 /// A member that is there only if it holds.
-fn mark(holds: bool) -> Spelling<'static> {
+pub(super) fn mark(holds: bool) -> Spelling<'static> {
     if holds {
         Spelling::Flag(true)
     } else {

@@ -17,6 +17,7 @@ use crate::token::AuthToken;
 
 use super::Message;
 use super::forms::parts;
+use super::order::mark;
 use super::{needed, promised};
 
 /// What an agent says of itself when it registers.
@@ -40,6 +41,9 @@ pub struct AgentMeta {
     /// Whether the player signs its joins and moves with its return token.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub proofs: bool,
+    /// Whether a person chooses the player's moves.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub human: bool,
 }
 
 impl AgentMeta {
@@ -215,6 +219,8 @@ objects! {
         "speech" [speech ? as Quiet] Optional;
         /// Whether it signs its joins and moves; an addition to the documents (ruling 27).
         "proofs" [spell_proofs => proofs] Optional;
+        /// Whether a person chooses its moves; an addition to the documents (ruling 55).
+        "human" [spell_human => human] Optional;
     }
     /// The manager admits a player or not.
     pub(crate) LEAGUE_REGISTER_RESPONSE: Admission<PlayerId> = "000 §4.2.2",
@@ -277,7 +283,7 @@ drafts! {
     // Without an address the manager refuses the agent, and says so in words.
     AgentMeta {
         display_name, version, protocol_version, game_types, contact_endpoint,
-        max_concurrent_matches, speech, proofs
+        max_concurrent_matches, speech, proofs, human
     }
     RegisterRequest { meta, wanted_id, token, join_code, referee_key, is_plain }
     V1Request { league_id, request }
@@ -543,12 +549,12 @@ impl Codec<String> for WantedName {
     }
 }
 
-fn spell_proofs(meta: &AgentMeta, dialect: Dialect) -> Spelling<'_> {
-    if meta.proofs {
-        meta.proofs.spell(dialect)
-    } else {
-        Spelling::Absent
-    }
+fn spell_proofs(meta: &AgentMeta, _: Dialect) -> Spelling<'_> {
+    mark(meta.proofs)
+}
+
+fn spell_human(meta: &AgentMeta, _: Dialect) -> Spelling<'_> {
+    mark(meta.human)
 }
 
 fn spell_capacity(meta: &AgentMeta, _: Dialect) -> Spelling<'_> {

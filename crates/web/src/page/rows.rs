@@ -73,6 +73,9 @@ fn climbed(places: i64) -> Markup {
 fn badges(row: &TableRow) -> Markup {
     let losses = row.standing.technical_losses;
     html! {
+        @if row.human {
+            " " span.badge.human title="A person chooses its moves, as it says of itself." { "human" }
+        }
         @if losses > 0 {
             " " span.badge title=(counted(losses.into(), "technical loss", "technical losses")) {
                 "T " (losses)

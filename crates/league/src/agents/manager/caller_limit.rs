@@ -101,14 +101,14 @@ impl CallerLimit {
 
 /// Lets each caller do something so many times at once, and again as time passes.
 #[derive(Debug)]
-struct Bursts<K> {
+pub(crate) struct Bursts<K> {
     burst: u32,
     /// When the burst of a caller will be whole again.
     callers: Mutex<BTreeMap<K, Instant>>,
 }
 
 impl<K: Ord + Copy> Bursts<K> {
-    fn of(burst: u32) -> Self {
+    pub(crate) fn of(burst: u32) -> Self {
         Self {
             burst,
             callers: Mutex::default(),
@@ -116,7 +116,7 @@ impl<K: Ord + Copy> Bursts<K> {
     }
 
     /// Counts one use, or says how long the caller must wait.
-    fn take(&self, caller: K, now: Instant) -> Result<(), Duration> {
+    pub(crate) fn take(&self, caller: K, now: Instant) -> Result<(), Duration> {
         let mut callers = self.callers.lock().unwrap_or_else(PoisonError::into_inner);
         make_room(&mut callers, now);
         let whole_at = callers.entry(caller).or_insert(now);

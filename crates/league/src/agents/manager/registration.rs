@@ -109,6 +109,7 @@ impl InvitedPlayer {
                     max_concurrent_matches: None,
                     speech: None,
                     proofs: false,
+                    human: false,
                 },
                 wanted_id: self.wanted_id.clone(),
                 token: None,

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use clap::Args;
 use league_core::league::schedule::RoundRobin;
 use league_core::league::{Event, League, LeagueRules};
+use league_core::strategy;
 use league_protocol::id::{GameType, LeagueId};
 use league_protocol::message::{Mode, StandingRow};
 use league_protocol::time::Timestamp;
@@ -17,21 +18,25 @@ use tokio::sync::{mpsc, watch};
 
 use crate::agents::RunningAgent;
 use crate::agents::actor::Handle as ActorHandle;
+use crate::agents::arena::PersonSeats;
 use crate::agents::assemble::Shared;
 use crate::agents::identity::Membership;
 use crate::agents::manager::{self, InvitedPlayer, LeagueNews};
-use crate::cli::agent::{AgentServer, AgentSetup, not_started, port_of};
+use crate::agents::people::People;
+use crate::cli::agent::{AgentServer, AgentSetup, not_started, port_of, unknown_strategy};
 use crate::cli::arguments::{
     CommonArgs, game_type, league_id, number, port, rules_of, seed, usual_league,
 };
 use crate::cli::failure::{CommandError, bad_config, chain};
 use crate::cli::leagues::free_name;
 use crate::cli::network::{NetworkArgs, invitation, is_open, joining};
+use crate::cli::run::{MAX_PEOPLE, no_seats};
 use crate::cli::scores::{DeviationSummary, LineWidth, Scores};
 use crate::cli::text::{count, print_object};
 use crate::cli::{Exit, Output};
 use crate::config::{AgentsConfig, DEFAULT_GAME, SecurityConfig, SystemConfig};
 use crate::http::endpoint::{AllowList, BadEndpoint, OwnAddresses};
+use crate::http::local::called;
 use crate::site::Site;
 use crate::storage::record::{Opening, Record, is_over};
 use crate::storage::root::Root;
@@ -48,6 +53,7 @@ const LABEL: &str = "the league manager";
 #[command(after_help = "\
 Examples:
   league manager --players 20 --referees 2
+  league manager --players 4 --people 2                 two of them join on the page
   league manager --players 0                            start by hand with `league start`
   league manager --bind 0.0.0.0 --allow 192.168.1.0/24  for players on other machines")]
 pub(crate) struct ManagerArgs {
@@ -64,6 +70,9 @@ pub(crate) struct ManagerArgs {
     /// Start when this many players have registered; 0 to start by hand with `league start`
     #[arg(long, value_name = "N", value_parser = number::<u32>(0..=1_000_000))]
     players: Option<u32>,
+    /// Seats for people among the players, who join on the page with a link and a code
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = number::<u32>(0..=MAX_PEOPLE))]
+    people: u32,
     /// Start when this many referees have registered
     #[arg(long, value_name = "N", value_parser = number::<u32>(0..=1_000_000))]
     referees: Option<u32>,
@@ -132,11 +141,14 @@ impl ManagerArgs {
         let configured = port_of(&setup.agents.league_manager.endpoint)
             .unwrap_or(system.network.default_league_manager_port);
         let listener = setup.listen(LABEL, self.port.unwrap_or(configured)).await?;
+        let agents = 1 + self.people as usize;
         let shared = Shared {
             listed_referees: setup.agents.listed_referees(),
             listed_dialects: setup.agents.listed_dialects(),
             accept_loss: self.accept_loss,
-            ..self.common.shared(system, &setup.tls, self.seed, (1, 1))?
+            ..self
+                .common
+                .shared(system, &setup.tls, self.seed, (agents, agents))?
         };
         let (tell, news) = LeagueNews::of(&shared.root, league);
         let is_over = is_over(&shared.root.league_journal(league));
@@ -148,17 +160,22 @@ impl ManagerArgs {
         let (running, service) = manager::start(&shared, rules, &guests, &own, Some(tell))
             .map_err(|error| not_started(LABEL, &error, "`--league-id`"))?;
         let rules = began_with(&running, &wanted).await;
+        let people = self.people(&setup, &shared, (&wanted, &advertised)).await?;
         let joining = (!is_over).then(|| JoinInfo {
             system,
             key: shared.referee_key(league).ok(),
             open_referees: rules.as_ref().is_some_and(|rules| rules.open_referees),
+            people: people
+                .as_ref()
+                .map(|people| people_link(&advertised, people.code())),
         });
         self.greet(&mut out, league, joining, &advertised)?;
         if !is_over && self.common.talks() {
             tell_address(out, &setup, (configured, listener.port()), &advertised)?;
         }
         let viewers = shared.limits.viewers();
-        let site = Site::new(shared.root.clone(), league.clone(), viewers, false);
+        let site = Site::new(shared.root.clone(), league.clone(), viewers, false)
+            .with_people(people.clone());
         let screen = ManagerScreen::new(&self.common, is_over, rules.as_ref());
         let (print, lines) = mpsc::channel(MAX_LINES);
         // The league is over for people when its last lines are printed.
@@ -178,7 +195,34 @@ impl ManagerArgs {
             lines,
         };
         let exit = self.exit_when_done;
-        server.run(setup, &self.common, exit, &mut out).await
+        let ended = server.run(setup, &self.common, exit, &mut out).await;
+        if let Some(people) = people {
+            people.close().await;
+        }
+        ended
+    }
+
+    /// Opens the seats for people.
+    async fn people(
+        &self,
+        setup: &AgentSetup,
+        shared: &Shared,
+        (rules, endpoint): (&LeagueRules, &str),
+    ) -> Result<Option<Arc<People>>, CommandError> {
+        let fallback = strategy::find(&setup.system.models.fallback);
+        let seats = PersonSeats {
+            count: self.people as usize,
+            fallback: fallback.map_err(|error| unknown_strategy(&error))?,
+            first_id: None,
+        };
+        let system = &setup.system;
+        let place = (
+            system.security.bind,
+            setup.tls.server.clone(),
+            called(system, None),
+        );
+        let opened = seats.open(shared, rules, endpoint, place).await;
+        opened.map_err(|error| no_seats(&error, "could not start the league manager"))
     }
 
     /// The players invited by their address, all of whom may be called there.
@@ -258,7 +302,16 @@ impl ManagerArgs {
             let mut greeting = json!({
                 "event": "manager", "league_id": league, "endpoint": endpoint, "page": page(endpoint),
             });
-            if let Some(JoinInfo { system, key, .. }) = joining_by {
+            if let Some(JoinInfo {
+                system,
+                key,
+                people,
+                ..
+            }) = joining_by
+            {
+                if let Some(link) = people {
+                    greeting["people"] = json!({"link": link});
+                }
                 greeting["referee_key"] = key.as_ref().map(AuthToken::reveal).into();
                 if is_open(system) {
                     greeting["join"] = joining(system, endpoint).into();
@@ -271,6 +324,9 @@ impl ManagerArgs {
             writeln!(out, "league `{league}` at {endpoint}")?;
             writeln!(out, "its page at {}", page(endpoint))?;
             if let Some(joining) = joining_by {
+                if let Some(link) = &joining.people {
+                    writeln!(out, "people join at {link}")?;
+                }
                 for line in invitation(joining.system, endpoint) {
                     writeln!(out, "{line}")?;
                 }
@@ -376,6 +432,8 @@ struct JoinInfo<'s> {
     key: Option<AuthToken>,
     /// Whether referees are admitted without the key.
     open_referees: bool,
+    /// Where people join.
+    people: Option<String>,
 }
 
 /// Tells where the manager is if agents do not find it by themselves.
@@ -412,6 +470,11 @@ fn opening(root: &Root, league: &LeagueId) -> Option<Opening> {
     });
     // An error in the journal is reported when the journal is opened for writing.
     read.ok().and(opening)
+}
+
+/// Where people join: the code stands in the fragment, which no browser sends to a server.
+pub(crate) fn people_link(endpoint: &str, code: &str) -> String {
+    format!("{}play#code={code}", page(endpoint))
 }
 
 /// The address of a manager's page.

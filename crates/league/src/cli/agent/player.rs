@@ -5,18 +5,19 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use league_core::player::{Event, PlayerRules};
+use league_core::player::{Event, MAX_THINK_TIME, PlayerRules};
+use league_core::timeouts::Timeouts;
 use league_protocol::id::{GameType, LeagueId, PlayerId};
 use league_protocol::sender::{CallStyle, Dialect};
 use league_protocol::token::AuthToken;
 
 use crate::agents::assemble::Shared;
-use crate::agents::assistant::AssistantSeat;
 use crate::agents::bot::Bot;
 use crate::agents::bot::launch::{self, BotLimits, Launch, LaunchError};
 use crate::agents::bot::stderr::shown;
 use crate::agents::model::{Budget, ModelSeat};
 use crate::agents::player::{self, Chooser, PlayStyle};
+use crate::agents::seat::ExternalSeat;
 use crate::cli::Exit;
 use crate::cli::agent::{
     AgentFiles, AgentSetup, JoinArgs, LastLeague, NewJournal, last_league, not_started, port_of,
@@ -24,6 +25,7 @@ use crate::cli::agent::{
 use crate::cli::arguments::{dialect, duration, player_id, port, seed};
 use crate::cli::failure::{CommandError, bad_config, chain};
 use crate::cli::model::{ModelArgs, find_model, for_models};
+use crate::cli::network::NetworkArgs;
 use crate::config::{PlayerConfig, timeouts};
 use crate::http::endpoint::Endpoint;
 use crate::storage::root::Root;
@@ -90,6 +92,9 @@ pub(crate) struct PlayerArgs {
     /// Take all randomness from this number
     #[arg(long, value_name = "N", value_parser = seed)]
     seed: Option<u64>,
+    /// The seat of a person who plays in this terminal.
+    #[arg(skip)]
+    pub(crate) person: Option<Arc<ExternalSeat>>,
 }
 
 /// The shortest code of a seat, in characters.
@@ -102,6 +107,13 @@ fn by_port(port: u16) -> PlayerId {
 }
 
 impl PlayerArgs {
+    /// The same player, as the network flags of another command say.
+    #[must_use]
+    pub(crate) fn on(mut self, network: &NetworkArgs) -> Self {
+        self.join.network = network.clone();
+        self
+    }
+
     pub(crate) fn run(&self, out: &mut impl Write) -> Result<Exit, CommandError> {
         self.join.run(out, async |setup, out: &mut dyn Write| {
             self.serve(setup, out).await
@@ -135,20 +147,23 @@ impl PlayerArgs {
         let version = known.map_or(&defaults.version, |known| &known.version);
         let games = known.map_or(&defaults.game_types, |known| &known.game_types);
         let configured = known.map_or(defaults.dialect, |known| known.dialect);
+        let health = self.join.health(&setup).await;
         let rules = PlayerRules {
             display_name: name.unwrap_or_else(|| format!("Player {slot}")),
             version: version.clone(),
             endpoint: setup.endpoint(&listener),
             games: self.games(games),
-            timeouts: timeouts(&setup.system),
+            timeouts: self.timeouts(&setup),
             manager: self.join.peer(&setup, self.dialect.unwrap_or(configured)),
             wanted_id: wanted.map(|id| id.to_string()),
             join_code: setup.system.security.join_code(),
             strict: self.strict,
             memory: defaults.memory.rule(),
+            // A manager that does not say that it knows the field might refuse it.
+            human: self.person.is_some()
+                && health.as_ref().is_some_and(|health| health.knows_human),
         };
         let strategy = known.map_or(&defaults.strategy, |known| &known.strategy);
-        let health = self.join.health(&setup).await;
         let game = health.as_ref().map(|health| health.game_type.clone());
         let game = game.as_ref();
         let shared = self.join.shared(&setup, self.seed)?;
@@ -171,6 +186,15 @@ impl PlayerArgs {
             bot.end().await;
         }
         exit
+    }
+
+    /// The waits of the player; a person has the whole time that a referee gives.
+    fn timeouts(&self, setup: &AgentSetup) -> Timeouts {
+        let mut waits = timeouts(&setup.system);
+        if self.person.is_some() {
+            waits.make_move = MAX_THINK_TIME;
+        }
+        waits
     }
 
     /// The games that it offers to play; a named strategy may know only some.
@@ -272,6 +296,9 @@ impl PlayerArgs {
         if let Some(command) = &self.exec {
             return Ok(self.bot(command, setup, place.2).await?.map(Chooser::Bot));
         }
+        if let Some(seat) = &self.person {
+            return Ok(Some(Chooser::External(Arc::clone(seat))));
+        }
         if let Some(code) = &self.assistant {
             return self.assistant_seat(code, setup).map(Some);
         }
@@ -309,8 +336,8 @@ impl PlayerArgs {
         self.models.settle(&mut setup.system.models);
         let fallback = strategy::find(&setup.system.models.fallback);
         let fallback = fallback.map_err(|error| unknown_strategy(&error))?;
-        let seat = AssistantSeat::new(code, fallback);
-        Ok(Chooser::Assistant(Arc::new(seat)))
+        let seat = ExternalSeat::for_assistant(code, fallback);
+        Ok(Chooser::External(Arc::new(seat)))
     }
 
     /// A seat for a language model.

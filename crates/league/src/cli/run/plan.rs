@@ -11,7 +11,9 @@ use league_protocol::sender::Dialect;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use crate::agents::arena::{Plan, PlayerPlan, Ports, RefereePlan, SeatChoice, own_version};
+use crate::agents::arena::{
+    PersonSeats, Plan, PlayerPlan, Ports, RefereePlan, SeatChoice, own_version,
+};
 use crate::agents::assemble::Shared;
 use crate::agents::manager::InvitedPlayer;
 use crate::agents::model::Budget;
@@ -46,6 +48,7 @@ pub(crate) struct RunPlan {
     pub(crate) interrupted: Vec<InterruptedLeague>,
     /// The host that people reach it by.
     pub(crate) host: String,
+    pub(crate) people: PersonSeats,
 }
 
 /// The players and referees of a league, stored to resume it.
@@ -61,6 +64,12 @@ pub(crate) struct SeatList {
     /// How many players are invited by their address, now or when it began.
     #[serde(default)]
     pub(crate) invited: usize,
+    /// How many seats are for people.
+    #[serde(default)]
+    pub(crate) people: u32,
+    /// The time for a move in milliseconds, if not as configured.
+    #[serde(default)]
+    move_ms: Option<u64>,
     /// How often each pair meets, if not as configured.
     #[serde(default)]
     legs: Option<u32>,
@@ -115,13 +124,17 @@ impl RunPlan {
         seats.models.settle(&mut system.models);
         let guests = run.guests(&rules, &agents, &seats)?;
         seats.invited = seats.invited.max(guests.len());
-        let players = (seats.players.len() + seats.invited) as u32;
+        let own_and_invited = (seats.players.len() + seats.invited) as u32;
+        let players = own_and_invited + seats.people;
         // A resumed league keeps the rules that it began with.
         if !run.resume {
             check_count(players, &rules, &root)?;
         }
         rules.start_when = Some((players, seats.referees.len() as u32));
         rules.legs = seats.legs.unwrap_or(rules.legs);
+        if let Some(millis) = seats.move_ms {
+            rules.timeouts.make_move = Duration::from_millis(millis);
+        }
         if run.manual {
             rules.mode = Mode::Manual;
         }
@@ -131,6 +144,10 @@ impl RunPlan {
             ..seats.plan(rules, run, &system)
         };
         find_models(&mut plan.players, &system)?;
+        let people = seats.people;
+        let (agents, listeners) = plan.agents();
+        let fallback = strategy::find(&system.models.fallback);
+        let fallback = fallback.map_err(|error| unknown_strategy(&error))?;
         if plan.shared_port.is_some() {
             // The manager and the referees may call all players at once.
             let most = system.limits.max_connections;
@@ -140,9 +157,12 @@ impl RunPlan {
             shared: Shared {
                 crowd: seats.players.len(),
                 accept_loss: run.accept_loss,
-                ..run
-                    .common
-                    .shared(&system, &tls, seats.seed, plan.agents())?
+                ..run.common.shared(
+                    &system,
+                    &tls,
+                    seats.seed,
+                    (agents + people as usize, listeners + people as usize),
+                )?
             },
             plan,
             seats,
@@ -152,6 +172,11 @@ impl RunPlan {
                 Vec::new()
             } else {
                 InterruptedLeague::all(&root, &run.common.root)
+            },
+            people: PersonSeats {
+                count: people as usize,
+                fallback,
+                first_id: Some(own_and_invited + 1),
             },
             host: system.network.base_host,
         })
@@ -262,6 +287,7 @@ impl SeatList {
             players,
             pace: Duration::from_millis(self.pace_ms),
             budget: Arc::new(Budget::new(system.models.budget_usd)),
+            people: None,
             guests: Vec::new(),
             port: ports.manager,
             shared_port: ports.shared,
@@ -300,6 +326,8 @@ impl SeatList {
     }
 }
 
+/// The usual time for a move where people play.
+const PERSON_MOVE_TIME: Duration = Duration::from_secs(120);
 /// How many matches one of our referees runs at once at most.
 const MAX_AT_ONCE: u32 = 64;
 /// A league needs two players.
@@ -313,7 +341,8 @@ impl RunArgs {
         agents: &AgentsConfig,
     ) -> Result<SeatList, CommandError> {
         let (usual_players, usual_referees) = rules.start_when.unwrap_or((4, 2));
-        let players = self.players.unwrap_or(usual_players);
+        let players = self.players.unwrap_or(usual_players).max(self.people);
+        let players = players - self.people;
         let referees = self.referees.unwrap_or(usual_referees);
         let at_once = (players / 2).div_ceil(referees).clamp(2, MAX_AT_ONCE);
         let known = |id: &PlayerId| agents.players.iter().find(|known| known.player_id == *id);
@@ -333,7 +362,8 @@ impl RunArgs {
         for ((number, id), dealt) in taking_part.zip(dealt).take(players as usize) {
             let place = seated.len();
             let known = known(&id);
-            let name = known.map(|known| known.display_name.clone());
+            let by_strategy = self.person.is_some().then(|| String::from(dealt.clone()));
+            let name = by_strategy.or_else(|| known.map(|known| known.display_name.clone()));
             seated.push(PlayerPlan {
                 dialect: self.dialect(place, known),
                 name: name.unwrap_or_else(|| format!("Player {number}")),
@@ -344,6 +374,8 @@ impl RunArgs {
                 port: 0,
             });
         }
+        let for_people = (self.people > 0).then_some(PERSON_MOVE_TIME);
+        let move_time = self.move_time.or(for_people);
         Ok(SeatList {
             referees: referee_seats(agents, referees, at_once),
             players: seated,
@@ -352,6 +384,8 @@ impl RunArgs {
             seed: None,
             ports: Ports::default(),
             invited: 0,
+            people: self.people,
+            move_ms: move_time.map(|time| time.as_millis() as u64),
             legs: self.legs,
             models: ModelArgs::default(),
         })

@@ -9,7 +9,7 @@ use league_protocol::message::{Mode, StandingRow};
 use league_protocol::time::Timestamp;
 use serde_json::{Value, json};
 
-use crate::cli::agent::page;
+use crate::cli::agent::{page, people_link};
 use crate::cli::leagues::InterruptedLeague;
 use crate::cli::run::RunArgs;
 use crate::cli::run::plan::RunPlan;
@@ -39,7 +39,8 @@ pub(crate) struct RunScreen<'s, W: Write> {
 impl<'s, W: Write> RunScreen<'s, W> {
     pub(crate) fn new(run: &'s RunArgs, run_plan: &RunPlan, out: &'s mut W) -> Self {
         let plan = &run_plan.plan;
-        let players = (plan.players.len() + run_plan.seats.invited) as u64;
+        let seats = &run_plan.seats;
+        let players = (plan.players.len() + seats.invited) as u64 + u64::from(seats.people);
         let legs = u64::from(plan.rules.legs);
         let rounds = (players - u64::from(players.is_multiple_of(2))) * legs;
         let total = players * (players - 1) / 2 * legs;
@@ -111,6 +112,13 @@ impl<'s, W: Write> RunScreen<'s, W> {
             writeln!(self.out, "  {name:<9}{fact}")?;
         }
         writeln!(self.out)
+    }
+
+    /// Tells how people join, with the opening.
+    pub(crate) fn invite_people(&mut self, endpoint: &str, code: &str) {
+        let link = people_link(endpoint, code);
+        self.opening["people"] = json!({"link": link, "code": code});
+        self.facts.push(("people", format!("join at {link}")));
     }
 
     /// Prints a match that an event ends.

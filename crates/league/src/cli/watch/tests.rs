@@ -30,6 +30,7 @@ fn seen(players: u32) -> WatchState {
         round_id: Some(2),
         matches_played: 4,
         matches: 6,
+        knows_human: true,
     };
     WatchState {
         endpoint: "http://localhost:8000/mcp".to_owned(),

@@ -344,6 +344,25 @@ fn message_of_version_0_1_has_none_of_the_additions() {
 }
 
 #[test]
+fn person_registers_as_human_without_a_finding() {
+    let knowledge = Knowledge::of("even_odd");
+    let Message::PlayerRegisterRequest(mut request) = register_request() else {
+        panic!("it registers a player")
+    };
+    request.meta.human = true;
+    let message = Message::PlayerRegisterRequest(request);
+    for dialect in BOTH {
+        let json = whole(dialect, &message, &knowledge.hints()).unwrap();
+        assert!(json.contains(r#""human":true"#), "{json}");
+        let read = read(dialect, &json, Reading::Strict, &knowledge.hints());
+        assert_eq!(read.table(), [""; 0]);
+        assert_eq!(read.message.as_ref(), Some(&message));
+        let silent = whole(dialect, &register_request(), &knowledge.hints()).unwrap();
+        assert!(!silent.contains("human"), "{silent}");
+    }
+}
+
+#[test]
 fn additions_have_no_words_in_v1() {
     let knowledge = Knowledge::of("even_odd");
     for message in of_a_match() {

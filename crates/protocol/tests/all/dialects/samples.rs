@@ -68,6 +68,7 @@ pub(crate) fn register_request() -> Message {
             max_concurrent_matches: None,
             speech: None,
             proofs: false,
+            human: false,
         },
         wanted_id: Some("P01".into()),
         token: None,

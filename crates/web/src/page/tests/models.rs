@@ -78,6 +78,7 @@ pub(crate) fn table_row(rank: u32, player: &PlayerRef, points: u32) -> TableRow 
         deviations: u64::from(rank - 1) * 1_200,
         expulsion: None,
         model: None,
+        human: false,
         state: if rank == 1 {
             AgentState::Active
         } else {

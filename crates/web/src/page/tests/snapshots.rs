@@ -49,6 +49,14 @@ fn table_row() {
 }
 
 #[test]
+fn person_is_marked_in_the_table() {
+    let mut row = models::table_row(1, &models::player(7, "Ada"), 3);
+    row.human = true;
+    let row = first(rows::standings(&[row], Links::Site));
+    assert!(row.contains(r#"<span class="badge human" title="#), "{row}");
+}
+
+#[test]
 fn tile() {
     let mut tile = models::tile();
     tile.players[1].name = "Grace".to_owned();

@@ -62,6 +62,7 @@ fn registration_is_understood() {
                 max_concurrent_matches: None,
                 speech: None,
                 proofs: false,
+                human: false,
             },
             wanted_id: None,
             token: None,
