@@ -470,10 +470,14 @@ impl SeatState {
         self.letters.extend(letters);
         match event {
             Event::Enrolled { player_id, .. } => {
-                if !std::mem::replace(&mut self.is_admitted, true) {
-                    let name = &self.player.rules().display_name;
-                    tell(&format!("{name} is in the league as {player_id}"));
-                }
+                let name = &self.player.rules().display_name;
+                let words = format!("{name} is in the league as {player_id}");
+                let is_known = std::mem::replace(&mut self.is_admitted, true);
+                tell(if is_known {
+                    "the manager admitted us again"
+                } else {
+                    &words
+                });
             }
             Event::Remembered { record } => tell(&ended(record)),
             Event::LeagueCompleted { champion, .. } => match champion {
