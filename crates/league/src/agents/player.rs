@@ -82,19 +82,13 @@ pub(crate) fn start(
         |_| Ok(Player::new(rules.clone())),
         |sequence, at, record, _| publisher.take_in(sequence, at, record),
     )?;
-    if let Some(seat) = style.chooser.seat() {
-        seat.look(&restored.machine);
-    }
-    // A finished league has nothing more to offer.
-    let over = restored.machine.phase() == PlayerPhase::Completed
-        && restored.machine.league_id() == Some(league);
-    let usual = Membership::Registering;
-    let membership = if over { Membership::Completed } else { usual };
+    let seat = style.chooser.seat().cloned();
+    seat.iter().for_each(|seat| seat.look(&restored.machine));
+    let membership = first_membership(&restored.machine, league);
     let return_token = tokens.held.return_token.clone();
-    let first = if over {
-        Command::Rest { return_token }
-    } else {
-        Command::Begin { return_token }
+    let first = match membership {
+        Membership::Completed => Command::Rest { return_token },
+        _ => Command::Begin { return_token },
     };
     let parts = AgentParts {
         restored,
@@ -112,7 +106,7 @@ pub(crate) fn start(
             publisher,
             document_writer: shared.document_writer.clone(),
             model: style.chooser.model().cloned(),
-            seat: style.chooser.seat().cloned(),
+            seat,
         }),
         first: vec![first],
     };
@@ -132,6 +126,16 @@ pub(crate) fn start(
             purpose: slot.to_string(),
         }
     }))
+}
+
+/// Where a player begins: a finished league has nothing more to offer.
+fn first_membership(player: &Player, league: &LeagueId) -> Membership {
+    let is_over = player.phase() == PlayerPhase::Completed && player.league_id() == Some(league);
+    if is_over {
+        Membership::Completed
+    } else {
+        Membership::Registering
+    }
 }
 
 /// The most calls that wait for the announcement of their match; further ones are refused at once.

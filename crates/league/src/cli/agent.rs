@@ -26,6 +26,7 @@ use crate::agents::RunningAgent;
 use crate::agents::arena::DRAIN_TIMEOUT;
 use crate::agents::assemble::{Shared, StartError};
 use crate::agents::identity::{Membership, Unregistered};
+use crate::agents::people::People;
 use crate::cli::arguments::{CommonArgs, league_id, manager_url, warn_of_unknown_keys};
 use crate::cli::failure::{CommandError, bad_config, chain, port_error, start_hint};
 use crate::cli::network::{self, NetworkArgs, load_tls, log_warning};
@@ -126,6 +127,8 @@ struct AgentServer<M: Machine> {
     next: Option<String>,
     /// Lines to print as they come.
     lines: mpsc::Receiver<String>,
+    /// The players of people in this process.
+    people: Option<Arc<People>>,
 }
 
 impl<M: Machine> AgentServer<M> {
@@ -179,6 +182,9 @@ impl<M: Machine> AgentServer<M> {
             running.actor.stop().await;
             (&mut running.ended).await
         };
+        if let Some(people) = &self.people {
+            people.close().await;
+        }
         self.shared.outbox.sessions.close().await;
         if *membership.borrow() == Membership::Completed {
             self.shared.observed.conclude();
@@ -484,6 +490,7 @@ impl JoinArgs {
             stdio: self.stdio,
             next: None,
             lines: mpsc::channel(1).1,
+            people: None,
         };
         let exit_when_done = self.exit_when_done;
         server.run(setup, &self.common, exit_when_done, out).await

@@ -17,7 +17,7 @@ use crate::agents::arena::{Arena, ArenaError, BoundPorts, Plan, SeatChoice};
 use crate::agents::assemble::Shared;
 use crate::agents::assemble::StartError;
 use crate::agents::manager::{InvitedPlayer, collect_journals};
-use crate::agents::people::NoSeat;
+use crate::agents::people::{NoSeat, People};
 use crate::agents::seat::ExternalSeat;
 use crate::cli::Exit;
 use crate::cli::agent::check_guests;
@@ -180,31 +180,24 @@ impl RunArgs {
             return Err(self.running_already(&plan, pid));
         }
         check_players_free(&shared.root, &plan)?;
-        let usual = plan.rules.mode;
         let again = self.resume_command(&plan.rules.league_id);
         let not_opened = |error| not_opened(&error, &again);
         let taken = BoundPorts::bind(&plan).await.map_err(not_opened)?;
         let advertised = taken.manager.url(&host);
         seats.ports = taken.ports();
         seats.save(&shared.root, &plan.rules.league_id)?;
-        plan.open_people(people, &shared, &taken)
-            .await
-            .map_err(|error| no_seats(&error, WHAT))?;
+        let opened = plan.open_people(people, &shared, &taken).await;
+        opened.map_err(|error| no_seats(&error, WHAT))?;
         let mut arena = Arena::open(&shared, &plan, taken).map_err(not_opened)?;
-        if let (Some((name, seat)), Some(people)) = (&self.person, &arena.people) {
-            let seated = people.seat(name, Arc::clone(seat)).await;
-            seated.map_err(|error| no_seats(&error, "could not take a seat"))?;
-        }
-        if let Some(people) = arena.people.as_ref().filter(|_| self.person.is_none()) {
-            screen.invite_people(&advertised, people.code());
+        if let Some(people) = &arena.people {
+            match &self.person {
+                Some(person) => sit_down(people, person).await?,
+                None => screen.invite_people(&advertised, people.code()),
+            }
         }
         // A resumed league keeps the rules that it began with.
-        let mode = arena
-            .manager
-            .actor
-            .query(|league| league.rules().mode)
-            .await;
-        screen.open(&advertised, mode.unwrap_or(usual))?;
+        let mode = arena.manager.actor.query(|league| league.rules().mode);
+        screen.open(&advertised, mode.await.unwrap_or(plan.rules.mode))?;
         let ended = follow(&mut arena, &mut signals, &mut screen, &again).await;
         if matches!(ended, Ok(RunEnd::Completed)) {
             tokio::select! {
@@ -212,11 +205,8 @@ impl RunArgs {
                 () = signals.interrupted() => {}
             }
             let table = arena.manager.actor.query(League::standings).await;
-            let table = table.unwrap_or_else(|_| [].into());
-            screen.summary(
-                &table,
-                &DeviationSummary::of_one_process(&shared.deviations),
-            )?;
+            let seen = DeviationSummary::of_one_process(&shared.deviations);
+            screen.summary(&table.unwrap_or_else(|_| [].into()), &seen)?;
             if self.web {
                 shared.observed.publish();
                 screen.page_stays()?;
@@ -342,6 +332,16 @@ fn cut_off(cause: &str, again: &str) -> CommandError {
             limit.saturating_mul(2)
         ),
     )
+}
+
+/// Seats the person who plays in this terminal.
+async fn sit_down(
+    people: &People,
+    (name, seat): &(String, Arc<ExternalSeat>),
+) -> Result<(), CommandError> {
+    let seated = people.seat(name, Arc::clone(seat)).await;
+    let seated = seated.map_err(|error| no_seats(&error, "could not take a seat"));
+    seated.map(|_| ())
 }
 
 /// The seats for people could not be opened, or taken.

@@ -330,14 +330,10 @@ impl ConnectionContext {
             self.phase.begin_answer().await;
         }
         let is_look = matches!(*request.method(), Method::GET | Method::HEAD);
-        if let (Some(pages), true) = (
-            &routes.pages,
-            is_look && !matches!(tool, "/mcp" | "/health"),
-        ) {
-            return respond(pages.get(path, headers.clone()).await);
-        }
-        if let Some(pages) = routes.pages.as_ref().filter(|pages| pages.takes(path)) {
-            return self.take_from_page(Arc::clone(pages), request).await;
+        let is_page = is_look && !matches!(tool, "/mcp" | "/health");
+        let mut pages = routes.pages.iter();
+        if let Some(pages) = pages.find(|pages| is_page || pages.takes(path)) {
+            return self.answer_by_page(Arc::clone(pages), request).await;
         }
         let Some(service) = service else {
             return plain(StatusCode::NOT_FOUND, "there is no agent at this path");
@@ -393,15 +389,20 @@ impl ConnectionContext {
         Response::from_parts(head, body)
     }
 
-    /// Hands what a page sends to the pages. A page of another site cannot send JSON unasked, and
-    /// the gate has looked at its origin.
-    async fn take_from_page(
+    /// Shows a page, or hands over what a page sends. A page of another site cannot send JSON
+    /// unasked, and the gate has looked at its origin.
+    async fn answer_by_page(
         &self,
         pages: Arc<dyn Pages>,
         request: &mut Request<Incoming>,
     ) -> HttpResponse {
-        if *request.method() != Method::POST {
-            return not_allowed("POST");
+        let path = request.uri().path();
+        match *request.method() {
+            Method::GET | Method::HEAD => {
+                return respond(pages.get(path, request.headers().clone()).await);
+            }
+            Method::POST => {}
+            _ => return not_allowed("POST"),
         }
         let kind = request.headers().get(CONTENT_TYPE);
         let kind = kind.and_then(|kind| kind.to_str().ok()).unwrap_or_default();

@@ -141,15 +141,7 @@ impl ManagerArgs {
         let configured = port_of(&setup.agents.league_manager.endpoint)
             .unwrap_or(system.network.default_league_manager_port);
         let listener = setup.listen(LABEL, self.port.unwrap_or(configured)).await?;
-        let agents = 1 + self.people as usize;
-        let shared = Shared {
-            listed_referees: setup.agents.listed_referees(),
-            listed_dialects: setup.agents.listed_dialects(),
-            accept_loss: self.accept_loss,
-            ..self
-                .common
-                .shared(system, &setup.tls, self.seed, (agents, agents))?
-        };
+        let shared = self.shared(&setup)?;
         let (tell, news) = LeagueNews::of(&shared.root, league);
         let is_over = is_over(&shared.root.league_journal(league));
         let guests = self.guests(&rules, &setup.agents, &shared).await?;
@@ -165,17 +157,15 @@ impl ManagerArgs {
             system,
             key: shared.referee_key(league).ok(),
             open_referees: rules.as_ref().is_some_and(|rules| rules.open_referees),
-            people: people
-                .as_ref()
-                .map(|people| people_link(&advertised, people.code())),
+            people: people.as_deref(),
         });
         self.greet(&mut out, league, joining, &advertised)?;
         if !is_over && self.common.talks() {
             tell_address(out, &setup, (configured, listener.port()), &advertised)?;
         }
         let viewers = shared.limits.viewers();
-        let site = Site::new(shared.root.clone(), league.clone(), viewers, false)
-            .with_people(people.clone());
+        let site = Site::new(shared.root.clone(), league.clone(), viewers, false);
+        let site = site.with_people(people.clone());
         let screen = ManagerScreen::new(&self.common, is_over, rules.as_ref());
         let (print, lines) = mpsc::channel(MAX_LINES);
         // The league is over for people when its last lines are printed.
@@ -193,13 +183,25 @@ impl ManagerArgs {
             stdio: self.stdio,
             next: Some(next),
             lines,
+            people,
         };
         let exit = self.exit_when_done;
-        let ended = server.run(setup, &self.common, exit, &mut out).await;
-        if let Some(people) = people {
-            people.close().await;
-        }
-        ended
+        server.run(setup, &self.common, exit, &mut out).await
+    }
+
+    /// What the manager shares with the players of people.
+    fn shared(&self, setup: &AgentSetup) -> Result<Shared, CommandError> {
+        let agents = 1 + self.people as usize;
+        let (system, tls) = (&setup.system, &setup.tls);
+        let shared = self
+            .common
+            .shared(system, tls, self.seed, (agents, agents))?;
+        Ok(Shared {
+            listed_referees: setup.agents.listed_referees(),
+            listed_dialects: setup.agents.listed_dialects(),
+            accept_loss: self.accept_loss,
+            ..shared
+        })
     }
 
     /// Opens the seats for people.
@@ -309,8 +311,9 @@ impl ManagerArgs {
                 ..
             }) = joining_by
             {
-                if let Some(link) = people {
-                    greeting["people"] = json!({"link": link});
+                if let Some(people) = people {
+                    let link = people_link(endpoint, people.code());
+                    greeting["people"] = json!({"link": link, "code": people.code()});
                 }
                 greeting["referee_key"] = key.as_ref().map(AuthToken::reveal).into();
                 if is_open(system) {
@@ -324,7 +327,8 @@ impl ManagerArgs {
             writeln!(out, "league `{league}` at {endpoint}")?;
             writeln!(out, "its page at {}", page(endpoint))?;
             if let Some(joining) = joining_by {
-                if let Some(link) = &joining.people {
+                if let Some(people) = joining.people {
+                    let link = people_link(endpoint, people.code());
                     writeln!(out, "people join at {link}")?;
                 }
                 for line in invitation(joining.system, endpoint) {
@@ -432,8 +436,8 @@ struct JoinInfo<'s> {
     key: Option<AuthToken>,
     /// Whether referees are admitted without the key.
     open_referees: bool,
-    /// Where people join.
-    people: Option<String>,
+    /// The seats for people.
+    people: Option<&'s People>,
 }
 
 /// Tells where the manager is if agents do not find it by themselves.

@@ -159,9 +159,7 @@ impl PlayerArgs {
             join_code: setup.system.security.join_code(),
             strict: self.strict,
             memory: defaults.memory.rule(),
-            // A manager that does not say that it knows the field might refuse it.
-            human: self.person.is_some()
-                && health.as_ref().is_some_and(|health| health.knows_human),
+            human: self.is_human_at(health.as_ref()),
         };
         let strategy = known.map_or(&defaults.strategy, |known| &known.strategy);
         let game = health.as_ref().map(|health| health.game_type.clone());
@@ -186,6 +184,12 @@ impl PlayerArgs {
             bot.end().await;
         }
         exit
+    }
+
+    /// Whether the player says that a person plays. A manager that does not say that it knows the
+    /// field might refuse it.
+    fn is_human_at(&self, manager: Option<&Health>) -> bool {
+        self.person.is_some() && manager.is_some_and(|manager| manager.knows_human)
     }
 
     /// The waits of the player; a person has the whole time that a referee gives.

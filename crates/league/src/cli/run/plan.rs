@@ -130,11 +130,7 @@ impl RunPlan {
         if !run.resume {
             check_count(players, &rules, &root)?;
         }
-        rules.start_when = Some((players, seats.referees.len() as u32));
-        rules.legs = seats.legs.unwrap_or(rules.legs);
-        if let Some(millis) = seats.move_ms {
-            rules.timeouts.make_move = Duration::from_millis(millis);
-        }
+        seats.settle(&mut rules, players);
         if run.manual {
             rules.mode = Mode::Manual;
         }
@@ -144,10 +140,9 @@ impl RunPlan {
             ..seats.plan(rules, run, &system)
         };
         find_models(&mut plan.players, &system)?;
-        let people = seats.people;
+        let people = seats.for_people(&system, own_and_invited)?;
         let (agents, listeners) = plan.agents();
-        let fallback = strategy::find(&system.models.fallback);
-        let fallback = fallback.map_err(|error| unknown_strategy(&error))?;
+        let counts = (agents + people.count, listeners + people.count);
         if plan.shared_port.is_some() {
             // The manager and the referees may call all players at once.
             let most = system.limits.max_connections;
@@ -157,27 +152,17 @@ impl RunPlan {
             shared: Shared {
                 crowd: seats.players.len(),
                 accept_loss: run.accept_loss,
-                ..run.common.shared(
-                    &system,
-                    &tls,
-                    seats.seed,
-                    (agents + people as usize, listeners + people as usize),
-                )?
+                ..run.common.shared(&system, &tls, seats.seed, counts)?
             },
             plan,
             seats,
             display_name: config.display_name.clone(),
             resumed: run.resume,
-            interrupted: if run.resume {
-                Vec::new()
-            } else {
-                InterruptedLeague::all(&root, &run.common.root)
+            interrupted: match run.resume {
+                true => Vec::new(),
+                false => InterruptedLeague::all(&root, &run.common.root),
             },
-            people: PersonSeats {
-                count: people as usize,
-                fallback,
-                first_id: Some(own_and_invited + 1),
-            },
+            people,
             host: system.network.base_host,
         })
     }
@@ -241,6 +226,25 @@ impl RunArgs {
 }
 
 impl SeatList {
+    /// Changes the rules by the seats.
+    fn settle(&self, rules: &mut LeagueRules, players: u32) {
+        rules.start_when = Some((players, self.referees.len() as u32));
+        rules.legs = self.legs.unwrap_or(rules.legs);
+        if let Some(millis) = self.move_ms {
+            rules.timeouts.make_move = Duration::from_millis(millis);
+        }
+    }
+
+    /// The seats for people, who come after the other players.
+    fn for_people(&self, system: &SystemConfig, others: u32) -> Result<PersonSeats, CommandError> {
+        let fallback = strategy::find(&system.models.fallback);
+        Ok(PersonSeats {
+            count: self.people as usize,
+            fallback: fallback.map_err(|error| unknown_strategy(&error))?,
+            first_id: Some(others + 1),
+        })
+    }
+
     /// Stores the seats and ports for `--resume`, before any agent starts.
     pub(crate) fn save(&self, root: &Root, league: &LeagueId) -> Result<(), CommandError> {
         let path = root.seats(league);
