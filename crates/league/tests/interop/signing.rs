@@ -31,7 +31,7 @@ impl Member {
             kit,
             player_id: own["player_id"].clone(),
             manager_token: token("manager_token"),
-            return_token: AuthToken::new(&token("return_token")),
+            return_token: AuthToken::new(token("return_token")),
         }
     }
 
