@@ -84,12 +84,7 @@ pub(crate) fn start(
     )?;
     let seat = style.chooser.seat().cloned();
     seat.iter().for_each(|seat| seat.look(&restored.machine));
-    let membership = first_membership(&restored.machine, league);
-    let return_token = tokens.held.return_token.clone();
-    let first = match membership {
-        Membership::Completed => Command::Rest { return_token },
-        _ => Command::Begin { return_token },
-    };
+    let (membership, first) = first_step(&restored.machine, league, &tokens);
     let parts = AgentParts {
         restored,
         unregistered: Unregistered::Player(name),
@@ -128,13 +123,14 @@ pub(crate) fn start(
     }))
 }
 
-/// Where a player begins: a finished league has nothing more to offer.
-fn first_membership(player: &Player, league: &LeagueId) -> Membership {
+/// Where a player begins, and with what: a finished league has nothing more to offer.
+fn first_step(player: &Player, league: &LeagueId, tokens: &KeptTokens) -> (Membership, Command) {
     let is_over = player.phase() == PlayerPhase::Completed && player.league_id() == Some(league);
+    let return_token = tokens.held.return_token.clone();
     if is_over {
-        Membership::Completed
+        (Membership::Completed, Command::Rest { return_token })
     } else {
-        Membership::Registering
+        (Membership::Registering, Command::Begin { return_token })
     }
 }
 

@@ -407,11 +407,8 @@ impl Verdict {
             repeated => remarks.push(format!("{} begun more than once", matches(repeated))),
         }
         if self.accepted_losses > 0 {
-            let losses = match self.accepted_losses {
-                1 => "once".to_owned(),
-                times => format!("{times} times"),
-            };
-            remarks.push(format!("lost journal lines accepted {losses}"));
+            let times = self.accepted_losses;
+            remarks.push(format!("lost journal lines accepted, {times}×"));
         }
         let (mut disputes, mut missing, mut by_referees) = (Vec::new(), Vec::new(), 0);
         for left_out in &self.not_compared {
