@@ -336,7 +336,7 @@ fn cut_off(cause: &str, again: &str) -> CommandError {
 
 /// Seats the person who plays in this terminal.
 async fn sit_down(
-    people: &People,
+    people: &Arc<People>,
     (name, seat): &(String, Arc<ExternalSeat>),
 ) -> Result<(), CommandError> {
     let seated = people.seat(name, Arc::clone(seat)).await;

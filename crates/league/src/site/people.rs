@@ -54,7 +54,7 @@ struct Moving {
 
 /// Answers what a page sends.
 pub(super) async fn answer(
-    people: &People,
+    people: &Arc<People>,
     path: &str,
     head: RequestHead,
     body: &[u8],
@@ -76,25 +76,28 @@ pub(super) async fn answer(
     }
 }
 
-async fn join(people: &People, head: RequestHead, body: &[u8]) -> ServiceResponse {
+async fn join(people: &Arc<People>, head: RequestHead, body: &[u8]) -> ServiceResponse {
     let Ok(joining) = serde_json::from_slice::<Joining>(body) else {
         return told(400, json!({"error": "send `name` and `code`"}));
     };
     match people.join(&joining.name, &joining.code, head.origin).await {
         Ok(secret) => told(200, json!({"seat": secret.reveal()})),
         Err(refusal) => {
+            let mut sentence = refusal.to_string();
             let status = match &refusal {
                 NoSeat::Name => 400,
                 NoSeat::Code => 403,
                 NoSeat::Full(_) | NoSeat::Rejected(_) => 409,
                 NoSeat::Tries(_) => 429,
-                NoSeat::Late => 503,
+                NoSeat::Ending => 503,
                 NoSeat::Listen(_) | NoSeat::Start(_) | NoSeat::Secret(_) => {
                     tracing::warn!(event_type = "SEAT_FAILED", "a seat failed: {refusal}");
+                    // The cause names files of the organiser.
+                    sentence = "the seat could not be started; ask the organiser".to_owned();
                     500
                 }
             };
-            let mut response = told(status, json!({"error": refusal.to_string()}));
+            let mut response = told(status, json!({"error": sentence}));
             if let NoSeat::Tries(wait) = refusal {
                 let seconds = HeaderValue::from(wait.as_secs().max(1));
                 response.headers.insert(RETRY_AFTER, seconds);
@@ -137,7 +140,10 @@ fn make_move(person: &Person, body: &[u8]) -> ServiceResponse {
         );
     };
     let number = moving.number.into();
-    match person.choose(Some(&moving.match_id), &number, &moving.choice) {
+    let made = person
+        .seat
+        .make_move(Some(&moving.match_id), &number, &moving.choice, None);
+    match made {
         Ok(choice) => told(200, json!({"choice": choice})),
         Err(error) => refused(&error),
     }
