@@ -565,7 +565,7 @@ impl Registration<'_> {
         })
     }
 
-    /// What an agent is told that has another name in the league than in its registration.
+    /// The note for an agent whose name in the league differs from the one that it registered.
     fn renamed(&self, agent: &Agent) -> Option<String> {
         let (given, own) = (
             self.name(agent),

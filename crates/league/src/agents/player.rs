@@ -11,7 +11,7 @@ use league_games::Dice;
 use league_protocol::fault::Code;
 use league_protocol::finding::{excerpt, harmless};
 use league_protocol::id::{LeagueId, PlayerId};
-use league_protocol::message::{LeagueError, Message};
+use league_protocol::message::{LeagueError, Message, MoveCall};
 use league_protocol::sender::Agent;
 use league_protocol::time::Timestamp;
 use league_protocol::token::{AuthToken, hex};
@@ -253,7 +253,12 @@ impl AgentService for PlayerService {
         });
         let ours = received.conversation.as_ref();
         let ours = ours.is_some_and(|named| self.identity.is_own_registration(named));
+        let sent = received.sent;
         let command = Command::from_message(received.message, token).map(|command| match command {
+            Command::MoveWanted { mut call, token } => {
+                call.move_seconds = granted(&call, sent);
+                Command::MoveWanted { call, token }
+            }
             Command::Admitted { response, .. } => Command::Admitted {
                 response,
                 answers_us: ours,
@@ -755,6 +760,18 @@ async fn by_external(seat: &ExternalSeat, think: Think, thinking: ChoiceInput) -
             }
             command
         }
+    }
+}
+
+/// The whole seconds that a referee gives for a move: its deadline and the time of its call are by
+/// one clock, whatever ours shows.
+fn granted(call: &MoveCall, sent: Option<Timestamp>) -> u32 {
+    match sent.filter(|sent| (*sent..Timestamp::LAST).contains(&call.deadline)) {
+        Some(sent) => {
+            let seconds = call.deadline.since(sent).as_millis().div_ceil(1_000);
+            u32::try_from(seconds).unwrap_or(u32::MAX)
+        }
+        None => call.move_seconds,
     }
 }
 
