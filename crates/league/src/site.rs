@@ -101,13 +101,13 @@ impl Site {
         if let Some(name) = path.strip_prefix("/assets/") {
             return asset(name, &headers);
         }
+        if let (people::PAGE, Some(people)) = (path.as_str(), &self.people) {
+            let page = GzipBody::new(page::seat_page(people.league().as_str()));
+            return compressed(200, "text/html; charset=utf-8", &page, &headers);
+        }
         let response = match path.as_str() {
             "/feed" => self.feed(&headers).await,
             "/film.json" => self.replay(&headers).await,
-            people::PAGE if self.people.is_some() => self.people.as_ref().map(|people| {
-                let page = GzipBody::new(page::seat_page(people.league().as_str()));
-                compressed(200, "text/html; charset=utf-8", &page, &headers)
-            }),
             _ => {
                 let page = move |hub: &Arc<Hub>| {
                     let (status, page) = page_at(hub, &path);

@@ -21,7 +21,7 @@ use crate::wire::observed::{self, Failed, ObservedDocument, Reach};
 /// Messages of a match on its page.
 const MAX_MESSAGES: usize = 1_000;
 /// Questions to the model of one player on the page of a match.
-const MAX_QUESTIONS: usize = 200;
+const MAX_QUESTIONS: usize = 20;
 /// The size of a match file, in bytes.
 const MAX_FILE_BYTES: u64 = 16 * 1024 * 1024;
 
