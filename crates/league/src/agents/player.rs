@@ -813,3 +813,41 @@ async fn by_bot(
         model: response.model,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use league_protocol::id::{GameType, MatchId};
+    use league_protocol::message::WinLossDraw;
+
+    use super::*;
+
+    #[test]
+    fn time_for_a_move_is_that_of_the_referees_clock() {
+        let at = Timestamp::from_millis;
+        for (sent, deadline, seconds) in [
+            (Some(at(1_000)), at(121_000), 120),
+            (Some(at(1_000)), at(2_500), 2),
+            (Some(at(5_000)), at(1_000), 30),
+            (Some(at(1_000)), Timestamp::LAST, 30),
+            (None, at(121_000), 30),
+        ] {
+            let call = MoveCall {
+                league_id: LeagueId::new("spring").unwrap(),
+                round_id: 1,
+                match_id: MatchId::new("R1M1").unwrap(),
+                player_id: PlayerId::numbered(1),
+                opponent_id: PlayerId::numbered(2),
+                game_type: GameType::new("nim").unwrap(),
+                move_type: "take".into(),
+                options: [].into(),
+                view: Arc::default(),
+                moves: [].into(),
+                turn_number: 1,
+                record: WinLossDraw::default(),
+                deadline,
+                move_seconds: 30,
+            };
+            assert_eq!(granted(&call, sent), seconds, "{sent:?} {deadline:?}");
+        }
+    }
+}
