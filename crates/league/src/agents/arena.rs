@@ -580,36 +580,17 @@ impl PersonSeats {
                 human: true,
             },
             league: rules.league_id.clone(),
-            seats: self.count,
-            first_id: self.first_id,
+            seats: self,
             shared: shared.clone(),
             bind,
             tls,
             host,
-            fallback: self.fallback,
         });
         people.await.map(Some)
     }
 }
 
 impl Plan {
-    /// Opens the seats for people, before the arena.
-    ///
-    /// # Errors
-    ///
-    /// The files of the seats cannot be used, or a player cannot start.
-    pub(crate) async fn open_people(
-        &mut self,
-        seats: PersonSeats,
-        shared: &Shared,
-        ports: &BoundPorts,
-    ) -> Result<(), NoSeat> {
-        let manager = self.endpoint(&ports.manager);
-        let place = (self.bind, self.tls.clone(), self.host.clone());
-        self.people = seats.open(shared, &self.rules, &manager, place).await?;
-        Ok(())
-    }
-
     async fn listen(&self, agent: &str, port: u16) -> Result<Listener, ArenaError> {
         let address = SocketAddr::new(self.bind, port);
         let listener = Listener::bind(address, self.tls.clone()).await;

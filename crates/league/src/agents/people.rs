@@ -10,7 +10,6 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 use league_core::player::{MatchOutcome, MatchRecord, Player, PlayerPhase, PlayerRules};
-use league_core::strategy::Strategy;
 use league_games::SeatPicture;
 use league_mcp::Origin;
 use league_protocol::id::{LeagueId, PlayerId};
@@ -25,6 +24,7 @@ use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
 use crate::agents::actor::Handle;
+use crate::agents::arena::PersonSeats;
 use crate::agents::assemble::{Shared, StartError};
 use crate::agents::identity::{Identity, Membership};
 use crate::agents::manager::caller_limit::Bursts;
@@ -56,15 +56,11 @@ pub(crate) struct PeoplePlan {
     /// The rules of each player but its name and its address.
     pub(crate) rules: PlayerRules,
     pub(crate) league: LeagueId,
-    /// How many seats there are.
-    pub(crate) seats: usize,
+    pub(crate) seats: PersonSeats,
     pub(crate) bind: IpAddr,
     pub(crate) tls: Option<ServerTls>,
     /// The host by which referees call the players.
     pub(crate) host: String,
-    pub(crate) fallback: &'static Strategy,
-    /// The number of the first id that the players ask for.
-    pub(crate) first_id: Option<u32>,
 }
 
 /// The seats for people in a league.
@@ -151,7 +147,7 @@ impl People {
             taken: Mutex::default(),
         });
         for stored in file.seats {
-            let seat = Arc::new(ExternalSeat::for_person(people.plan.fallback));
+            let seat = Arc::new(ExternalSeat::for_person(people.plan.seats.fallback));
             let number = people.taken().len();
             let person = people.start(stored, number, seat).await?;
             people.taken().push(person);
@@ -188,7 +184,7 @@ impl People {
         if AuthToken::new(readable(code)).hash() != AuthToken::new(readable(self.code())).hash() {
             return Err(NoSeat::Code);
         }
-        let seat = Arc::new(ExternalSeat::for_person(self.plan.fallback));
+        let seat = Arc::new(ExternalSeat::for_person(self.plan.seats.fallback));
         self.seat(name, seat).await
     }
 
@@ -215,8 +211,8 @@ impl People {
     async fn take_seat(&self, name: String, seat: Arc<ExternalSeat>) -> Result<AuthToken, NoSeat> {
         let _joining = self.joining.lock().await;
         let number = self.taken().len();
-        if number >= self.plan.seats {
-            return Err(NoSeat::Full(self.plan.seats));
+        if number >= self.plan.seats.count {
+            return Err(NoSeat::Full(self.plan.seats.count));
         }
         let secret = AuthToken::mint("seat", &self.plan.shared.chance.bytes());
         let stored = StoredSeat {
@@ -275,6 +271,7 @@ impl People {
             display_name: stored.name.clone(),
             endpoint: listener.url(&plan.host),
             wanted_id: plan
+                .seats
                 .first_id
                 .map(|first| PlayerId::numbered(first.saturating_add(number as u32)).to_string()),
             ..plan.rules.clone()

@@ -186,8 +186,10 @@ impl RunArgs {
         let advertised = taken.manager.url(&host);
         seats.ports = taken.ports();
         seats.save(&shared.root, &plan.rules.league_id)?;
-        let opened = plan.open_people(people, &shared, &taken).await;
-        opened.map_err(|error| no_seats(&error, WHAT))?;
+        let manager = plan.endpoint(&taken.manager);
+        let place = (plan.bind, plan.tls.clone(), plan.host.clone());
+        let opened = people.open(&shared, &plan.rules, &manager, place).await;
+        plan.people = opened.map_err(|error| no_seats(&error, WHAT))?;
         let mut arena = Arena::open(&shared, &plan, taken).map_err(not_opened)?;
         if let Some(people) = &arena.people {
             match &self.person {

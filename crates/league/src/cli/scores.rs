@@ -236,13 +236,7 @@ impl Scores {
         rows: &[StandingRow],
         deviations: &DeviationSummary,
     ) -> io::Result<()> {
-        print_standings(out, rows, MAX_ROWS, |row| {
-            if self.people.contains(&row.player_id) {
-                "human"
-            } else {
-                ""
-            }
-        })?;
+        print_standings(out, rows, MAX_ROWS, &self.people)?;
         writeln!(out)?;
         let losses = paragraph("technical losses: ", 4, &self.causes());
         writeln!(out, "{losses}")?;

@@ -1,7 +1,9 @@
 //! Text for people: counts, paragraphs of eighty columns, the standings.
 
+use std::collections::BTreeSet;
 use std::io::{self, Write};
 
+use league_protocol::id::PlayerId;
 use league_protocol::message::StandingRow;
 use serde_json::Value;
 
@@ -49,21 +51,22 @@ pub(crate) fn figures(row: &StandingRow) -> [String; 5] {
     [played, wins, draws, losses, points].map(u32::to_string)
 }
 
-/// Prints the standings, at most `limit` rows of them; `mark` says what a player is.
+/// Prints the standings, at most `limit` rows of them, and says which players are `people`.
 pub(crate) fn print_standings(
     out: &mut impl Write,
     rows: &[StandingRow],
     limit: usize,
-    mark: impl Fn(&StandingRow) -> &'static str,
+    people: &BTreeSet<PlayerId>,
 ) -> io::Result<()> {
     let shown = &rows[..rows.len().min(limit)];
     let label = |row: &StandingRow| {
         let name = one_line(&row.display_name);
         let name: String = name.chars().take(MAX_NAME).collect();
-        match mark(row) {
-            "" => format!("{} {name}", row.player_id),
-            mark => format!("{} {name} ({mark})", row.player_id),
-        }
+        let mark = match people.contains(&row.player_id) {
+            true => " (human)",
+            false => "",
+        };
+        format!("{} {name}{mark}", row.player_id)
     };
     let width = shown.iter().map(|row| label(row).chars().count()).max();
     let width = width.unwrap_or(0).max("player".len());

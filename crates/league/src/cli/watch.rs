@@ -2,6 +2,7 @@
 //!
 //! On a terminal they are drawn several times a second, elsewhere they are printed when they change.
 
+use std::collections::BTreeSet;
 use std::io::{self, IsTerminal, Write};
 use std::time::Duration;
 
@@ -214,7 +215,7 @@ fn print(state: &WatchState, common: &CommonArgs, out: &mut impl Write) -> io::R
         }
         (None, Some(seen)) => {
             writeln!(out, "{}", progress(&seen.health))?;
-            print_standings(out, &seen.rows, MAX_ROWS, |_| "")?;
+            print_standings(out, &seen.rows, MAX_ROWS, &BTreeSet::new())?;
             writeln!(out)?;
         }
         (None, None) => {}

@@ -286,14 +286,8 @@ impl Terminal {
             return print_object(&mut self.out, &object);
         }
         writeln!(self.out)?;
-        let own = news.player_id.as_ref();
-        print_standings(&mut self.out, rows, usize::MAX, |row| {
-            if Some(&row.player_id) == own {
-                "human"
-            } else {
-                ""
-            }
-        })
+        let own = news.player_id.iter().cloned().collect();
+        print_standings(&mut self.out, rows, usize::MAX, &own)
     }
 
     fn tell(&mut self, object: &Value, sentence: &str) -> io::Result<()> {
