@@ -608,6 +608,11 @@ impl Plan {
         (agents, agents - shared.unwrap_or(0))
     }
 
+    /// Where its agents listen and how, and the host by which they are called.
+    pub(crate) fn place(&self) -> (IpAddr, Option<ServerTls>, String) {
+        (self.bind, self.tls.clone(), self.host.clone())
+    }
+
     pub(crate) fn endpoint(&self, listener: &Listener) -> String {
         listener.url(&self.host)
     }

@@ -186,16 +186,14 @@ impl RunArgs {
         let advertised = taken.manager.url(&host);
         seats.ports = taken.ports();
         seats.save(&shared.root, &plan.rules.league_id)?;
-        let manager = plan.endpoint(&taken.manager);
-        let place = (plan.bind, plan.tls.clone(), plan.host.clone());
+        let (manager, place) = (plan.endpoint(&taken.manager), plan.place());
         let opened = people.open(&shared, &plan.rules, &manager, place).await;
         plan.people = opened.map_err(|error| no_seats(&error, WHAT))?;
         let mut arena = Arena::open(&shared, &plan, taken).map_err(not_opened)?;
-        if let Some(people) = &arena.people {
-            match &self.person {
-                Some(person) => sit_down(people, person).await?,
-                None => screen.invite_people(&advertised, people.code()),
-            }
+        match (&arena.people, &self.person) {
+            (Some(people), Some(person)) => sit_down(people, person).await?,
+            (Some(people), None) => screen.invite_people(&advertised, people.code()),
+            (None, _) => {}
         }
         // A resumed league keeps the rules that it began with.
         let mode = arena.manager.actor.query(|league| league.rules().mode);
