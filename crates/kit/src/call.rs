@@ -67,7 +67,7 @@ impl ManagerUrl {
 
     /// Posts a body; returns the status and the body of the answer.
     pub(crate) fn post(&self, body: &[u8], timeout: Duration) -> io::Result<(u16, Vec<u8>)> {
-        let stream = TimedStream::new(self.connect(timeout)?, timeout)?;
+        let stream = TimedStream::new(self.connect(timeout)?.into(), timeout)?;
         if self.is_tls {
             self.post_tls(stream, body)
         } else {

@@ -1,21 +1,23 @@
 //! The HTTP/1.1 of a player, on the standard library: a server with a thread for each connection, and
 //! the reading of heads and bodies, which the call to the manager shares. Everything has a bound.
 
+mod connections;
+
 use std::io::{self, BufRead, BufReader, ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use connections::{ConnectionTable, TableEntry};
 use league_protocol::rpc::MAX_BODY;
 
 /// The largest head, in bytes.
 const MAX_HEAD: usize = 16 * 1024;
 /// The longest line that announces a chunk, in bytes.
 const MAX_CHUNK_LINE: usize = 128;
-/// The most connections at once; further ones are told 503.
-const MAX_CONNECTIONS: usize = 256;
+/// The most connections at once; a further one takes the place of one without a request.
+pub(crate) const MAX_CONNECTIONS: usize = 256;
 /// How long a connection may wait for its next request, its head included.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(30);
 const BODY_TIMEOUT: Duration = Duration::from_secs(10);
@@ -33,51 +35,31 @@ pub(crate) trait Handler: Send + Sync + 'static {
     -> (u16, Vec<u8>);
 }
 
-/// Serves connections until the process ends.
-pub(crate) fn serve(listener: &TcpListener, handler: &Arc<impl Handler>) {
-    let open = Arc::new(AtomicUsize::new(0));
+/// Serves at most so many connections at once until the process ends.
+pub(crate) fn serve(listener: &TcpListener, handler: &Arc<impl Handler>, most: usize) {
+    let table = Arc::new(ConnectionTable::new(most));
     for stream in listener.incoming() {
-        let Ok(stream) = stream else {
+        let Ok(stream) = stream.map(Arc::new) else {
             thread::sleep(ACCEPT_PAUSE);
             continue;
         };
-        let place = Place::take(&open);
-        if place.number >= MAX_CONNECTIONS {
-            let (status, answer) = told(503, "too many connections; try again");
-            // The caller may have gone, and the next must not wait for it.
-            let _ = Connection::new(stream)
-                .and_then(|mut it| it.send(status, answer.len(), &answer, false));
+        let entry = table.enter(&stream);
+        let Ok(mut connection) = Connection::new(stream) else {
             continue;
-        }
+        };
+        let Some(entry) = entry else {
+            let (status, answer) = told(503, "too many calls; try again");
+            // The caller may have gone, and the next must not wait for it.
+            let _ = connection.send(status, answer.len(), &answer, false);
+            continue;
+        };
         let handler = Arc::clone(handler);
         let name = thread::Builder::new().name("connection".to_owned());
         // Without a thread the connection is closed, and its caller tries again.
         let _ = name.spawn(move || {
-            let _place = place;
             // A connection that breaks concerns only its caller.
-            let _ = Connection::new(stream).and_then(|mut it| it.run(&*handler));
+            let _ = connection.run(&*handler, &entry);
         });
-    }
-}
-
-/// The place of a connection among all, given back when it ends.
-struct Place {
-    open: Arc<AtomicUsize>,
-    number: usize,
-}
-
-impl Place {
-    fn take(open: &Arc<AtomicUsize>) -> Self {
-        Self {
-            number: open.fetch_add(1, Ordering::Relaxed),
-            open: Arc::clone(open),
-        }
-    }
-}
-
-impl Drop for Place {
-    fn drop(&mut self) {
-        self.open.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
@@ -116,12 +98,12 @@ impl From<io::Error> for Stop {
 
 /// A stream whose reads all end at one moment, however slowly the bytes come.
 pub(crate) struct TimedStream {
-    stream: TcpStream,
+    stream: Arc<TcpStream>,
     pub(crate) until: Instant,
 }
 
 impl TimedStream {
-    pub(crate) fn new(stream: TcpStream, timeout: Duration) -> io::Result<Self> {
+    pub(crate) fn new(stream: Arc<TcpStream>, timeout: Duration) -> io::Result<Self> {
         stream.set_nodelay(true)?;
         stream.set_write_timeout(Some(WRITE_TIMEOUT))?;
         let until = Instant::now() + timeout;
@@ -136,17 +118,17 @@ impl Read for TimedStream {
             return Err(ErrorKind::TimedOut.into());
         }
         self.stream.set_read_timeout(Some(left))?;
-        self.stream.read(buffer)
+        (&*self.stream).read(buffer)
     }
 }
 
 impl Write for TimedStream {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.stream.write(bytes)
+        (&*self.stream).write(bytes)
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.stream.flush()
+        (&*self.stream).flush()
     }
 }
 
@@ -316,20 +298,20 @@ struct Connection {
 }
 
 impl Connection {
-    fn new(stream: TcpStream) -> io::Result<Self> {
+    fn new(stream: Arc<TcpStream>) -> io::Result<Self> {
         let reader = BufReader::new(TimedStream::new(stream, HEAD_TIMEOUT)?);
         Ok(Self { reader })
     }
 
     /// Answers requests until the caller leaves or a request cannot be read.
-    fn run(&mut self, handler: &impl Handler) -> io::Result<()> {
+    fn run(&mut self, handler: &impl Handler, entry: &TableEntry) -> io::Result<()> {
         loop {
             self.reader.get_mut().until = Instant::now() + HEAD_TIMEOUT;
             let answered = match Head::read(&mut self.reader) {
                 Ok(None) => return Ok(()),
                 // A connection that waits for its next request ends in silence.
                 Err(Stop::Refused(Refusal(408, _))) => return Ok(()),
-                Ok(Some(head)) => self.answer(&head, handler),
+                Ok(Some(head)) => self.answer(&head, handler, entry),
                 Err(stop) => Err(stop),
             };
             match answered {
@@ -342,7 +324,12 @@ impl Connection {
     }
 
     /// Answers one request; returns whether the connection stays open.
-    fn answer(&mut self, head: &Head, handler: &impl Handler) -> Result<bool, Stop> {
+    fn answer(
+        &mut self,
+        head: &Head,
+        handler: &impl Handler,
+        entry: &TableEntry,
+    ) -> Result<bool, Stop> {
         let mut words = head.start.split(' ');
         let (method, path) = (words.next().unwrap_or(""), words.next().unwrap_or(""));
         let version = words.next().unwrap_or("");
@@ -370,7 +357,10 @@ impl Connection {
             _ if head.get("origin").is_some() => told(403, "web pages may not call a player"),
             ("POST", "/mcp") => {
                 let bearer = head.get("authorization").and_then(bearer);
-                handler.post(head.get("content-type"), bearer, &body)
+                entry.set_waiting(false);
+                let answer = handler.post(head.get("content-type"), bearer, &body);
+                entry.set_waiting(true);
+                answer
             }
             ("GET" | "HEAD", "/health") => (200, b"{\"status\":\"ok\"}".to_vec()),
             (_, "/mcp") => told(405, "call `POST /mcp`"),

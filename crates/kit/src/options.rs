@@ -18,7 +18,7 @@ use league_protocol::token::AuthToken;
 use thiserror::Error;
 
 use crate::call::ManagerUrl;
-use crate::http::serve;
+use crate::http::{MAX_CONNECTIONS, serve};
 use crate::mind::Mind;
 use crate::seat::Seat;
 
@@ -166,7 +166,7 @@ impl Kit {
         // It listens before it registers.
         let served = Arc::clone(&seat);
         let name = thread::Builder::new().name("server".to_owned());
-        let server = name.spawn(move || serve(&listener, &served));
+        let server = name.spawn(move || serve(&listener, &served, MAX_CONNECTIONS));
         server.map_err(KitError::Thread)?;
         Err(seat.live(&manager))
     }
@@ -185,7 +185,7 @@ impl Kit {
         })
     }
 
-    fn rules(&self, port: u16, manager: &ManagerUrl) -> PlayerRules {
+    pub(crate) fn rules(&self, port: u16, manager: &ManagerUrl) -> PlayerRules {
         let own = || format!("http://{}:{port}/mcp", self.host);
         let games = league_games::all().iter();
         PlayerRules {

@@ -35,6 +35,9 @@ use crate::options::{KitError, random, tell};
 /// How long a call may wait for the player's admission, or for the announcement of its match: they
 /// come over other connections, in either order.
 const EARLY_WAIT: Duration = Duration::from_millis(2_500);
+/// The most calls that wait so; further ones are refused at once. Anyone may make such a call, and it
+/// holds a connection.
+const MAX_EARLY_CALLS: usize = 64;
 /// The length of a nonce, in characters.
 const NONCE_LENGTH: usize = 32;
 /// The most characters of what a manager says with an admission.
@@ -63,6 +66,8 @@ struct SeatState {
     is_admitted: bool,
     /// The moves that are being chosen: match, turn and attempt.
     thoughts: Vec<(MatchId, u32, u32)>,
+    /// How many calls wait for the admission or for an announcement.
+    early_calls: usize,
 }
 
 /// What a reader and a writer of messages must know of the player.
@@ -131,6 +136,7 @@ impl Seat {
             letters: VecDeque::new(),
             is_admitted: false,
             thoughts: Vec::new(),
+            early_calls: 0,
         };
         Ok(Self {
             state: Mutex::new(state),
@@ -178,21 +184,42 @@ impl Seat {
         decision.answer
     }
 
-    /// Waits until something changes; returns whether the time is over.
+    /// Waits for a change of the state; returns whether the time is over.
     fn is_over(&self, until: Instant, wanted: impl Fn(&SeatState) -> bool) -> bool {
+        self.wait(self.lock(), until, wanted).1
+    }
+
+    fn wait<'s>(
+        &self,
+        state: MutexGuard<'s, SeatState>,
+        until: Instant,
+        wanted: impl Fn(&SeatState) -> bool,
+    ) -> (MutexGuard<'s, SeatState>, bool) {
         let left = until.saturating_duration_since(Instant::now());
-        let state = self.lock();
         let waited = self
             .changed
             .wait_timeout_while(state, left, |state| !wanted(state));
-        waited.unwrap_or_else(PoisonError::into_inner).1.timed_out()
+        let (state, timeout) = waited.unwrap_or_else(PoisonError::into_inner);
+        (state, timeout.timed_out())
+    }
+
+    /// Waits for what another connection brings; returns whether it did not come.
+    fn is_missing(&self, until: Instant, wanted: impl Fn(&SeatState) -> bool) -> bool {
+        let mut state = self.lock();
+        if state.early_calls >= MAX_EARLY_CALLS {
+            return !wanted(&state);
+        }
+        state.early_calls += 1;
+        let (mut state, is_over) = self.wait(state, until, wanted);
+        state.early_calls -= 1;
+        is_over
     }
 
     /// Answers a message.
-    fn hear(&self, received: Received) -> SeatReply {
-        let until = Instant::now() + EARLY_WAIT;
+    fn hear(&self, received: Received, until: Instant) -> SeatReply {
         let admits = matches!(received.message, Message::PlayerRegisterResponse(_));
-        if !admits && self.is_over(until, |state| state.is_admitted) && self.lock().is_outside() {
+        if !admits && self.is_missing(until, |state| state.is_admitted) && self.lock().is_outside()
+        {
             let detail = "this player is not in a league yet: try again when it is";
             return SeatReply::error(Code::Connection, detail);
         }
@@ -228,7 +255,7 @@ impl Seat {
             match self.ask(command) {
                 Err(Refusal::NotAnnounced { match_id }) => {
                     let known = |state: &SeatState| state.player.is_announced(&match_id);
-                    if self.is_over(until, known) {
+                    if self.is_missing(until, known) {
                         return self.ask(command);
                     }
                 }
@@ -280,7 +307,7 @@ impl Seat {
     }
 
     /// Answers one call.
-    fn answer(&self, call: &Call<'_>, bearer: Option<&str>) -> Vec<u8> {
+    fn answer(&self, call: &Call<'_>, bearer: Option<&str>, until: Instant) -> Vec<u8> {
         if call.method == "ping" {
             return rpc::respond(&call.id, &json!({"status": "ok"}));
         }
@@ -295,13 +322,18 @@ impl Seat {
                 ..Context::default()
             },
         );
-        match self.serve(inbound, &call.method) {
+        match self.serve(inbound, &call.method, until) {
             Ok(answer) => rpc::respond(&call.id, &answer),
             Err(error) => rpc::fail(Some(&call.id), &error, Era::Simple),
         }
     }
 
-    fn serve(&self, inbound: Inbound, method: &str) -> Result<Box<RawValue>, RpcError> {
+    fn serve(
+        &self,
+        inbound: Inbound,
+        method: &str,
+        until: Instant,
+    ) -> Result<Box<RawValue>, RpcError> {
         match inbound {
             Inbound::Message(received) => {
                 let said = received.dialect;
@@ -312,7 +344,7 @@ impl Seat {
                 let mut reply = if received.message == Message::Ping {
                     SeatReply::of(Message::Acknowledged)
                 } else {
-                    self.hear(*received)
+                    self.hear(*received, until)
                 };
                 if let Message::LeagueError(error) = &mut reply.message {
                     let player = match sender.agent() {
@@ -385,16 +417,21 @@ impl Seat {
     }
 
     /// Answers a message of a body; `None` for a notification.
-    fn answer_frame(&self, frame: &Frame<'_>, bearer: Option<&str>) -> Option<(u16, Vec<u8>)> {
+    fn answer_frame(
+        &self,
+        frame: &Frame<'_>,
+        bearer: Option<&str>,
+        until: Instant,
+    ) -> Option<(u16, Vec<u8>)> {
         match frame {
-            Frame::Call(call) => Some((200, self.answer(call, bearer))),
+            Frame::Call(call) => Some((200, self.answer(call, bearer, until))),
             Frame::Notification(note) => {
                 let call = Call {
                     id: Id::number(0),
                     method: note.method.clone(),
                     params: note.params,
                 };
-                self.answer(&call, bearer);
+                self.answer(&call, bearer, until);
                 None
             }
             Frame::Response(_) => {
@@ -419,15 +456,17 @@ impl Handler for Seat {
         if let Err(refusal) = rpc::check_content_type(content_type) {
             return (refusal.status.code(), refusal.answer(Era::Simple));
         }
+        // The parts of a batch share one wait, so that none holds its connection for longer.
+        let until = Instant::now() + EARLY_WAIT;
         match rpc::read(body, Era::Simple) {
             Incoming::Refused(refusal) => (refusal.status.code(), refusal.answer(Era::Simple)),
             Incoming::Single(frame) => {
-                let answer = self.answer_frame(&frame, bearer);
+                let answer = self.answer_frame(&frame, bearer, until);
                 answer.unwrap_or((202, Vec::new()))
             }
             Incoming::Batch(frames) => {
                 let answers = frames.iter();
-                let answers = answers.filter_map(|frame| self.answer_frame(frame, bearer));
+                let answers = answers.filter_map(|frame| self.answer_frame(frame, bearer, until));
                 let answers: Vec<Vec<u8>> = answers.map(|(_, answer)| answer).collect();
                 rpc::batch(&answers).map_or((202, Vec::new()), |body| (200, body))
             }
@@ -509,3 +548,6 @@ fn ended(record: &MatchRecord) -> String {
 fn raw(answer: &impl serde::Serialize) -> Box<RawValue> {
     to_raw_value(answer).unwrap_or_else(|_| RawValue::NULL.to_owned())
 }
+
+#[cfg(test)]
+mod tests;

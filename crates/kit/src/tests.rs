@@ -3,6 +3,7 @@
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::thread;
+use std::time::{Duration, Instant};
 
 use crate::{Kit, KitError, Value, json, strategy};
 
@@ -230,4 +231,24 @@ fn options_are_read_or_refused_with_the_list() {
     let kit = read(&["--manager", "ftp://h"]).unwrap();
     let error = kit.play(strategy::find("random").unwrap()).unwrap_err();
     assert!(error.to_string().contains("`ftp://h`"), "{error}");
+}
+
+/// Anyone may ask about a match that was not announced, and such a call waits.
+#[test]
+fn parts_of_a_batch_wait_once_for_all() {
+    let place = Place::new();
+    place.start();
+    let first = Registration::next(&place.manager).admit();
+    let url = first["player_meta"]["contact_endpoint"].as_str().unwrap();
+    let call = json!({
+        "message_type": "CALL_QUERY", "league_id": "league_of_tests", "match_id": "R1M1",
+        "auth_token": "tok-other", "attempt": 1,
+    });
+    let call = json!({"jsonrpc": "2.0", "id": 1, "method": "was_called", "params": call});
+    let start = Instant::now();
+    let (_, answer) = post(url, &json!(vec![call; 64]).to_string());
+    assert_eq!(answer.as_array().unwrap().len(), 64, "{answer}");
+    assert_eq!(answer[63]["result"]["error_code"], "E012", "{answer}");
+    // One wait takes 2.5 s, and 64 of them take 160 s.
+    assert!(start.elapsed() < Duration::from_secs(80));
 }
