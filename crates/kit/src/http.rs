@@ -28,6 +28,9 @@ const DRAIN_TIMEOUT: Duration = Duration::from_secs(1);
 /// How long the listener rests after an error, such as a lack of descriptors.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
+/// The header of the last answer of a connection.
+const LAST: &str = "Connection: close\r\n";
+
 /// What the server asks for each body that is posted to `/mcp`.
 pub(crate) trait Handler: Send + Sync + 'static {
     /// The status and the JSON of the answer; an empty one for a notification.
@@ -50,7 +53,7 @@ pub(crate) fn serve(listener: &TcpListener, handler: &Arc<impl Handler>, most: u
         let Some(entry) = entry else {
             let (status, answer) = told(503, "too many calls; try again");
             // The caller may have gone, and the next must not wait for it.
-            let _ = connection.send(status, answer.len(), &answer, false);
+            let _ = connection.send(status, answer.len(), &answer, LAST);
             continue;
         };
         let handler = Arc::clone(handler);
@@ -180,12 +183,22 @@ impl Head {
 
     /// How the body is delimited.
     fn framing(&self) -> Result<Framing, Refusal> {
-        let chunked = self.get("transfer-encoding");
+        let codings = self.headers.iter();
+        let codings = codings.filter(|(it, _)| it == "transfer-encoding");
+        let mut codings = codings.map(|(_, value)| value.as_str());
         let lengths = self.headers.iter().filter(|(it, _)| it == "content-length");
         let mut lengths = lengths.map(|(_, value)| value.as_str());
-        match (chunked, lengths.next()) {
+        match (codings.next(), lengths.next()) {
             (Some(_), Some(_)) => Err(Refusal(400, "a body has a length or chunks, not both")),
-            (Some(coding), None) if coding.eq_ignore_ascii_case("chunked") => Ok(Framing::Chunks),
+            (Some(_), None) if self.start.ends_with("HTTP/1.0") => Err(Refusal(
+                400,
+                "HTTP/1.0 has no chunks; send `Content-Length`",
+            )),
+            (Some(coding), None)
+                if coding.eq_ignore_ascii_case("chunked") && codings.next().is_none() =>
+            {
+                Ok(Framing::Chunks)
+            }
             (Some(_), None) => Err(Refusal(501, "the only transfer coding here is `chunked`")),
             (None, None) => Ok(Framing::Absent),
             (None, Some(first)) => {
@@ -352,6 +365,7 @@ impl Connection {
         }
         let body = head.body(&mut self.reader, false)?;
         let path = path.split('?').next().unwrap_or_default();
+        let path = if path == "/mcp/" { "/mcp" } else { path };
         let (status, answer) = match (method, path) {
             // Agents send no `Origin`, so this is a web page in a browser.
             _ if head.get("origin").is_some() => told(403, "web pages may not call a player"),
@@ -368,22 +382,26 @@ impl Connection {
             _ => told(404, "there are `POST /mcp` and `GET /health`"),
         };
         let shown = if method == "HEAD" { &[][..] } else { &answer };
-        self.send(status, answer.len(), shown, stays)?;
+        let allow = match (status, path) {
+            (405, "/health") => "Allow: GET, HEAD\r\n",
+            (405, _) => "Allow: POST\r\n",
+            _ => "",
+        };
+        let headers = format!("{allow}{}", if stays { "" } else { LAST });
+        self.send(status, answer.len(), shown, &headers)?;
         Ok(stays)
     }
 
     fn refuse(&mut self, Refusal(status, words): &Refusal) -> io::Result<()> {
         let (status, answer) = told(*status, words);
-        self.send(status, answer.len(), &answer, false)?;
+        self.send(status, answer.len(), &answer, LAST)?;
         self.close()
     }
 
-    fn send(&mut self, status: u16, length: usize, body: &[u8], stays: bool) -> io::Result<()> {
-        let connection = if stays { "" } else { "Connection: close\r\n" };
-        let allow = if status == 405 { "Allow: POST\r\n" } else { "" };
+    fn send(&mut self, status: u16, length: usize, body: &[u8], more: &str) -> io::Result<()> {
         let mut answer = format!(
             "HTTP/1.1 {status} {}\r\nContent-Type: application/json\r\n\
-             Content-Length: {length}\r\n{allow}{connection}\r\n",
+             Content-Length: {length}\r\n{more}\r\n",
             phrase(status)
         )
         .into_bytes();

@@ -4,6 +4,7 @@
 mod letters;
 
 use std::collections::VecDeque;
+use std::io;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -110,21 +111,24 @@ impl Seat {
     /// Seats a player; one that sat here before resumes.
     pub(crate) fn new(
         mut player: Player,
-        memory: &std::path::Path,
+        path: &std::path::Path,
         mind: Mind,
     ) -> Result<Self, KitError> {
-        let opened = MemoryFile::open(memory, &mut player);
-        let (mut memory, tokens) = opened.map_err(|source| KitError::Memory {
-            path: memory.to_owned(),
+        let unusable = |source| KitError::Memory {
+            path: path.to_owned(),
             source,
-        })?;
+        };
+        let manager = player.rules().manager.endpoint.to_string();
+        let opened = MemoryFile::open(path, &manager, &mut player);
+        let (mut memory, tokens) = opened.map_err(unusable)?;
         let pledge = Tokens {
             token: AuthToken::pledge(&random()?),
             return_token: None,
         };
         if tokens.is_none() {
             // Written before it is shown, so that the manager knows a player that ended in between.
-            memory.keep_tokens(&pledge);
+            let line = memory.tokens_line(&pledge);
+            memory.keep(&[line]).map_err(unusable)?;
         }
         let words = player.rules().display_name.split_whitespace();
         let first_name = words.collect::<Vec<_>>().join("_");
@@ -155,22 +159,38 @@ impl Seat {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Lets the machine decide. What must survive is written before the answer leaves.
-    fn ask(&self, command: &Command) -> Result<Reply, Refusal> {
+    /// Lets the machine decide. What must survive is written before the answer leaves; if it cannot
+    /// be written, nothing has happened.
+    fn ask(&self, command: &Command) -> io::Result<Result<Reply, Refusal>> {
         let mut state = self.lock();
         let decision = state.player.decide(now(), command);
+        let (mut granted, mut lines) = (None, Vec::new());
         if let Ok(Reply::TokenGranted {
             token,
             return_token,
             note,
         }) = &decision.answer
         {
-            state.grant(token, return_token.as_ref());
-            if let Some(note) = note {
-                tell(&format!(
-                    "the manager says: {}",
-                    harmless(note, MAX_NOTE_CHARS)
-                ));
+            // Without a new return token the old one stays.
+            let kept = state.tokens.return_token.as_ref();
+            let tokens = Tokens {
+                token: token.clone(),
+                return_token: return_token.as_ref().or(kept).cloned(),
+            };
+            lines.push(state.memory.tokens_line(&tokens));
+            granted = Some((tokens, note));
+        }
+        let journal = decision.events.iter();
+        let journal = journal.filter(|event| event.keep() == Persistence::Journal);
+        for event in journal {
+            lines.push(serde_json::to_value(event)?);
+        }
+        state.memory.keep(&lines)?;
+        if let Some((tokens, note)) = granted {
+            state.tokens = tokens;
+            if let Some(note) = note.as_deref().filter(|note| !note.trim().is_empty()) {
+                let note = harmless(note, MAX_NOTE_CHARS);
+                tell(&format!("the manager says: {note}"));
             }
         }
         for event in &decision.events {
@@ -181,7 +201,7 @@ impl Seat {
         }
         drop(state);
         self.changed.notify_all();
-        decision.answer
+        Ok(decision.answer)
     }
 
     /// Waits for a change of the state; returns whether the time is over.
@@ -240,19 +260,25 @@ impl Seat {
             }
         };
         match self.rule_on(&command, until) {
-            Ok(reply @ (Reply::Joined(_) | Reply::Move { .. } | Reply::Called(_))) => SeatReply {
-                message: reply.into_message().unwrap_or(Message::Acknowledged),
-                proven: true,
-            },
-            Ok(_) => SeatReply::of(Message::Acknowledged),
-            Err(refusal) => SeatReply::of(Message::from(refusal.to_league_error())),
+            Ok(Ok(reply @ (Reply::Joined(_) | Reply::Move { .. } | Reply::Called(_)))) => {
+                SeatReply {
+                    message: reply.into_message().unwrap_or(Message::Acknowledged),
+                    proven: true,
+                }
+            }
+            Ok(Ok(_)) => SeatReply::of(Message::Acknowledged),
+            Ok(Err(refusal)) => SeatReply::of(Message::from(refusal.to_league_error())),
+            Err(_) => {
+                let detail = "this player cannot write its memory: try again";
+                SeatReply::error(Code::Connection, detail)
+            }
         }
     }
 
     /// Asks the machine, again when the match has been announced, and thinks if it wants a move.
-    fn rule_on(&self, command: &Command, until: Instant) -> Result<Reply, Refusal> {
+    fn rule_on(&self, command: &Command, until: Instant) -> io::Result<Result<Reply, Refusal>> {
         loop {
-            match self.ask(command) {
+            match self.ask(command)? {
                 Err(Refusal::NotAnnounced { match_id }) => {
                     let known = |state: &SeatState| state.player.is_announced(&match_id);
                     if self.is_missing(until, known) {
@@ -273,7 +299,7 @@ impl Seat {
                         return self.bring(&think, None);
                     }
                 }
-                ruling => return ruling,
+                ruling => return Ok(ruling),
             }
         }
     }
@@ -287,13 +313,17 @@ impl Seat {
         is_new
     }
 
-    fn think(&self, think: Box<Think>) -> Result<Reply, Refusal> {
+    fn think(&self, think: Box<Think>) -> io::Result<Result<Reply, Refusal>> {
         let history = self.lock().player.memory().history().cloned().collect();
         let choice = self.mind.choose(think.clone(), history);
         self.bring(&think, choice)
     }
 
-    fn bring(&self, think: &Think, choice: Option<serde_json::Value>) -> Result<Reply, Refusal> {
+    fn bring(
+        &self,
+        think: &Think,
+        choice: Option<serde_json::Value>,
+    ) -> io::Result<Result<Reply, Refusal>> {
         // Without a nonce the draw has no share of this player; the move counts all the same.
         let nonce = random().map(|bytes| hex(&bytes)[..NONCE_LENGTH].to_owned());
         self.ask(&Command::Chosen {
@@ -489,20 +519,8 @@ impl SeatState {
         self.player.player_id().is_none()
     }
 
-    /// Keeps granted tokens; without a new return token the old one stays.
-    fn grant(&mut self, token: &AuthToken, return_token: Option<&AuthToken>) {
-        self.tokens.token = token.clone();
-        if return_token.is_some() {
-            self.tokens.return_token = return_token.cloned();
-        }
-        self.memory.keep_tokens(&self.tokens);
-    }
-
-    /// Writes an event that must survive, applies it, and tells people of it.
+    /// Applies an event and tells people of it.
     fn take_in(&mut self, event: &Event) {
-        if event.keep() == Persistence::Journal {
-            self.memory.keep_event(event);
-        }
         self.player.apply(event);
         let mut letters = Vec::new();
         self.player.letters(event, &mut letters);

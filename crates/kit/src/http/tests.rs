@@ -96,9 +96,19 @@ fn broken_body_gets_a_clear_answer_and_the_next_is_served() {
         (&sized("300000\r\n\r\nabc"), 413, "256 KiB"),
         (&coded("gzip\r\n\r\n"), 501, "chunked"),
         (
-            &coded("chunked\r\nContent-Length: 1\r\n\r\n0"),
+            &coded("chunked\r\nContent-Length: 5\r\n\r\n0\r\n\r\n"),
             400,
             "not both",
+        ),
+        (
+            &coded("chunked\r\nTransfer-Encoding: gzip\r\n\r\n0\r\n\r\n"),
+            501,
+            "chunked",
+        ),
+        (
+            "POST /mcp HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+            400,
+            "no chunks",
         ),
         (&coded("chunked\r\n\r\nzz\r\n"), 400, "chunk"),
         (
@@ -122,13 +132,18 @@ fn connection_stays_open_for_plain_and_chunked_bodies() {
                     Content-Type: application/json\r\n\r\n\
                     2;name=value\r\nab\r\n1\r\nc\r\n0\r\nTrailer: 1\r\n\r\n\
                     HEAD /health HTTP/1.1\r\n\r\nGET /nowhere HTTP/1.1\r\n\r\n\
+                    PUT /health HTTP/1.1\r\n\r\nPOST /mcp/ HTTP/1.1\r\n\r\n\
                     PUT /mcp HTTP/1.1\r\nConnection: close\r\n\r\n";
     let answer = exchange(server(), requests.as_bytes());
     let statuses: Vec<&str> = answer
         .split("HTTP/1.1 ")
         .filter_map(|part| part.get(..3))
         .collect();
-    assert_eq!(statuses, ["200", "200", "200", "404", "405"], "{answer}");
+    let expected = ["200", "200", "200", "404", "405", "200", "405"];
+    assert_eq!(statuses, expected, "{answer}");
+    let allowed = answer.lines().filter(|line| line.starts_with("Allow"));
+    let allowed: Vec<&str> = allowed.collect();
+    assert_eq!(allowed, ["Allow: GET, HEAD", "Allow: POST"]);
     assert!(answer.contains("[null,\"tok\",3]"), "{answer}");
     assert!(answer.contains("[\"application/json\",null,3]"), "{answer}");
     assert_eq!(answer.matches("Connection: close").count(), 1, "{answer}");
