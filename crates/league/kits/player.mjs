@@ -63,7 +63,10 @@ const { values: OPTIONS } = parseArgs({
 // Completes the manager's address: http:// and /mcp may be omitted.
 OPTIONS.manager = OPTIONS.manager.replace(/^(?!\w+:\/\/)/, "http://").replace(/^(\w+:\/\/[^/]+)\/?$/, "$1/mcp");
 OPTIONS.memory ||= `.player-javascript-${OPTIONS.port}.json`;
-const NOTHING = { manager: OPTIONS.manager, player_id: null, league_id: null, tokens: {}, announced: {}, attempts: {}, matches: {}, history: [] };
+const NOTHING = {
+  manager: OPTIONS.manager, // whose tokens they are
+  player_id: null, league_id: null, tokens: {}, announced: {}, attempts: {}, matches: {}, history: [],
+};
 const MEMORY = structuredClone(NOTHING);
 if (fs.existsSync(OPTIONS.memory)) {
   const kept = JSON.parse(fs.readFileSync(OPTIONS.memory, "utf8"));
