@@ -21,7 +21,7 @@ use thiserror::Error;
 use crate::call::ManagerUrl;
 use crate::http::{MAX_CONNECTIONS, serve};
 use crate::mind::Mind;
-use crate::seat::Seat;
+use crate::seat::KitPlayer;
 
 const USAGE: &str = "\
 options:
@@ -158,7 +158,7 @@ impl Kit {
     fn start(
         self,
         entrant: impl Entrant + Send + 'static,
-    ) -> Result<(Arc<Seat>, ManagerUrl), KitError> {
+    ) -> Result<(Arc<KitPlayer>, ManagerUrl), KitError> {
         let manager = ManagerUrl::parse(&self.manager, self.ca.clone());
         let manager = manager.map_err(KitError::Manager)?;
         let listener = self.listen()?;
@@ -168,7 +168,7 @@ impl Kit {
         let mind = Mind::start(entrant, dice).map_err(KitError::Thread)?;
         let player = Player::new(self.rules(port, &manager));
         let memory = self.memory_file();
-        let seat = Arc::new(Seat::new(player, &memory, mind)?);
+        let seat = Arc::new(KitPlayer::new(player, &memory, mind)?);
         let served = Arc::clone(&seat);
         let name = thread::Builder::new().name("server".to_owned());
         let server = name.spawn(move || serve(&listener, &served, MAX_CONNECTIONS));

@@ -8,10 +8,12 @@ use std::io;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use league_core::draw::NONCE_LENGTH;
 use league_core::letter::Letter;
 use league_core::machine::{Machine, Persistence};
 use league_core::player::{
-    Command, CorrelationId, Event, MatchOutcome, MatchRecord, Player, Refusal, Reply, Think,
+    Command, CorrelationId, Event, MAX_NOTE_CHARS, MatchOutcome, MatchRecord, Player, Refusal,
+    Reply, Think,
 };
 use league_protocol::dialect::Hints;
 use league_protocol::encode::{Sender, Stamp, conversation, encode};
@@ -27,7 +29,7 @@ use league_protocol::wire::{self, Context, Inbound, Received};
 use serde_json::json;
 use serde_json::value::{RawValue, to_raw_value};
 
-use crate::http::Handler;
+use crate::http::PostHandler;
 use crate::memory::{MemoryFile, Tokens};
 use crate::mind::Mind;
 use crate::now;
@@ -39,16 +41,12 @@ const EARLY_WAIT: Duration = Duration::from_millis(2_500);
 /// The most calls that wait so; further ones are refused at once. Anyone may make such a call, and it
 /// holds a connection.
 const MAX_EARLY_CALLS: usize = 64;
-/// The length of a nonce, in characters.
-const NONCE_LENGTH: usize = 32;
-/// The most characters of what a manager says with an admission.
-const MAX_NOTE_CHARS: usize = 200;
 
 type PlayerLetter = Letter<CorrelationId>;
 
 /// A player in a league, or on its way into one.
-pub(crate) struct Seat {
-    state: Mutex<SeatState>,
+pub(crate) struct KitPlayer {
+    state: Mutex<KitState>,
     /// Notified after every command.
     changed: Condvar,
     mind: Mind,
@@ -58,7 +56,7 @@ pub(crate) struct Seat {
     registration: ConversationId,
 }
 
-struct SeatState {
+struct KitState {
     player: Player,
     tokens: Tokens,
     memory: MemoryFile,
@@ -91,12 +89,12 @@ impl Known {
 }
 
 /// An answer to a message; `proven` if it shows the player's token.
-struct SeatReply {
+struct KitReply {
     message: Message,
     proven: bool,
 }
 
-impl SeatReply {
+impl KitReply {
     fn of(message: Message) -> Self {
         let proven = false;
         Self { message, proven }
@@ -107,7 +105,7 @@ impl SeatReply {
     }
 }
 
-impl Seat {
+impl KitPlayer {
     /// Seats a player; one that sat here before resumes.
     pub(crate) fn new(
         mut player: Player,
@@ -133,7 +131,7 @@ impl Seat {
         let words = player.rules().display_name.split_whitespace();
         let first_name = words.collect::<Vec<_>>().join("_");
         let registration = format!("conv-reg-{}", &hex(&random()?)[..NONCE_LENGTH]);
-        let state = SeatState {
+        let state = KitState {
             player,
             tokens: tokens.unwrap_or(pledge),
             memory,
@@ -155,7 +153,7 @@ impl Seat {
         own.map_or(Sender::NewPlayer(&self.first_name), Sender::Agent)
     }
 
-    fn lock(&self) -> MutexGuard<'_, SeatState> {
+    fn lock(&self) -> MutexGuard<'_, KitState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -205,16 +203,16 @@ impl Seat {
     }
 
     /// Waits for a change of the state; returns whether the time is over.
-    fn is_over(&self, until: Instant, wanted: impl Fn(&SeatState) -> bool) -> bool {
+    fn is_over(&self, until: Instant, wanted: impl Fn(&KitState) -> bool) -> bool {
         self.wait(self.lock(), until, wanted).1
     }
 
     fn wait<'s>(
         &self,
-        state: MutexGuard<'s, SeatState>,
+        state: MutexGuard<'s, KitState>,
         until: Instant,
-        wanted: impl Fn(&SeatState) -> bool,
-    ) -> (MutexGuard<'s, SeatState>, bool) {
+        wanted: impl Fn(&KitState) -> bool,
+    ) -> (MutexGuard<'s, KitState>, bool) {
         let left = until.saturating_duration_since(Instant::now());
         let waited = self
             .changed
@@ -224,7 +222,7 @@ impl Seat {
     }
 
     /// Waits for what another connection brings; returns whether it did not come.
-    fn is_missing(&self, until: Instant, wanted: impl Fn(&SeatState) -> bool) -> bool {
+    fn is_missing(&self, until: Instant, wanted: impl Fn(&KitState) -> bool) -> bool {
         let mut state = self.lock();
         if state.early_calls >= MAX_EARLY_CALLS {
             return !wanted(&state);
@@ -236,12 +234,12 @@ impl Seat {
     }
 
     /// Answers a message.
-    fn hear(&self, received: Received, until: Instant) -> SeatReply {
+    fn hear(&self, received: Received, until: Instant) -> KitReply {
         let admits = matches!(received.message, Message::PlayerRegisterResponse(_));
         if !admits && self.is_missing(until, |state| state.is_admitted) && self.lock().is_outside()
         {
             let detail = "this player is not in a league yet: try again when it is";
-            return SeatReply::error(Code::Connection, detail);
+            return KitReply::error(Code::Connection, detail);
         }
         let token = received.token.as_ref().map(AuthToken::hash);
         let ours = received.conversation.as_ref() == Some(&self.registration);
@@ -252,25 +250,25 @@ impl Seat {
             },
             Some(command) => command,
             None if self.lock().known().takes_anything => {
-                return SeatReply::of(Message::Acknowledged);
+                return KitReply::of(Message::Acknowledged);
             }
             None => {
                 let detail = "a player does not take that message";
-                return SeatReply::error(Code::InvalidMessage, detail);
+                return KitReply::error(Code::InvalidMessage, detail);
             }
         };
         match self.rule_on(&command, until) {
             Ok(Ok(reply @ (Reply::Joined(_) | Reply::Move { .. } | Reply::Called(_)))) => {
-                SeatReply {
+                KitReply {
                     message: reply.into_message().unwrap_or(Message::Acknowledged),
                     proven: true,
                 }
             }
-            Ok(Ok(_)) => SeatReply::of(Message::Acknowledged),
-            Ok(Err(refusal)) => SeatReply::of(Message::from(refusal.to_league_error())),
+            Ok(Ok(_)) => KitReply::of(Message::Acknowledged),
+            Ok(Err(refusal)) => KitReply::of(Message::from(refusal.to_league_error())),
             Err(_) => {
                 let detail = "this player cannot write its memory: try again";
-                SeatReply::error(Code::Connection, detail)
+                KitReply::error(Code::Connection, detail)
             }
         }
     }
@@ -280,7 +278,7 @@ impl Seat {
         loop {
             match self.ask(command)? {
                 Err(Refusal::NotAnnounced { match_id }) => {
-                    let known = |state: &SeatState| state.player.is_announced(&match_id);
+                    let known = |state: &KitState| state.player.is_announced(&match_id);
                     if self.is_missing(until, known) {
                         return self.ask(command);
                     }
@@ -372,7 +370,7 @@ impl Seat {
                 let (kind, sender) = (received.message.v2_type(), received.sender.clone());
                 let token = received.token.clone();
                 let mut reply = if received.message == Message::Ping {
-                    SeatReply::of(Message::Acknowledged)
+                    KitReply::of(Message::Acknowledged)
                 } else {
                     self.hear(*received, until)
                 };
@@ -393,7 +391,7 @@ impl Seat {
                 } else {
                     Message::from(*unread.error)
                 };
-                let reply = SeatReply::of(reply);
+                let reply = KitReply::of(reply);
                 self.write(&reply, unread.dialect, unread.conversation, false)
             }
             Inbound::Arguments(_) => Err(RpcError::method_not_found(method)),
@@ -405,7 +403,7 @@ impl Seat {
     /// Writes an answer in the player's dialect, or in the caller's if that is another protocol.
     fn write(
         &self,
-        reply: &SeatReply,
+        reply: &KitReply,
         said: Dialect,
         conversed: Option<ConversationId>,
         is_generic: bool,
@@ -476,7 +474,7 @@ impl Seat {
     }
 }
 
-impl Handler for Seat {
+impl PostHandler for KitPlayer {
     fn post(
         &self,
         content_type: Option<&str>,
@@ -504,7 +502,7 @@ impl Handler for Seat {
     }
 }
 
-impl SeatState {
+impl KitState {
     fn known(&self) -> Known {
         let league_id = self.player.league_id().cloned();
         Known {

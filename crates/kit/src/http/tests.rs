@@ -8,7 +8,7 @@ use super::*;
 /// Repeats the length of each body.
 struct Counting;
 
-impl Handler for Counting {
+impl PostHandler for Counting {
     fn post(
         &self,
         content_type: Option<&str>,
@@ -24,7 +24,7 @@ fn server() -> std::net::SocketAddr {
     server_of(Counting, MAX_CONNECTIONS)
 }
 
-fn server_of(handler: impl Handler, most: usize) -> std::net::SocketAddr {
+fn server_of(handler: impl PostHandler, most: usize) -> std::net::SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     thread::spawn(move || serve(&listener, &Arc::new(handler), most));
@@ -202,7 +202,7 @@ struct Held {
     released: Mutex<Receiver<()>>,
 }
 
-impl Handler for Held {
+impl PostHandler for Held {
     fn post(&self, _: Option<&str>, _: Option<&str>, _: &[u8]) -> (u16, Vec<u8>) {
         self.came.send(()).unwrap();
         let released = self.released.lock().unwrap();

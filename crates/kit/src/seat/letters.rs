@@ -19,7 +19,7 @@ use league_protocol::sender::{Agent, CallStyle, Dialect};
 use league_protocol::token::AuthToken;
 use league_protocol::wire::{self, Context, SentCall, Unread};
 
-use super::{PlayerLetter, Seat, SeatState};
+use super::{KitPlayer, KitState, PlayerLetter};
 use crate::call::ManagerUrl;
 use crate::now;
 use crate::options::{KitError, MAX_WORDS, tell};
@@ -29,7 +29,7 @@ const MAX_SLEEP: Duration = Duration::from_secs(3_600);
 /// How long it waits before it tries again to write.
 const WRITE_PAUSE: Duration = Duration::from_secs(1);
 
-impl Seat {
+impl KitPlayer {
     /// Registers with the manager and stays in the league; returns when the manager rejects it.
     pub(crate) fn live(&self, manager: &ManagerUrl) -> KitError {
         let return_token = self.lock().tokens.return_token.clone();
@@ -139,7 +139,7 @@ impl Seat {
     }
 }
 
-impl SeatState {
+impl KitState {
     /// The token that a letter shows.
     fn credential(&self, letter: &PlayerLetter) -> Option<AuthToken> {
         let own = &self.tokens.token;

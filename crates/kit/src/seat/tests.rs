@@ -11,15 +11,15 @@ use super::*;
 use crate::call::ManagerUrl;
 use crate::{Kit, strategy};
 
-fn seat(folder: &tempfile::TempDir) -> Seat {
+fn seat(folder: &tempfile::TempDir) -> KitPlayer {
     let manager = ManagerUrl::parse("localhost", None).unwrap();
     let player = Player::new(Kit::new("Grey Heron").rules(8101, &manager));
     let mind = Mind::start(strategy::find("random").unwrap(), Dice::seeded(1)).unwrap();
-    Seat::new(player, &folder.path().join("memory.jsonl"), mind).unwrap()
+    KitPlayer::new(player, &folder.path().join("memory.jsonl"), mind).unwrap()
 }
 
 /// Waits for an admission that never comes; `true` after the time.
-fn misses(seat: &Seat, wait: Duration) -> bool {
+fn misses(seat: &KitPlayer, wait: Duration) -> bool {
     seat.is_missing(Instant::now() + wait, |state| state.is_admitted)
 }
 

@@ -3,9 +3,10 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use league_core::draw::NONCE_LENGTH;
 use league_core::player::{
-    Command, Event, MatchRecord, Player, PlayerPhase, PlayerRules, PlayerView, Refusal, Reply,
-    Think,
+    Command, Event, MAX_NOTE_CHARS, MatchRecord, Player, PlayerPhase, PlayerRules, PlayerView,
+    Refusal, Reply, Think,
 };
 use league_games::Dice;
 use league_protocol::fault::Code;
@@ -42,11 +43,6 @@ use league_core::strategy::Strategy;
 use league_mcp::Origin;
 use league_protocol::tools::{ASSISTANT_TOOLS, PLAYER_TOOLS, ToolArguments, ToolEntry};
 use league_protocol::wire::Received;
-
-/// The length of a player's nonce for each draw, in characters.
-const NONCE_LENGTH: usize = 32;
-/// The most characters of what a manager says with an admission.
-const MAX_NOTE_CHARS: usize = 200;
 
 /// Starts a player, or resumes it where its journal ended.
 ///
