@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 
-import { match, matches, played } from './support/leagues.mjs';
+import { match, matches, played, reason } from './support/leagues.mjs';
 import { assertFinalTable } from './support/reading.mjs';
 import { served } from './support/sites.mjs';
 import { scene } from './support/scene.mjs';
@@ -28,7 +28,7 @@ scene('everything can be read without a script', async (stage) => {
   assert.deepEqual(await page.locator('#cross-rows a[href$="/R1M1"]').allTextContents(), expected);
 
   await page.locator('#cross-P01 a[href$="/R1M1"]').click();
-  await page.getByText(result.reason).first().waitFor();
+  await page.getByText(reason(root, 'R1M1')).first().waitFor();
   const first = page.locator('.messages details').first();
   await first.locator('summary').click();
   await first.getByText('"message_type": "GAME_INVITATION"').waitFor();

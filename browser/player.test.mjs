@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 
-import { match, matches, played, standings } from './support/leagues.mjs';
+import { match, matches, played, reason, standings } from './support/leagues.mjs';
 import { served } from './support/sites.mjs';
 import { scene } from './support/scene.mjs';
 
@@ -25,12 +25,12 @@ scene('a player is shown with its rank, its points and every match', async (stag
   assert.equal(own.length, 5);
   assert.equal(await history.count(), own.length);
   for (const id of own) {
-    const { choices, reason, score, winner_player_id: winner } = match(root, id).result;
+    const { choices, score, winner_player_id: winner } = match(root, id).result;
     const line = history.filter({ has: page.getByRole('link', { name: id, exact: true }) });
     const cells = await line.locator('th, td').allInnerTexts();
     const letter = winner === null ? 'D' : winner === 'P03' ? 'W' : 'L';
     assert.equal(cells[1].replaceAll(/\s+/g, ' '), `${letter} ${score.P03}`, id);
     assert.equal(cells[3], choices.P03, id);
-    assert.ok(cells.includes(reason), `${id}: ${cells}`);
+    assert.ok(cells.includes(reason(root, id)), `${id}: ${cells}`);
   }
 });

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 
-import { match, matches, played } from './support/leagues.mjs';
+import { match, matches, played, reason } from './support/leagues.mjs';
 import { assertFinalTable } from './support/reading.mjs';
 import { reported } from './support/sites.mjs';
 import { scene } from './support/scene.mjs';
@@ -19,8 +19,8 @@ scene('one file holds the board, the matches, the check of draws and the replay'
   const shown = page.locator('#match-R1M1');
   await shown.waitFor();
   assert.equal(await page.locator('#board').isVisible(), false, 'one page at a time');
-  const { result, transcript } = match(root, 'R1M1');
-  await shown.getByText(result.reason).first().waitFor();
+  const { transcript } = match(root, 'R1M1');
+  await shown.getByText(reason(root, 'R1M1')).first().waitFor();
   await shown.locator('.draw-verdict.holds').waitFor();
   assert.equal(await shown.locator('.messages details').count(), transcript.length);
   await shown.locator('.messages summary').first().click();
@@ -40,7 +40,7 @@ scene('a report can be read without a script', async (stage) => {
   await assertFinalTable(page, root);
   await page.locator('#board a[href="#match-R2M1"]').first().click();
   const shown = page.locator('#match-R2M1');
-  await shown.getByText(match(root, 'R2M1').result.reason).first().waitFor();
+  await shown.getByText(reason(root, 'R2M1')).first().waitFor();
   await shown.getByText('league replay --match R2M1').waitFor();
 });
 

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 
-import { match, played } from './support/leagues.mjs';
+import { match, played, reason } from './support/leagues.mjs';
 import { pageOf, playedAtLeast } from './support/reading.mjs';
 import { served } from './support/sites.mjs';
 import { scene } from './support/scene.mjs';
@@ -19,14 +19,14 @@ scene('the rounds of a league that is over are found from its board', async (sta
 
   assert.equal(await rows(page).count(), 2);
   for (const id of ['R2M1', 'R2M2']) {
-    const { reason, score } = match(root, id).result;
+    const { score } = match(root, id).result;
     const row = rows(page).filter({ hasText: id });
     const seats = row.locator('td.who a');
     const ids = await seats.evaluateAll((links) => links.map((link) => link.href.split('/').at(-1)));
     const cells = await row.locator('th, td').allInnerTexts();
     const points = cells.slice(2, 4).map((cell) => Number(cell.match(/\d+/)[0]));
     assert.deepEqual(points, ids.map((player) => score[player]), id);
-    assert.ok(cells.includes(reason), `${id}: ${cells}`);
+    assert.ok(cells.includes(reason(root, id)), `${id}: ${cells}`);
   }
   await page.getByText('rests in this round.').waitFor();
   await rows(page).getByRole('link', { name: 'R2M1' }).click();

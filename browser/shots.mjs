@@ -1,9 +1,10 @@
-// Pictures: of the board at every size and in both themes, so that people look at it, and the two
-// that the README shows. Called by `cargo xtask browser --shots DIR`.
+// Pictures: of the board, the lobby and the stage at every size and in both themes, so that people
+// look at them, and those that the documentation shows. Called by `cargo xtask browser --shots DIR`.
 
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 
+import { managed } from './support/players.mjs';
 import { pageOf, playedAtLeast } from './support/reading.mjs';
 import { drawn } from './support/terminal.mjs';
 import { Stage, closed } from './support/stage.mjs';
@@ -14,8 +15,8 @@ const THEMES = ['light', 'dark'];
 /** How many players, and at which result the picture is taken; the first two are over by then. */
 const CROWDS = [
   { players: 4, referees: 2, at: 6 },
-  { players: 40, referees: 4, at: 780 },
-  { players: 400, referees: 8, at: 600 },
+  { players: 30, referees: 4, at: 435 },
+  { players: 400, referees: 8, at: 100 },
 ];
 
 /** The most of a page that goes into a picture, in pixels. */
@@ -27,6 +28,8 @@ mkdirSync(gallery, { recursive: true });
 const stage = new Stage('shots');
 try {
   for (const crowd of CROWDS) await boards(crowd);
+  await lobbies();
+  await liveStage();
   await pageForReadme();
   await terminalForReadme();
 } finally {
@@ -41,16 +44,48 @@ async function boards({ players, referees, at }) {
   for (const colorScheme of THEMES) {
     const page = await stage.visit(address, { colorScheme, reducedMotion: 'reduce' });
     await playedAtLeast(page, at);
-    for (const width of WIDTHS) {
-      await page.setViewportSize({ width, height: 1080 });
-      const tall = await page.evaluate(() => document.documentElement.scrollHeight);
-      const clip = { x: 0, y: 0, width, height: Math.min(tall, TALLEST) };
-      const path = join(gallery, `board-${players}-${width}-${colorScheme}.png`);
-      await page.screenshot({ path, clip, fullPage: true });
-      console.log(path);
-    }
+    await pictures(page, `board-${players}`, colorScheme);
+    await page.goto(`${address}stage`);
+    await page.keyboard.press('ArrowRight');
+    await pictures(page, `stage-${players}`, colorScheme);
     await page.close();
   }
+  await league.kill();
+}
+
+/** The page as it is now, at all widths. */
+async function pictures(page, name, colorScheme) {
+  for (const width of WIDTHS) {
+    await page.setViewportSize({ width, height: 1080 });
+    const tall = await page.evaluate(() => document.documentElement.scrollHeight);
+    const clip = { x: 0, y: 0, width, height: Math.min(tall, TALLEST) };
+    const path = join(gallery, `${name}-${width}-${colorScheme}.png`);
+    await page.screenshot({ path, clip, fullPage: true });
+    console.log(path);
+  }
+}
+
+/** A league that waits for its last player. */
+async function lobbies() {
+  const names = ['Ada', 'Grace', '囲碁の先生', 'שלום עולם', 'Zoë', 'Agent with a rather long name'];
+  const { site } = await managed(stage, { names, words: ['--players', '30', '--referees', '1'] });
+  for (const colorScheme of THEMES) {
+    const page = await stage.visit(site, { colorScheme, reducedMotion: 'reduce' });
+    await page.locator('#lobby .qr').waitFor();
+    await pictures(page, 'lobby', colorScheme);
+    await page.close();
+  }
+}
+
+/** Matches of an open game on a projector. */
+async function liveStage() {
+  const words = ['--players', '6', '--referees', '3', '--game', 'connect_four', '--pace', '1s'];
+  const league = run(...words);
+  const viewport = { width: 1920, height: 1080 };
+  const page = await stage.visit(`${await pageOf(league)}stage`, { viewport, reducedMotion: 'reduce' });
+  await page.keyboard.press('ArrowRight');
+  await page.waitForFunction(() => document.querySelectorAll('#slide-live .tone-b').length >= 6);
+  await page.screenshot({ path: join(folder, 'stage.png') });
   await league.kill();
 }
 

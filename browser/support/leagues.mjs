@@ -35,6 +35,12 @@ export function match(root, id) {
   return document(root, 'data/matches', leagueId(root), `${id}.json`);
 }
 
+/** The reason of a result as pages tell it: with names in place of ids. */
+export function reason(root, id) {
+  const names = new Map(standings(root).map((row) => [row.player_id, row.display_name]));
+  return match(root, id).result.reason.replaceAll(/[\w-]+/g, (word) => names.get(word) ?? word);
+}
+
 /** The ids of all matches that have a file. */
 export function matches(root) {
   const files = readdirSync(join(root, 'data/matches', leagueId(root)));

@@ -19,6 +19,9 @@ const DAMAGE_TEST: &str = "end_to_end::lost::no_damage_of_a_journal_changes_an_a
 /// The test in which disk calls fail.
 const DISK_TEST: &str = "end_to_end::disk::no_failed_disk_call_changes_an_acknowledged_result";
 
+/// The test that pulls levers while the manager is killed.
+const LEVER_TEST: &str = "end_to_end::levers::every_lever_holds_though_the_manager_is_killed";
+
 /// The test in which players go away and come back.
 const ABSENCE_TEST: &str = "end_to_end::absent::no_player_loses_a_match_at_which_it_was_there";
 
@@ -40,6 +43,8 @@ pub(crate) enum Campaign {
     Disk(Disk),
     /// Let players of a real league go away and come back, and check that none loses while it is there.
     Absence(Absence),
+    /// Pull every lever of the organiser in real leagues while their managers are killed.
+    Levers(Levers),
     /// Let a referee that was not admitted attack real leagues, and liars simulated ones.
     Rogue(Rogue),
     /// Read damaged and hostile frames, and check that no reader panics.
@@ -55,12 +60,13 @@ pub(crate) enum Campaign {
 }
 
 /// The campaigns of `all`, each with its usual options.
-const ALL: [&str; 10] = [
+const ALL: [&str; 11] = [
     "sim",
     "lab",
     "networked",
     "rogue",
     "kill9",
+    "levers",
     "damage",
     "disk",
     "absence",
@@ -76,6 +82,7 @@ impl Campaign {
             Self::Damage(options) => options.run(),
             Self::Disk(options) => options.run(),
             Self::Absence(options) => options.run(),
+            Self::Levers(options) => options.run(),
             Self::Rogue(options) => options.run(),
             Self::Fuzz(options) => options.run(),
             Self::Lab(options) => options.run(),
@@ -108,6 +115,16 @@ pub(crate) struct Kill9 {
     #[arg(long, default_value_t = 1_000)]
     kills: u64,
     /// Seed of the leagues, and of which process is killed and when.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+}
+
+#[derive(Args)]
+pub(crate) struct Levers {
+    /// Number of leagues.
+    #[arg(long, default_value_t = 20)]
+    leagues: u64,
+    /// Seed of when managers are killed.
     #[arg(long, default_value_t = 1)]
     seed: u64,
 }
@@ -225,6 +242,13 @@ impl Kill9 {
             ("LEAGUE_KILL_SEED", self.seed),
         ];
         process_test(KILL_TEST, &settings)
+    }
+}
+
+impl Levers {
+    fn run(&self) -> anyhow::Result<ExitCode> {
+        let leagues = ("LEAGUE_LEVER_LEAGUES", self.leagues);
+        process_test(LEVER_TEST, &[leagues, ("LEAGUE_LEVER_SEED", self.seed)])
     }
 }
 

@@ -108,7 +108,8 @@ fn write_program(folder: &Path, packages: &Path) -> anyhow::Result<()> {
         "[package]\nname = \"program\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\n[workspace]\n\n",
     );
     manifest.push_str(&dependencies.replace(path, &at("league-kit")));
-    manifest.push_str("\n[patch.crates-io]\n");
+    // No debugger looks at the program.
+    manifest.push_str("\n[profile.dev]\ndebug = false\n\n[patch.crates-io]\n");
     for name in &CRATES[..CRATES.len() - 1] {
         manifest.push_str(&format!("{name} = {{ {} }}\n", at(name)));
     }

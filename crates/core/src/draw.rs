@@ -18,6 +18,8 @@ use sha2::{Digest, Sha256};
 
 /// The longest nonce that takes part in a draw, in bytes; a longer one is refused.
 pub const MAX_NONCE_LENGTH: usize = 128;
+/// The length of the nonces of our own players, in characters.
+pub const NONCE_LENGTH: usize = 32;
 
 /// How many words of 64 bits one HMAC gives.
 const WORDS_A_BLOCK: usize = 4;

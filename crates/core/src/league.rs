@@ -10,12 +10,15 @@ mod audit;
 mod by_documents;
 mod claims;
 mod command;
+mod effect;
 mod event;
 mod hand_over;
 mod letters;
+mod lever;
 mod loss;
 mod news;
 mod progress;
+mod pull;
 mod registration;
 mod report;
 mod roster;
@@ -43,7 +46,9 @@ use serde_json::json;
 use crate::draw::LeagueSecrets;
 use crate::letter::{CallOutcome, Letter};
 use crate::machine::{self, Machine, Persistence};
+use effect::RegistrationState;
 use letters::LetterWriter;
+use lever::Amendment;
 use roster::{AgentIndex, Roster};
 use schedule::{Pairing, RoundRobin, Sides};
 use standings::{NamedPlayer, Ranking, Standings};
@@ -54,7 +59,13 @@ pub use command::{
     Applicant, AskedCall, Command, CorrelationId, MemberKind, QueryCause, Refusal, Reply,
 };
 pub use event::{Admission, Doubt, Event, Reassignment};
-pub use roster::{AgentState, Expulsion, Member, PlayerEntry, RefereeEntry, is_same_place};
+pub use lever::{
+    Effect, KeptSeat, Lever, LeverPull, LeverRefusal, MAX_EXTENSION, MAX_LEVER_TEXT, MAX_ROSTER,
+    PlayedMatches,
+};
+pub use roster::{
+    AgentState, ExitCause, Expulsion, Member, PlayerEntry, RefereeEntry, Seat, is_same_place,
+};
 pub use round::{FixtureStage, LeagueFixture, LeagueRound};
 pub use rules::{Assignment, LeagueRules, MIN_PROBE_INTERVAL, RulesError, Tiebreaker};
 pub(crate) use verify::MAX_REASON;
@@ -98,7 +109,17 @@ pub struct League {
     /// Where referees answer that the organiser lets in, in the form of [`roster::place`].
     invited: BTreeSet<String>,
     tokens: BTreeMap<TokenHash, AgentIndex>,
+    registration: RegistrationState,
+    /// Whether the organiser holds the league: no match begins.
+    paused: bool,
+    start_ordered: bool,
+    end_ordered: bool,
     schedule: RoundRobin,
+    /// The matches that are played again, by their regular places: one list for each additional
+    /// round after the schedule.
+    extra: Vec<Vec<Pairing>>,
+    /// The matches that the organiser amended, by round and index of their regular places.
+    amended: BTreeMap<(u32, u32), Amendment>,
     standings: Standings,
     round: Option<LeagueRound>,
     /// Rounds whose reports may still be repeated.
@@ -165,6 +186,10 @@ impl League {
             .ok_or_else(|| RulesError::UnknownGame(rules.game_type.clone()))?;
         let opening = OpeningTable((listing.open)(&rules.game_settings)?);
         let schedule = RoundRobin::new(0, Sides::for_game(rules.sides_matter));
+        let registration = RegistrationState {
+            capacity: max,
+            ..RegistrationState::default()
+        };
         Ok(Self {
             standings: Standings::new(schedule, rules.score).ordered_by(rules.tiebreakers),
             rules,
@@ -178,7 +203,13 @@ impl League {
             endpoints: BTreeMap::new(),
             invited: BTreeSet::new(),
             tokens: BTreeMap::new(),
+            registration,
+            paused: false,
+            start_ordered: false,
+            end_ordered: false,
             schedule,
+            extra: Vec::new(),
+            amended: BTreeMap::new(),
             round: None,
             past: VecDeque::new(),
             closed: VecDeque::new(),
@@ -214,9 +245,92 @@ impl League {
         self.round.as_ref()
     }
 
-    /// The players in the order of registration, which is their number in the schedule.
+    /// How many rounds there are, with those in which matches are played again.
+    pub fn rounds(&self) -> u32 {
+        let extra = u32::try_from(self.extra.len()).unwrap_or(u32::MAX);
+        self.schedule.rounds().saturating_add(extra)
+    }
+
+    /// How many matches a round has.
+    pub fn matches_in(&self, round: u32) -> u32 {
+        match self.extra_round(round) {
+            Some(extra) => u32::try_from(extra.len()).unwrap_or(u32::MAX),
+            None => self.schedule.matches_a_round(),
+        }
+    }
+
+    /// How many matches there are in all.
+    pub fn total_matches(&self) -> u64 {
+        let extra: usize = self.extra.iter().map(Vec::len).sum();
+        self.schedule.total_matches() + extra as u64
+    }
+
+    /// The match at a place of a round; `round` counts from 1, `index` from 0.
+    pub fn pairing(&self, round: u32, index: u32) -> Option<Pairing> {
+        match self.extra_round(round) {
+            Some(extra) => extra.get(index as usize).map(|place| Pairing {
+                round,
+                index,
+                seats: place.seats,
+            }),
+            None => self.schedule.pairing(round, index),
+        }
+    }
+
+    /// The match of a player in a round; none if it rests.
+    pub fn pairing_of(&self, player: u32, round: u32) -> Option<Pairing> {
+        let Some(extra) = self.extra_round(round) else {
+            return self.schedule.pairing_of(player, round);
+        };
+        let index = extra
+            .iter()
+            .position(|place| place.seats.contains(&player))?;
+        self.pairing(round, u32::try_from(index).ok()?)
+    }
+
+    /// The regular place of a match: its own, or that of the match which it repeats.
+    fn counts_for(&self, pairing: Pairing) -> Pairing {
+        let extra = self.extra_round(pairing.round);
+        let place = extra.and_then(|extra| extra.get(pairing.index as usize));
+        place.copied().unwrap_or(pairing)
+    }
+
+    /// The matches that are played again in a round after the schedule.
+    fn extra_round(&self, round: u32) -> Option<&Vec<Pairing>> {
+        let number = round.checked_sub(self.schedule.rounds().saturating_add(1))?;
+        self.extra.get(number as usize)
+    }
+
+    /// Whether the organiser holds the league.
+    pub fn is_paused(&self) -> bool {
+        self.paused
+    }
+
+    /// Whether new players are admitted at this time, and until when.
+    pub fn registration(&self, at: Timestamp) -> (bool, Option<Timestamp>) {
+        let is_open = self.phase == Phase::Registering && self.registration.is_open(at);
+        (is_open, self.registration.until)
+    }
+
+    /// How many players have a seat at most.
+    pub fn capacity(&self) -> u32 {
+        self.registration.capacity
+    }
+
+    /// Whether the organiser set a join code.
+    pub fn has_join_code(&self) -> bool {
+        self.registration.code.is_some()
+    }
+
+    /// The players that wait for a seat, the first first.
+    pub fn waiting_players(&self) -> impl Iterator<Item = &PlayerEntry> {
+        let players = self.players.members.iter();
+        players.filter(|player| player.seat == Seat::Waiting)
+    }
+
+    /// The players with a seat in the order of registration, which is their number in the schedule.
     pub fn players(&self) -> &[PlayerEntry] {
-        &self.players.members
+        &self.players.members[..self.players.seated() as usize]
     }
 
     /// The referees in the order of registration.
@@ -243,7 +357,12 @@ impl League {
     /// How many results there are.
     pub fn matches_played(&self) -> u64 {
         self.round.as_ref().map_or(0, |round| {
-            u64::from(round.number.saturating_sub(1)) * u64::from(self.schedule.matches_a_round())
+            let before = round.number.saturating_sub(1);
+            let regular = u64::from(before.min(self.schedule.rounds()));
+            let extra = before.saturating_sub(self.schedule.rounds()) as usize;
+            let extra: usize = self.extra.iter().take(extra).map(Vec::len).sum();
+            regular * u64::from(self.schedule.matches_a_round())
+                + extra as u64
                 + u64::from(round.summary.total_matches.saturating_sub(round.open))
         })
     }
@@ -321,7 +440,7 @@ impl League {
 
     fn table(&self) -> Arc<Ranking> {
         if self.phase == Phase::Registering {
-            let schedule = RoundRobin::new(self.players.len(), Sides::AsPrinted);
+            let schedule = RoundRobin::new(self.players.seated(), Sides::AsPrinted);
             let standings = Standings::new(schedule, self.rules.score);
             let standings = standings.ordered_by(self.rules.tiebreakers);
             return standings.table(|| self.named());
@@ -330,7 +449,7 @@ impl League {
     }
 
     fn named(&self) -> Vec<NamedPlayer> {
-        let players = self.players.members.iter();
+        let players = self.players().iter();
         players
             .map(|player| (player.id.clone(), Arc::clone(&player.member.name)))
             .collect()
@@ -377,10 +496,7 @@ impl League {
                 registration::register(self, at, applicant, MemberKind::Player)
             }
             Command::CreateSchedule { admin } => self.create_schedule(*admin),
-            Command::Start { admin } => self.start(at, *admin),
-            Command::InviteReferee { admin, endpoint } => {
-                registration::invite(self, at, *admin, endpoint)
-            }
+            Command::Pull(pull) => self.pull(at, pull),
             Command::RequestDraw {
                 token,
                 sender,
@@ -650,14 +766,14 @@ impl League {
         let schedule = self.schedule;
         if schedule.rounds() == 0 {
             return Err(Refusal::TooFew {
-                players: self.players.len(),
+                players: self.players.seated(),
                 referees: self.referees.len(),
                 min_players: self.rules.min_players,
             });
         }
         Ok(Decision::reply(Reply::Schedule {
             total_rounds: schedule.rounds(),
-            rounds: self.list_rounds(schedule, 1, MAX_LISTED_MATCHES),
+            rounds: self.list_rounds(1, MAX_LISTED_MATCHES),
         }))
     }
 
@@ -696,27 +812,22 @@ impl League {
         let present = self.round.as_ref().map_or(1, |round| round.number);
         let from = if fits { 1 } else { present };
         Ok(QueryAnswer::Schedule {
-            total_rounds: self.schedule.rounds(),
-            rounds: self.list_rounds(self.schedule, from, MAX_LISTED_MATCHES),
+            total_rounds: self.rounds(),
+            rounds: self.list_rounds(from, MAX_LISTED_MATCHES),
         })
     }
 
     /// Lists rounds from one on, until so many matches are listed; the last round may be cut.
-    pub(crate) fn list_rounds(
-        &self,
-        schedule: RoundRobin,
-        from: u32,
-        most: usize,
-    ) -> Arc<[RoundListing]> {
+    pub(crate) fn list_rounds(&self, from: u32, most: usize) -> Arc<[RoundListing]> {
         let mut left = most;
         let mut rounds = Vec::new();
-        for round_id in from..=schedule.rounds() {
+        for round_id in from..=self.rounds() {
             if left == 0 {
                 break;
             }
-            let matches: Vec<_> = (0..schedule.matches_a_round())
+            let matches: Vec<_> = (0..self.matches_in(round_id))
                 .take(left)
-                .filter_map(|index| self.listing(schedule.pairing(round_id, index)?))
+                .filter_map(|index| self.listing(self.pairing(round_id, index)?))
                 .collect();
             left -= matches.len();
             rounds.push(RoundListing { round_id, matches });
@@ -743,12 +854,12 @@ impl League {
             present.is_some_and(|round| {
                 let fixture = round.fixture(pairing.index);
                 round.number == pairing.round
-                    && fixture.is_some_and(|fixture| fixture.result.is_some())
+                    && fixture.is_some_and(|fixture| fixture.stage == FixtureStage::Finished)
             })
         };
         // A player rests at most once in a league, so that the third round from here is enough.
         let pairing = (from..=from.saturating_add(2))
-            .filter_map(|round| self.schedule.pairing_of(number, round))
+            .filter_map(|round| self.pairing_of(number, round))
             .find(|pairing| !is_over(pairing))
             .ok_or_else(|| format!("no match of `{player}` is left"))?;
         let other = usize::from(pairing.seats[0] == number);

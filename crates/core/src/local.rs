@@ -160,7 +160,7 @@ impl<'p> LeagueBuilder<'p> {
             let course = game.play(&mut players, seats, named, &mut draw);
             standings.note(pairing, course.ending);
             let seated = seats.map(|player| Arc::clone(&names[player].1));
-            matches.push(PlayedMatch::new(
+            matches.push(LocalMatch::new(
                 pairing,
                 match_id,
                 seated,
@@ -213,7 +213,7 @@ pub struct PlayedLeague {
     /// The table, from first to last.
     pub standings: Arc<[StandingRow]>,
     /// All matches, in the order of play.
-    pub matches: Vec<PlayedMatch>,
+    pub matches: Vec<LocalMatch>,
 }
 
 impl PlayedLeague {
@@ -243,7 +243,7 @@ impl PlayedLeague {
 
 /// A match of a local league.
 #[derive(Debug, Clone, PartialEq)]
-pub struct PlayedMatch {
+pub struct LocalMatch {
     pub match_id: MatchId,
     pub round_id: u32,
     /// The names at seat A and seat B.
@@ -260,7 +260,7 @@ pub struct PlayedMatch {
     pub details: Map<String, Value>,
 }
 
-impl PlayedMatch {
+impl LocalMatch {
     fn new(
         pairing: Pairing,
         match_id: MatchId,

@@ -26,7 +26,7 @@ use news::Disputes;
 use play::{Announcements, CallWatch, ChosenMove, JoinAnswer, MatchAnnouncement, OpenMatches};
 
 pub use command::{
-    Command, Fallback, PlayerNotice, PlayerPhase, PlayerView, Refusal, Reply, Think,
+    Command, Fallback, MAX_NOTE_CHARS, PlayerNotice, PlayerPhase, PlayerView, Refusal, Reply, Think,
 };
 pub use contact::{MAX_REASON, MIN_WAIT, OUTCOME_GRACE};
 pub use event::{Event, MoveQuestion};

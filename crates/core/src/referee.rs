@@ -12,6 +12,7 @@ mod match_end;
 mod match_letters;
 mod match_state;
 mod match_step;
+mod spectator;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
@@ -38,6 +39,7 @@ pub use event::{
 };
 pub use match_state::{TablePosition, TransientPosition};
 pub use match_step::{MANUAL_LIMIT, MAX_ATTEMPTS, MAX_POSTPONED};
+pub use spectator::SpectatorView;
 
 type Decision = machine::Decision<Event, Reply, Refusal>;
 
@@ -176,6 +178,12 @@ impl Referee {
     /// The public state of every current match.
     pub fn views(&self) -> impl Iterator<Item = MatchView> {
         self.running.values().map(|game| game.view())
+    }
+
+    /// What spectators may see of the matches that are being played.
+    pub fn spectator_views(&self) -> impl Iterator<Item = SpectatorView> {
+        let running = self.running.values();
+        running.filter_map(|game| game.spectator_view())
     }
 
     fn find(&self, match_id: &MatchId) -> Option<&Match> {

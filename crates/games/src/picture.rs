@@ -2,19 +2,19 @@
 
 use std::fmt;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::Seat;
 
 /// A drawn position; a grid has rows of equal length, and an empty picture means no drawing.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Picture {
     /// From top to bottom.
     pub rows: Vec<PictureRow>,
 }
 
 /// One row of a picture.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PictureRow {
     /// What the row shows, beside it.
     pub label: Option<String>,
@@ -23,7 +23,7 @@ pub struct PictureRow {
 }
 
 /// One cell of a row.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PictureCell {
     /// A few characters.
     pub text: String,
@@ -32,7 +32,7 @@ pub struct PictureCell {
 }
 
 /// Whose a cell is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Tone {
     /// It belongs to seat A.

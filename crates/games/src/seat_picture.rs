@@ -225,13 +225,14 @@ mod tests {
     }
 
     #[test]
-    fn every_position_of_every_game_is_drawn() {
+    fn opening_of_every_game_is_drawn_for_both_seats() {
         for listing in crate::all() {
             let table = (listing.open)(&Value::Null).expect("defaults are good");
-            let seat = crate::Seat::A;
-            let drawn = SeatPicture::of(&table.view(seat), &table.options(seat));
-            let is_shown = !drawn.picture.rows.is_empty() || !drawn.facts.is_empty();
-            assert!(is_shown, "{}", listing.rules.game_type);
+            for seat in [crate::Seat::A, crate::Seat::B] {
+                let drawn = SeatPicture::of(&table.view(seat), &table.options(seat));
+                let is_shown = !drawn.picture.rows.is_empty() || !drawn.facts.is_empty();
+                assert!(is_shown, "{} {seat:?}", listing.rules.game_type);
+            }
         }
     }
 }

@@ -5,7 +5,7 @@ use std::net::{TcpStream, ToSocketAddrs};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::http::{Head, Stop, TimedStream};
+use crate::http::{HttpHead, ReadStop, TimedStream};
 
 /// The address of a manager.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -67,7 +67,7 @@ impl ManagerUrl {
 
     /// Posts a body; returns the status and the body of the answer.
     pub(crate) fn post(&self, body: &[u8], timeout: Duration) -> io::Result<(u16, Vec<u8>)> {
-        let stream = TimedStream::new(self.connect(timeout)?, timeout)?;
+        let stream = TimedStream::new(self.connect(timeout)?.into(), timeout)?;
         if self.is_tls {
             self.post_tls(stream, body)
         } else {
@@ -102,10 +102,10 @@ impl ManagerUrl {
         stream.flush()?;
         let mut reader = BufReader::new(stream);
         let unreadable = |stop| match stop {
-            Stop::Gone(error) => error,
-            Stop::Refused(refusal) => refusal.into(),
+            ReadStop::Gone(error) => error,
+            ReadStop::Refused(refusal) => refusal.into(),
         };
-        let head = Head::read(&mut reader).map_err(unreadable)?;
+        let head = HttpHead::read(&mut reader).map_err(unreadable)?;
         let head = head.ok_or(ErrorKind::UnexpectedEof)?;
         let status = head.start.split(' ').nth(1).and_then(|it| it.parse().ok());
         let broken = || Error::new(ErrorKind::InvalidData, "not an HTTP response");

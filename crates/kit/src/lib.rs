@@ -43,7 +43,7 @@ mod seat;
 
 pub use league_core::entrant::{ChoiceError, Entrant};
 pub use league_core::league::League;
-pub use league_core::local::{LeagueBuilder, LocalLeagueError, PlayedLeague, PlayedMatch};
+pub use league_core::local::{LeagueBuilder, LocalLeagueError, LocalMatch, PlayedLeague};
 pub use league_core::player::{MatchOutcome, MatchRecord, Opponent, Think};
 pub use league_core::rating::{Rating, Ratings};
 pub use league_core::strategy::{self, Strategy};

@@ -34,11 +34,20 @@ impl Tokens {
 pub(crate) struct MemoryFile {
     file: File,
     path: PathBuf,
+    /// The manager that the tokens and events are of.
+    manager: String,
+    /// Whether the latest write failed, so that the file may end in the middle of a line.
+    is_torn: bool,
 }
 
 impl MemoryFile {
-    /// Opens the file and lets the player live through its events; returns the latest tokens.
-    pub(crate) fn open(path: &Path, player: &mut Player) -> io::Result<(Self, Option<Tokens>)> {
+    /// Opens the file and lets the player live through its events with this manager; returns the
+    /// latest tokens. Those of another manager are never shown to this one.
+    pub(crate) fn open(
+        path: &Path,
+        manager: &str,
+        player: &mut Player,
+    ) -> io::Result<(Self, Option<Tokens>)> {
         let mut options = OpenOptions::new();
         options.read(true).append(true).create(true);
         #[cfg(unix)]
@@ -46,6 +55,8 @@ impl MemoryFile {
         let mut file = options.open(path)?;
         let mut reader = BufReader::new(&mut file);
         let (mut tokens, mut number, mut line) = (None, 0_u64, Vec::new());
+        // Tokens stand before the events that follow from them.
+        let (mut is_ours, mut is_torn) = (false, false);
         loop {
             line.clear();
             let limited = &mut io::Read::take(&mut reader, MAX_LINE);
@@ -53,44 +64,74 @@ impl MemoryFile {
                 break;
             }
             number += 1;
+            // The process may have ended in the middle of a line.
+            is_torn = line.last() != Some(&b'\n');
+            if line.trim_ascii().is_empty() {
+                continue;
+            }
             let read: Option<Value> = serde_json::from_slice(&line).ok();
             let event = read.clone().map(serde_json::from_value::<Event>);
-            if let Some(found) = read.as_ref().and_then(Tokens::read) {
-                tokens = Some(found);
+            if let Some((read, found)) = read.and_then(|it| Tokens::read(&it).map(|to| (it, to))) {
+                is_ours = read["manager"] == manager;
+                tokens = if is_ours { Some(found) } else { tokens };
             } else if let Some(Ok(event)) = event {
-                player.apply(&event);
+                if is_ours {
+                    player.apply(&event);
+                }
             } else {
                 let path = path.display();
                 tell(&format!("line {number} of {path} is damaged and ignored"));
             }
         }
-        if line.last().is_none_or(|last| *last != b'\n') && number > 0 {
-            // The process ended in the middle of a line.
-            file.write_all(b"\n")?;
+        let mut memory = Self {
+            file,
+            path: path.to_owned(),
+            manager: manager.to_owned(),
+            is_torn,
+        };
+        if let Some(tokens) = tokens.as_ref().filter(|_| !is_ours) {
+            memory.keep(&[memory.tokens_line(tokens)])?;
         }
-        let path = path.to_owned();
-        Ok((Self { file, path }, tokens))
+        Ok((memory, tokens))
     }
 
-    pub(crate) fn keep_event(&mut self, event: &Event) {
-        if let Ok(event) = serde_json::to_value(event) {
-            self.keep(&event);
-        }
-    }
-
-    pub(crate) fn keep_tokens(&mut self, tokens: &Tokens) {
+    /// The line that holds tokens.
+    pub(crate) fn tokens_line(&self, tokens: &Tokens) -> Value {
         let return_token = tokens.return_token.as_ref().map(AuthToken::reveal);
-        let line = json!({"auth_token": tokens.token.reveal(), "return_token": return_token});
-        self.keep(&json!({"tokens": line}));
+        let shown = json!({"auth_token": tokens.token.reveal(), "return_token": return_token});
+        json!({"tokens": shown, "manager": self.manager})
     }
 
-    /// Adds a line with one write. A player that cannot write plays on: it only forgets.
-    fn keep(&mut self, line: &Value) {
-        if let Err(error) = self.file.write_all(format!("{line}\n").as_bytes()) {
+    /// Adds lines with one write.
+    pub(crate) fn keep(&mut self, lines: &[Value]) -> io::Result<()> {
+        if lines.is_empty() {
+            return Ok(());
+        }
+        let mut text = String::from(if self.is_torn { "\n" } else { "" });
+        for line in lines {
+            text.push_str(&format!("{line}\n"));
+        }
+        let written = self.file.write_all(text.as_bytes());
+        if let Err(error) = written.as_ref()
+            && !self.is_torn
+        {
             let path = self.path.display();
             tell(&format!(
-                "could not write {path}, which a restart needs: {error}"
+                "could not write {path}, without which nothing is answered: {error}"
             ));
         }
+        self.is_torn = written.is_err();
+        written
+    }
+
+    /// Lets every further write fail; returns the file that can be written.
+    #[cfg(test)]
+    pub(crate) fn spoil(&mut self) -> File {
+        std::mem::replace(&mut self.file, File::open(&self.path).unwrap())
+    }
+
+    #[cfg(test)]
+    pub(crate) fn mend(&mut self, file: File) {
+        self.file = file;
     }
 }

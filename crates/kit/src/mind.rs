@@ -10,8 +10,10 @@ use std::thread;
 use league_core::entrant::Entrant;
 use league_core::player::{MatchRecord, Think};
 use league_games::Dice;
+use league_protocol::finding::harmless;
 use serde_json::Value;
 
+use crate::options::MAX_WORDS;
 use crate::time_left;
 
 /// The way to the thread.
@@ -83,6 +85,7 @@ fn think_on(mut entrant: impl Entrant, mut dice: Dice, tasks: &Receiver<Task>) {
                     Ok(Err(error)) => format!("there was no choice: {error}"),
                     Err(_) => "the choice panicked".to_owned(),
                 };
+                let problem = harmless(&problem, MAX_WORDS);
                 let _ = writeln!(
                     io::stderr(),
                     "{}: {problem}; a random legal move is played",

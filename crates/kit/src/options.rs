@@ -12,15 +12,16 @@ use league_core::letter::Peer;
 use league_core::player::{MemoryRule, Player, PlayerRules};
 use league_core::timeouts::Timeouts;
 use league_games::Dice;
+use league_protocol::finding::harmless;
 use league_protocol::id::GameType;
 use league_protocol::sender::{Agent, CallStyle, Dialect};
 use league_protocol::token::AuthToken;
 use thiserror::Error;
 
 use crate::call::ManagerUrl;
-use crate::http::serve;
+use crate::http::{MAX_CONNECTIONS, serve};
 use crate::mind::Mind;
-use crate::seat::Seat;
+use crate::seat::KitPlayer;
 
 const USAGE: &str = "\
 options:
@@ -32,6 +33,9 @@ options:
   --ca FILE           certificates to trust, for a manager with https://
   --join-code CODE    the code of the organiser, if the league has one
   --name NAME         the name shown to people";
+
+/// The most characters of a name in the name of a file.
+const MAX_FILE_CHARS: usize = 40;
 
 /// A player for a real league, before it is started.
 #[derive(Debug, Clone)]
@@ -52,7 +56,8 @@ pub struct Kit {
     pub ca: Option<PathBuf>,
     /// The code of the organiser, if the league has one.
     pub join_code: Option<String>,
-    /// The file for restarts; by default one in this folder that is named by the port.
+    /// The file for restarts; by default one in this folder that is named by the port, or for any
+    /// port by the name.
     pub memory: Option<PathBuf>,
 }
 
@@ -95,18 +100,14 @@ impl Kit {
     pub fn main(name: &str, entrant: impl Entrant + Send + 'static) -> ExitCode {
         let arguments: Vec<String> = std::env::args().skip(1).collect();
         if arguments.iter().any(|it| it == "--help" || it == "-h") {
-            tell(USAGE);
+            let _ = writeln!(io::stdout(), "{USAGE}");
             return ExitCode::SUCCESS;
         }
         let kit = Self::new(name).with_arguments(arguments);
-        match kit.and_then(|kit| kit.play(entrant)) {
-            Ok(()) => ExitCode::SUCCESS,
-            Err(error) => {
-                let _ = writeln!(io::stderr(), "error: {error}");
-                let is_usage = matches!(error, KitError::Option(_));
-                ExitCode::from(if is_usage { 2 } else { 1 })
-            }
-        }
+        let error = kit.map_or_else(|error| error, |kit| kit.play(entrant));
+        let _ = writeln!(io::stderr(), "error: {error}");
+        let is_usage = matches!(error, KitError::Option(_));
+        ExitCode::from(if is_usage { 2 } else { 1 })
     }
 
     /// The same player with the options of a command line.
@@ -146,12 +147,18 @@ impl Kit {
         Ok(self)
     }
 
-    /// Joins the league and plays until the process ends.
-    ///
-    /// # Errors
-    ///
-    /// The player cannot start, or the manager does not admit it.
-    pub fn play(self, entrant: impl Entrant + Send + 'static) -> Result<(), KitError> {
+    /// Joins the league and plays until the process ends. Returns only if the player cannot start, or
+    /// the manager does not admit it.
+    pub fn play(self, entrant: impl Entrant + Send + 'static) -> KitError {
+        let started = self.start(entrant);
+        started.map_or_else(|error| error, |(seat, manager)| seat.live(&manager))
+    }
+
+    /// Seats the player, which listens before it registers.
+    fn start(
+        self,
+        entrant: impl Entrant + Send + 'static,
+    ) -> Result<(Arc<KitPlayer>, ManagerUrl), KitError> {
         let manager = ManagerUrl::parse(&self.manager, self.ca.clone());
         let manager = manager.map_err(KitError::Manager)?;
         let listener = self.listen()?;
@@ -160,15 +167,35 @@ impl Kit {
         let dice = Dice::seeded(u64::from_be_bytes([a, b, c, d, e, f, g, h]));
         let mind = Mind::start(entrant, dice).map_err(KitError::Thread)?;
         let player = Player::new(self.rules(port, &manager));
-        let usual = || PathBuf::from(format!(".player-rust-{port}.jsonl"));
-        let memory = self.memory.unwrap_or_else(usual);
-        let seat = Arc::new(Seat::new(player, &memory, mind)?);
-        // It listens before it registers.
+        let memory = self.memory_file();
+        let seat = Arc::new(KitPlayer::new(player, &memory, mind)?);
         let served = Arc::clone(&seat);
         let name = thread::Builder::new().name("server".to_owned());
-        let server = name.spawn(move || serve(&listener, &served));
+        let server = name.spawn(move || serve(&listener, &served, MAX_CONNECTIONS));
         server.map_err(KitError::Thread)?;
-        Err(seat.live(&manager))
+        Ok((seat, manager))
+    }
+
+    /// The file for restarts. Any port is another one after a restart, so the name stands for it.
+    pub(crate) fn memory_file(&self) -> PathBuf {
+        let in_path = |letter: char| {
+            if letter.is_alphanumeric() {
+                letter
+            } else {
+                '_'
+            }
+        };
+        let known = match self.port {
+            0 => self
+                .name
+                .chars()
+                .take(MAX_FILE_CHARS)
+                .map(in_path)
+                .collect(),
+            port => port.to_string(),
+        };
+        let usual = || PathBuf::from(format!(".player-rust-{known}.jsonl"));
+        self.memory.clone().unwrap_or_else(usual)
     }
 
     fn listen(&self) -> Result<TcpListener, KitError> {
@@ -177,7 +204,7 @@ impl Kit {
         let host = if host == "localhost" {
             "127.0.0.1"
         } else {
-            host
+            host.trim_start_matches('[').trim_end_matches(']')
         };
         TcpListener::bind((host, self.port)).map_err(|source| KitError::Listen {
             place: format!("{host}:{}", self.port),
@@ -185,8 +212,11 @@ impl Kit {
         })
     }
 
-    fn rules(&self, port: u16, manager: &ManagerUrl) -> PlayerRules {
-        let own = || format!("http://{}:{port}/mcp", self.host);
+    pub(crate) fn rules(&self, port: u16, manager: &ManagerUrl) -> PlayerRules {
+        // An address of IPv6 stands in brackets.
+        let is_bare = self.host.contains(':') && !self.host.starts_with('[');
+        let (open, close) = if is_bare { ("[", "]") } else { ("", "") };
+        let own = || format!("http://{open}{}{close}:{port}/mcp", self.host);
         let games = league_games::all().iter();
         PlayerRules {
             display_name: self.name.clone(),
@@ -212,10 +242,13 @@ impl Kit {
     }
 }
 
-/// Prints a line for people.
+/// The most characters of a line for people.
+pub(crate) const MAX_WORDS: usize = 400;
+
+/// Prints a line for people. It may quote others, who must not command the terminal.
 pub(crate) fn tell(words: &str) {
     // Standard output may be closed; the player continues.
-    let _ = writeln!(io::stdout(), "{words}");
+    let _ = writeln!(io::stdout(), "{}", harmless(words, MAX_WORDS));
 }
 
 /// Unpredictable bytes, for tokens, nonces and dice.

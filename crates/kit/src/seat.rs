@@ -4,13 +4,16 @@
 mod letters;
 
 use std::collections::VecDeque;
+use std::io;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use league_core::draw::NONCE_LENGTH;
 use league_core::letter::Letter;
 use league_core::machine::{Machine, Persistence};
 use league_core::player::{
-    Command, CorrelationId, Event, MatchOutcome, MatchRecord, Player, Refusal, Reply, Think,
+    Command, CorrelationId, Event, MAX_NOTE_CHARS, MatchOutcome, MatchRecord, Player, Refusal,
+    Reply, Think,
 };
 use league_protocol::dialect::Hints;
 use league_protocol::encode::{Sender, Stamp, conversation, encode};
@@ -26,7 +29,7 @@ use league_protocol::wire::{self, Context, Inbound, Received};
 use serde_json::json;
 use serde_json::value::{RawValue, to_raw_value};
 
-use crate::http::Handler;
+use crate::http::PostHandler;
 use crate::memory::{MemoryFile, Tokens};
 use crate::mind::Mind;
 use crate::now;
@@ -35,16 +38,15 @@ use crate::options::{KitError, random, tell};
 /// How long a call may wait for the player's admission, or for the announcement of its match: they
 /// come over other connections, in either order.
 const EARLY_WAIT: Duration = Duration::from_millis(2_500);
-/// The length of a nonce, in characters.
-const NONCE_LENGTH: usize = 32;
-/// The most characters of what a manager says with an admission.
-const MAX_NOTE_CHARS: usize = 200;
+/// The most calls that wait so; further ones are refused at once. Anyone may make such a call, and it
+/// holds a connection.
+const MAX_EARLY_CALLS: usize = 64;
 
 type PlayerLetter = Letter<CorrelationId>;
 
 /// A player in a league, or on its way into one.
-pub(crate) struct Seat {
-    state: Mutex<SeatState>,
+pub(crate) struct KitPlayer {
+    state: Mutex<KitState>,
     /// Notified after every command.
     changed: Condvar,
     mind: Mind,
@@ -54,7 +56,7 @@ pub(crate) struct Seat {
     registration: ConversationId,
 }
 
-struct SeatState {
+struct KitState {
     player: Player,
     tokens: Tokens,
     memory: MemoryFile,
@@ -63,6 +65,8 @@ struct SeatState {
     is_admitted: bool,
     /// The moves that are being chosen: match, turn and attempt.
     thoughts: Vec<(MatchId, u32, u32)>,
+    /// How many calls wait for the admission or for an announcement.
+    early_calls: usize,
 }
 
 /// What a reader and a writer of messages must know of the player.
@@ -85,12 +89,12 @@ impl Known {
 }
 
 /// An answer to a message; `proven` if it shows the player's token.
-struct SeatReply {
+struct KitReply {
     message: Message,
     proven: bool,
 }
 
-impl SeatReply {
+impl KitReply {
     fn of(message: Message) -> Self {
         let proven = false;
         Self { message, proven }
@@ -101,36 +105,40 @@ impl SeatReply {
     }
 }
 
-impl Seat {
+impl KitPlayer {
     /// Seats a player; one that sat here before resumes.
     pub(crate) fn new(
         mut player: Player,
-        memory: &std::path::Path,
+        path: &std::path::Path,
         mind: Mind,
     ) -> Result<Self, KitError> {
-        let opened = MemoryFile::open(memory, &mut player);
-        let (mut memory, tokens) = opened.map_err(|source| KitError::Memory {
-            path: memory.to_owned(),
+        let unusable = |source| KitError::Memory {
+            path: path.to_owned(),
             source,
-        })?;
+        };
+        let manager = player.rules().manager.endpoint.to_string();
+        let opened = MemoryFile::open(path, &manager, &mut player);
+        let (mut memory, tokens) = opened.map_err(unusable)?;
         let pledge = Tokens {
             token: AuthToken::pledge(&random()?),
             return_token: None,
         };
         if tokens.is_none() {
             // Written before it is shown, so that the manager knows a player that ended in between.
-            memory.keep_tokens(&pledge);
+            let line = memory.tokens_line(&pledge);
+            memory.keep(&[line]).map_err(unusable)?;
         }
         let words = player.rules().display_name.split_whitespace();
         let first_name = words.collect::<Vec<_>>().join("_");
         let registration = format!("conv-reg-{}", &hex(&random()?)[..NONCE_LENGTH]);
-        let state = SeatState {
+        let state = KitState {
             player,
             tokens: tokens.unwrap_or(pledge),
             memory,
             letters: VecDeque::new(),
             is_admitted: false,
             thoughts: Vec::new(),
+            early_calls: 0,
         };
         Ok(Self {
             state: Mutex::new(state),
@@ -145,26 +153,42 @@ impl Seat {
         own.map_or(Sender::NewPlayer(&self.first_name), Sender::Agent)
     }
 
-    fn lock(&self) -> MutexGuard<'_, SeatState> {
+    fn lock(&self) -> MutexGuard<'_, KitState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Lets the machine decide. What must survive is written before the answer leaves.
-    fn ask(&self, command: &Command) -> Result<Reply, Refusal> {
+    /// Lets the machine decide. What must survive is written before the answer leaves; if it cannot
+    /// be written, nothing has happened.
+    fn ask(&self, command: &Command) -> io::Result<Result<Reply, Refusal>> {
         let mut state = self.lock();
         let decision = state.player.decide(now(), command);
+        let (mut granted, mut lines) = (None, Vec::new());
         if let Ok(Reply::TokenGranted {
             token,
             return_token,
             note,
         }) = &decision.answer
         {
-            state.grant(token, return_token.as_ref());
-            if let Some(note) = note {
-                tell(&format!(
-                    "the manager says: {}",
-                    harmless(note, MAX_NOTE_CHARS)
-                ));
+            // Without a new return token the old one stays.
+            let kept = state.tokens.return_token.as_ref();
+            let tokens = Tokens {
+                token: token.clone(),
+                return_token: return_token.as_ref().or(kept).cloned(),
+            };
+            lines.push(state.memory.tokens_line(&tokens));
+            granted = Some((tokens, note));
+        }
+        let journal = decision.events.iter();
+        let journal = journal.filter(|event| event.keep() == Persistence::Journal);
+        for event in journal {
+            lines.push(serde_json::to_value(event)?);
+        }
+        state.memory.keep(&lines)?;
+        if let Some((tokens, note)) = granted {
+            state.tokens = tokens;
+            if let Some(note) = note.as_deref().filter(|note| !note.trim().is_empty()) {
+                let note = harmless(note, MAX_NOTE_CHARS);
+                tell(&format!("the manager says: {note}"));
             }
         }
         for event in &decision.events {
@@ -175,26 +199,47 @@ impl Seat {
         }
         drop(state);
         self.changed.notify_all();
-        decision.answer
+        Ok(decision.answer)
     }
 
-    /// Waits until something changes; returns whether the time is over.
-    fn is_over(&self, until: Instant, wanted: impl Fn(&SeatState) -> bool) -> bool {
+    /// Waits for a change of the state; returns whether the time is over.
+    fn is_over(&self, until: Instant, wanted: impl Fn(&KitState) -> bool) -> bool {
+        self.wait(self.lock(), until, wanted).1
+    }
+
+    fn wait<'s>(
+        &self,
+        state: MutexGuard<'s, KitState>,
+        until: Instant,
+        wanted: impl Fn(&KitState) -> bool,
+    ) -> (MutexGuard<'s, KitState>, bool) {
         let left = until.saturating_duration_since(Instant::now());
-        let state = self.lock();
         let waited = self
             .changed
             .wait_timeout_while(state, left, |state| !wanted(state));
-        waited.unwrap_or_else(PoisonError::into_inner).1.timed_out()
+        let (state, timeout) = waited.unwrap_or_else(PoisonError::into_inner);
+        (state, timeout.timed_out())
+    }
+
+    /// Waits for what another connection brings; returns whether it did not come.
+    fn is_missing(&self, until: Instant, wanted: impl Fn(&KitState) -> bool) -> bool {
+        let mut state = self.lock();
+        if state.early_calls >= MAX_EARLY_CALLS {
+            return !wanted(&state);
+        }
+        state.early_calls += 1;
+        let (mut state, is_over) = self.wait(state, until, wanted);
+        state.early_calls -= 1;
+        is_over
     }
 
     /// Answers a message.
-    fn hear(&self, received: Received) -> SeatReply {
-        let until = Instant::now() + EARLY_WAIT;
+    fn hear(&self, received: Received, until: Instant) -> KitReply {
         let admits = matches!(received.message, Message::PlayerRegisterResponse(_));
-        if !admits && self.is_over(until, |state| state.is_admitted) && self.lock().is_outside() {
+        if !admits && self.is_missing(until, |state| state.is_admitted) && self.lock().is_outside()
+        {
             let detail = "this player is not in a league yet: try again when it is";
-            return SeatReply::error(Code::Connection, detail);
+            return KitReply::error(Code::Connection, detail);
         }
         let token = received.token.as_ref().map(AuthToken::hash);
         let ours = received.conversation.as_ref() == Some(&self.registration);
@@ -205,30 +250,36 @@ impl Seat {
             },
             Some(command) => command,
             None if self.lock().known().takes_anything => {
-                return SeatReply::of(Message::Acknowledged);
+                return KitReply::of(Message::Acknowledged);
             }
             None => {
                 let detail = "a player does not take that message";
-                return SeatReply::error(Code::InvalidMessage, detail);
+                return KitReply::error(Code::InvalidMessage, detail);
             }
         };
         match self.rule_on(&command, until) {
-            Ok(reply @ (Reply::Joined(_) | Reply::Move { .. } | Reply::Called(_))) => SeatReply {
-                message: reply.into_message().unwrap_or(Message::Acknowledged),
-                proven: true,
-            },
-            Ok(_) => SeatReply::of(Message::Acknowledged),
-            Err(refusal) => SeatReply::of(Message::from(refusal.to_league_error())),
+            Ok(Ok(reply @ (Reply::Joined(_) | Reply::Move { .. } | Reply::Called(_)))) => {
+                KitReply {
+                    message: reply.into_message().unwrap_or(Message::Acknowledged),
+                    proven: true,
+                }
+            }
+            Ok(Ok(_)) => KitReply::of(Message::Acknowledged),
+            Ok(Err(refusal)) => KitReply::of(Message::from(refusal.to_league_error())),
+            Err(_) => {
+                let detail = "this player cannot write its memory: try again";
+                KitReply::error(Code::Connection, detail)
+            }
         }
     }
 
     /// Asks the machine, again when the match has been announced, and thinks if it wants a move.
-    fn rule_on(&self, command: &Command, until: Instant) -> Result<Reply, Refusal> {
+    fn rule_on(&self, command: &Command, until: Instant) -> io::Result<Result<Reply, Refusal>> {
         loop {
-            match self.ask(command) {
+            match self.ask(command)? {
                 Err(Refusal::NotAnnounced { match_id }) => {
-                    let known = |state: &SeatState| state.player.is_announced(&match_id);
-                    if self.is_over(until, known) {
+                    let known = |state: &KitState| state.player.is_announced(&match_id);
+                    if self.is_missing(until, known) {
                         return self.ask(command);
                     }
                 }
@@ -246,7 +297,7 @@ impl Seat {
                         return self.bring(&think, None);
                     }
                 }
-                ruling => return ruling,
+                ruling => return Ok(ruling),
             }
         }
     }
@@ -260,13 +311,17 @@ impl Seat {
         is_new
     }
 
-    fn think(&self, think: Box<Think>) -> Result<Reply, Refusal> {
+    fn think(&self, think: Box<Think>) -> io::Result<Result<Reply, Refusal>> {
         let history = self.lock().player.memory().history().cloned().collect();
         let choice = self.mind.choose(think.clone(), history);
         self.bring(&think, choice)
     }
 
-    fn bring(&self, think: &Think, choice: Option<serde_json::Value>) -> Result<Reply, Refusal> {
+    fn bring(
+        &self,
+        think: &Think,
+        choice: Option<serde_json::Value>,
+    ) -> io::Result<Result<Reply, Refusal>> {
         // Without a nonce the draw has no share of this player; the move counts all the same.
         let nonce = random().map(|bytes| hex(&bytes)[..NONCE_LENGTH].to_owned());
         self.ask(&Command::Chosen {
@@ -280,7 +335,7 @@ impl Seat {
     }
 
     /// Answers one call.
-    fn answer(&self, call: &Call<'_>, bearer: Option<&str>) -> Vec<u8> {
+    fn answer(&self, call: &Call<'_>, bearer: Option<&str>, until: Instant) -> Vec<u8> {
         if call.method == "ping" {
             return rpc::respond(&call.id, &json!({"status": "ok"}));
         }
@@ -295,13 +350,18 @@ impl Seat {
                 ..Context::default()
             },
         );
-        match self.serve(inbound, &call.method) {
+        match self.serve(inbound, &call.method, until) {
             Ok(answer) => rpc::respond(&call.id, &answer),
             Err(error) => rpc::fail(Some(&call.id), &error, Era::Simple),
         }
     }
 
-    fn serve(&self, inbound: Inbound, method: &str) -> Result<Box<RawValue>, RpcError> {
+    fn serve(
+        &self,
+        inbound: Inbound,
+        method: &str,
+        until: Instant,
+    ) -> Result<Box<RawValue>, RpcError> {
         match inbound {
             Inbound::Message(received) => {
                 let said = received.dialect;
@@ -310,9 +370,9 @@ impl Seat {
                 let (kind, sender) = (received.message.v2_type(), received.sender.clone());
                 let token = received.token.clone();
                 let mut reply = if received.message == Message::Ping {
-                    SeatReply::of(Message::Acknowledged)
+                    KitReply::of(Message::Acknowledged)
                 } else {
-                    self.hear(*received)
+                    self.hear(*received, until)
                 };
                 if let Message::LeagueError(error) = &mut reply.message {
                     let player = match sender.agent() {
@@ -331,7 +391,7 @@ impl Seat {
                 } else {
                     Message::from(*unread.error)
                 };
-                let reply = SeatReply::of(reply);
+                let reply = KitReply::of(reply);
                 self.write(&reply, unread.dialect, unread.conversation, false)
             }
             Inbound::Arguments(_) => Err(RpcError::method_not_found(method)),
@@ -343,7 +403,7 @@ impl Seat {
     /// Writes an answer in the player's dialect, or in the caller's if that is another protocol.
     fn write(
         &self,
-        reply: &SeatReply,
+        reply: &KitReply,
         said: Dialect,
         conversed: Option<ConversationId>,
         is_generic: bool,
@@ -385,16 +445,21 @@ impl Seat {
     }
 
     /// Answers a message of a body; `None` for a notification.
-    fn answer_frame(&self, frame: &Frame<'_>, bearer: Option<&str>) -> Option<(u16, Vec<u8>)> {
+    fn answer_frame(
+        &self,
+        frame: &Frame<'_>,
+        bearer: Option<&str>,
+        until: Instant,
+    ) -> Option<(u16, Vec<u8>)> {
         match frame {
-            Frame::Call(call) => Some((200, self.answer(call, bearer))),
+            Frame::Call(call) => Some((200, self.answer(call, bearer, until))),
             Frame::Notification(note) => {
                 let call = Call {
                     id: Id::number(0),
                     method: note.method.clone(),
                     params: note.params,
                 };
-                self.answer(&call, bearer);
+                self.answer(&call, bearer, until);
                 None
             }
             Frame::Response(_) => {
@@ -409,7 +474,7 @@ impl Seat {
     }
 }
 
-impl Handler for Seat {
+impl PostHandler for KitPlayer {
     fn post(
         &self,
         content_type: Option<&str>,
@@ -419,15 +484,17 @@ impl Handler for Seat {
         if let Err(refusal) = rpc::check_content_type(content_type) {
             return (refusal.status.code(), refusal.answer(Era::Simple));
         }
+        // The parts of a batch share one wait, so that none holds its connection for longer.
+        let until = Instant::now() + EARLY_WAIT;
         match rpc::read(body, Era::Simple) {
             Incoming::Refused(refusal) => (refusal.status.code(), refusal.answer(Era::Simple)),
             Incoming::Single(frame) => {
-                let answer = self.answer_frame(&frame, bearer);
+                let answer = self.answer_frame(&frame, bearer, until);
                 answer.unwrap_or((202, Vec::new()))
             }
             Incoming::Batch(frames) => {
                 let answers = frames.iter();
-                let answers = answers.filter_map(|frame| self.answer_frame(frame, bearer));
+                let answers = answers.filter_map(|frame| self.answer_frame(frame, bearer, until));
                 let answers: Vec<Vec<u8>> = answers.map(|(_, answer)| answer).collect();
                 rpc::batch(&answers).map_or((202, Vec::new()), |body| (200, body))
             }
@@ -435,7 +502,7 @@ impl Handler for Seat {
     }
 }
 
-impl SeatState {
+impl KitState {
     fn known(&self) -> Known {
         let league_id = self.player.league_id().cloned();
         Known {
@@ -450,20 +517,8 @@ impl SeatState {
         self.player.player_id().is_none()
     }
 
-    /// Keeps granted tokens; without a new return token the old one stays.
-    fn grant(&mut self, token: &AuthToken, return_token: Option<&AuthToken>) {
-        self.tokens.token = token.clone();
-        if return_token.is_some() {
-            self.tokens.return_token = return_token.cloned();
-        }
-        self.memory.keep_tokens(&self.tokens);
-    }
-
-    /// Writes an event that must survive, applies it, and tells people of it.
+    /// Applies an event and tells people of it.
     fn take_in(&mut self, event: &Event) {
-        if event.keep() == Persistence::Journal {
-            self.memory.keep_event(event);
-        }
         self.player.apply(event);
         let mut letters = Vec::new();
         self.player.letters(event, &mut letters);
@@ -509,3 +564,6 @@ fn ended(record: &MatchRecord) -> String {
 fn raw(answer: &impl serde::Serialize) -> Box<RawValue> {
     to_raw_value(answer).unwrap_or_else(|_| RawValue::NULL.to_owned())
 }
+
+#[cfg(test)]
+mod tests;

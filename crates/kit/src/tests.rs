@@ -3,6 +3,7 @@
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::thread;
+use std::time::{Duration, Instant};
 
 use crate::{Kit, KitError, Value, json, strategy};
 
@@ -63,7 +64,7 @@ impl Place {
     }
 
     /// Starts a player; it plays until the tests end.
-    fn start(&self) -> thread::JoinHandle<Result<(), KitError>> {
+    fn start(&self) -> thread::JoinHandle<KitError> {
         let kit = Kit {
             port: 0,
             manager: self.manager.local_addr().unwrap().to_string(),
@@ -123,6 +124,51 @@ fn restarted_player_returns_with_its_return_token() {
     assert_eq!(mode & 0o777, 0o600);
 }
 
+/// Waits until the player of this place has kept so many lines.
+fn kept(place: &Place, lines: usize) {
+    let file = place.folder.path().join("memory.jsonl");
+    let count = || std::fs::read_to_string(&file).map_or(0, |text| text.lines().count());
+    while count() < lines {
+        thread::yield_now();
+    }
+}
+
+#[test]
+fn no_manager_sees_the_tokens_of_another() {
+    let mut place = Place::new();
+    place.start();
+    Registration::next(&place.manager).admit();
+    // The pledge, the tokens, the admission.
+    kept(&place, 3);
+    let other = TcpListener::bind("127.0.0.1:0").unwrap();
+    let first = std::mem::replace(&mut place.manager, other);
+    place.start();
+    let stranger = Registration::next(&place.manager);
+    let shown = stranger.params["auth_token"].as_str().unwrap();
+    assert!(shown.starts_with("tok-pledge-"), "{shown}");
+    assert_eq!(stranger.params["sender"], "player:Grey_Heron");
+    place.manager = first;
+    place.start();
+    let back = Registration::next(&place.manager);
+    assert_eq!(back.params["auth_token"], "tok-return");
+    assert_eq!(back.params["sender"], "player:P07");
+}
+
+#[test]
+fn player_at_any_port_is_remembered_by_its_name() {
+    let file = |port: u16, name: &str| {
+        let kit = Kit {
+            port,
+            ..Kit::new(name)
+        };
+        kit.memory_file().display().to_string()
+    };
+    assert_eq!(file(8101, "Grey Heron"), ".player-rust-8101.jsonl");
+    assert_eq!(file(0, "Grey Heron"), ".player-rust-Grey_Heron.jsonl");
+    assert_eq!(file(0, "../a/\\\u{1b}"), ".player-rust-___a___.jsonl");
+    assert!(file(0, &"x".repeat(5_000)).len() < 100);
+}
+
 #[test]
 fn damaged_memory_is_told_and_the_player_registers_anew() {
     let place = Place::new();
@@ -142,7 +188,7 @@ fn damaged_memory_is_told_and_the_player_registers_anew() {
     );
     let lines = std::fs::read_to_string(file).unwrap();
     let tokens = lines.lines().nth(4).unwrap();
-    assert!(tokens.starts_with("{\"tokens\":{"), "{lines}");
+    assert!(tokens.contains("\"tokens\":{"), "{lines}");
 }
 
 #[test]
@@ -151,10 +197,14 @@ fn rejected_player_stops_with_the_reason() {
     let playing = place.start();
     Registration::next(&place.manager).answer(&json!({
         "message_type": "LEAGUE_REGISTER_RESPONSE", "status": "REJECTED",
-        "reason": "Registration closed",
+        "reason": "\u{1b}[2JRegistration closed",
     }));
-    let error = playing.join().unwrap().unwrap_err().to_string();
+    let error = playing.join().unwrap().to_string();
     assert!(error.ends_with("Registration closed"), "{error}");
+    assert!(
+        !error.contains('\u{1b}'),
+        "it commands a terminal: {error:?}"
+    );
 }
 
 #[test]
@@ -228,6 +278,31 @@ fn options_are_read_or_refused_with_the_list() {
         assert!(error.contains("--port"), "{error}");
     }
     let kit = read(&["--manager", "ftp://h"]).unwrap();
-    let error = kit.play(strategy::find("random").unwrap()).unwrap_err();
+    let error = kit.play(strategy::find("random").unwrap());
     assert!(error.to_string().contains("`ftp://h`"), "{error}");
+}
+
+/// Anyone may ask about a match that was not announced, and such a call waits.
+#[test]
+fn parts_of_a_batch_wait_once_for_all() {
+    let place = Place::new();
+    place.start();
+    let first = Registration::next(&place.manager).admit();
+    let url = first["player_meta"]["contact_endpoint"].as_str().unwrap();
+    let call = json!({
+        "message_type": "GAME_INVITATION", "league_id": "league_of_tests", "round_id": 1,
+        "match_id": "R1M1", "game_type": "even_odd", "role_in_match": "PLAYER_A",
+        "opponent_id": "P08", "auth_token": "tok-other",
+    });
+    let call = json!({
+        "jsonrpc": "2.0", "id": 1, "method": "handle_game_invitation", "params": call,
+    });
+    let start = Instant::now();
+    let (_, answer) = post(url, &json!(vec![call; 64]).to_string());
+    assert_eq!(answer.as_array().unwrap().len(), 64, "{answer}");
+    assert_eq!(answer[63]["result"]["error_code"], "E012", "{answer}");
+    // One wait takes 2.5 s, and 64 of them take 160 s.
+    let waited = start.elapsed();
+    assert!(waited >= Duration::from_secs(2), "{waited:?}: {answer}");
+    assert!(waited < Duration::from_secs(80), "{waited:?}");
 }

@@ -63,11 +63,17 @@ const { values: OPTIONS } = parseArgs({
 // Completes the manager's address: http:// and /mcp may be omitted.
 OPTIONS.manager = OPTIONS.manager.replace(/^(?!\w+:\/\/)/, "http://").replace(/^(\w+:\/\/[^/]+)\/?$/, "$1/mcp");
 OPTIONS.memory ||= `.player-javascript-${OPTIONS.port}.json`;
-const NOTHING = { player_id: null, league_id: null, tokens: {}, announced: {}, attempts: {}, matches: {}, history: [] };
+const NOTHING = {
+  manager: OPTIONS.manager, // whose tokens they are
+  player_id: null, league_id: null, tokens: {}, announced: {}, attempts: {}, matches: {}, history: [],
+};
 const MEMORY = structuredClone(NOTHING);
 if (fs.existsSync(OPTIONS.memory)) {
-  Object.assign(MEMORY, JSON.parse(fs.readFileSync(OPTIONS.memory, "utf8")));
-  console.log(`using the memory of an earlier league; remove ${OPTIONS.memory} to start without it`);
+  const kept = JSON.parse(fs.readFileSync(OPTIONS.memory, "utf8"));
+  const isOurs = kept.manager === OPTIONS.manager; // another manager must not see its tokens
+  if (isOurs) Object.assign(MEMORY, kept);
+  console.log(isOurs ? `using the memory of an earlier league; remove ${OPTIONS.memory} to start without it`
+    : `${OPTIONS.memory} is ignored: its tokens are not of ${OPTIONS.manager}`);
 }
 const THINKING = new Map(); // choices in progress, by match and turn
 const EARLY = []; // the latest announcements: one may come before the answer to our registration

@@ -59,7 +59,7 @@ def remember():
     """Saves the tokens, so that the player can be stopped and started again."""
     with saving:  # each call has a thread of its own
         with open(os.open(memory + ".new", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
-            json.dump([me.copy(), announced.copy(), attempts.copy()], file)
+            json.dump([me.copy(), announced.copy(), attempts.copy(), options.manager], file)
         os.replace(memory + ".new", memory)  # atomic, even if the player is stopped
 
 
@@ -330,7 +330,10 @@ if __name__ == "__main__":
         sys.exit(f"cannot use the certificates in {options.ca}: {problem.strerror or problem}")
     memory = f".player-python-{options.port}.json"
     try:
-        for known, kept in zip((me, announced, attempts), json.load(open(memory))):
+        saved = list(json.load(open(memory)))
+        if saved[3:] != [options.manager]:
+            raise ValueError(f"its tokens are not of {options.manager}")  # which must not see them
+        for known, kept in zip((me, announced, attempts), saved):
             known.update(kept)
     except FileNotFoundError:
         pass  # the first start

@@ -80,7 +80,7 @@ def remember(**changes):
         MEMORY["history"] = MEMORY["history"][-MOST_MATCHES:]
         new = os.open(OPTIONS.memory + ".new", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
         with os.fdopen(new, "w") as file:
-            json.dump(MEMORY, file)
+            json.dump({**MEMORY, "manager": OPTIONS.manager}, file)
         os.replace(OPTIONS.memory + ".new", OPTIONS.memory)
 
 
@@ -442,13 +442,17 @@ if __name__ == "__main__":
     except OSError as problem:
         sys.exit(f"cannot use the certificates in {OPTIONS.ca}: {problem.strerror or problem}")
     OPTIONS.memory = OPTIONS.memory or f".player-fastmcp-{OPTIONS.port}.json"
-    if os.path.exists(OPTIONS.memory):
-        with open(OPTIONS.memory) as file:
-            MEMORY.update(json.load(file))
-        print(f"using the memory of an earlier league; remove {OPTIONS.memory} to start without it", flush=True)
     if OPTIONS.root:
         use_the_sdk()
     OPTIONS.manager, OPTIONS.bind = OPTIONS.manager or "http://localhost:8000/mcp", OPTIONS.bind or OPTIONS.host
+    if os.path.exists(OPTIONS.memory):
+        with open(OPTIONS.memory) as file:
+            kept = json.load(file)
+        if kept.get("manager") == OPTIONS.manager:
+            MEMORY.update(kept)
+            print(f"using the memory of an earlier league; remove {OPTIONS.memory} to start without it", flush=True)
+        else:  # another manager must not see its tokens
+            print(f"{OPTIONS.memory} is ignored: its tokens are not of {OPTIONS.manager}", flush=True)
     try:
         socket.create_server((OPTIONS.bind, OPTIONS.port)).close()  # gives a short error message
     except OSError as problem:

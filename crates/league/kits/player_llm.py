@@ -53,8 +53,9 @@ def ask(system, user, seconds):
         return json.load(answer)["choices"][0]["message"]["content"]
 
 
-def serve(call):
+def serve(line):
     """Answers one call."""
+    call = json.loads(line)
     method, params, answer = call.get("method"), call.get("params") or {}, {"jsonrpc": "2.0", "id": call.get("id")}
     if method in ("choose_parity", "choose_move"):  # choose_move is for every game but even_odd
         asked = params.get("move_request") or {"valid_options": ["even", "odd"], "context": params.get("context")}
@@ -75,4 +76,4 @@ def serve(call):
 
 
 for line in sys.stdin:  # a thread for each call: matches may be played at the same time
-    threading.Thread(target=serve, args=(json.loads(line),), daemon=True).start()
+    threading.Thread(target=serve, args=(line,), daemon=True).start()

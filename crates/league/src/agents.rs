@@ -27,9 +27,10 @@ use tokio::time::timeout;
 
 use crate::agents::actor::{ActorError, Handle};
 use crate::agents::arena::DRAIN_TIMEOUT;
+use crate::agents::assemble::Shared;
 use crate::agents::identity::Identity;
 use crate::storage::hand_in::HAND_IN_WAIT;
-use crate::storage::secrets::Tokens;
+use crate::storage::secrets::{SecretError, Tokens, load_or_pledge};
 use crate::storage::store::StoreError;
 use crate::wire::dispatcher::ServiceReply;
 use crate::wire::outbox::OutboxIdle;
@@ -118,6 +119,16 @@ struct KeptTokens {
 }
 
 impl KeptTokens {
+    /// The tokens of an agent of this manager; a return token of the organiser takes the place of
+    /// its own.
+    fn load(shared: &Shared, file: PathBuf, manager: &str) -> Result<Self, SecretError> {
+        let mut held = load_or_pledge(&file, manager, &shared.chance)?;
+        if shared.return_token.is_some() {
+            held.return_token.clone_from(&shared.return_token);
+        }
+        Ok(Self { held, file })
+    }
+
     /// Stores granted tokens; without a new return token the current one stays valid. If the file
     /// is lost, a restarted agent must register anew.
     fn grant(&mut self, token: &AuthToken, return_token: Option<&AuthToken>) {

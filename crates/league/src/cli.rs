@@ -25,6 +25,7 @@ mod runtime;
 mod schema;
 mod scores;
 mod screen;
+mod season;
 mod serve;
 mod start;
 mod step;
@@ -80,6 +81,8 @@ Examples:
   league cert 192.168.1.10                 certificates for a league over HTTPS
   league new player --lang python          write a player of your own to start from
   league completions bash                  a script that lets a shell complete these commands
+  league list SHARED                       the leagues of a folder, and the all-time table
+  league archive SHARED                    a league as one file
   league verify SHARED                     recompute a league from its journal
   league replay SHARED --match R1M1        the messages of a match
   league serve SHARED                      the pages of a finished or copied league
@@ -106,6 +109,8 @@ enum CliCommand {
     Completions(completions::CompletionsArgs),
     New(new::NewArgs),
     Cert(cert::CertArgs),
+    List(season::ListArgs),
+    Archive(season::ArchiveArgs),
     Verify(verify::VerifyArgs),
     Replay(replay::ReplayArgs),
     Serve(serve::ServeArgs),
@@ -135,6 +140,8 @@ enum Exit {
     Incomplete,
     /// Interrupted; the last line says how to go on.
     Interrupted,
+    /// The manager takes registrations for another league: the same command joins it.
+    NextLeague,
 }
 
 /// Reads the arguments, runs the command, and exits with its code.
@@ -171,8 +178,37 @@ pub(crate) fn run<A: Into<OsString> + Clone>(
         Ok(Exit::No) => 1,
         Ok(Exit::Incomplete) => 4,
         Ok(Exit::Interrupted) => 130,
+        Ok(Exit::NextLeague) => run_again(errors),
         Err(failure) => failure.print(errors),
     }
+}
+
+/// Runs the command of this process once more, with all that it began ended.
+fn run_again(errors: &mut impl Write) -> u8 {
+    let program = std::env::current_exe();
+    let again = program.map(|program| {
+        let mut again = std::process::Command::new(program);
+        again.args(std::env::args_os().skip(1));
+        again
+    });
+    #[cfg(unix)]
+    let ended = again.and_then(|mut again| {
+        use std::os::unix::process::CommandExt as _;
+        // It returns only if it fails.
+        Err::<u8, _>(again.exec())
+    });
+    #[cfg(not(unix))]
+    let ended = again.and_then(|mut again| again.status()).map(|status| {
+        let code = status.code().and_then(|code| u8::try_from(code).ok());
+        code.unwrap_or(1)
+    });
+    ended.unwrap_or_else(|error| {
+        let _ = writeln!(
+            errors,
+            "could not join the next league: {error}; start the agent again"
+        );
+        3
+    })
 }
 
 impl CliCommand {
@@ -197,6 +233,8 @@ impl CliCommand {
             Self::Completions(completions) => completions.run(out),
             Self::New(new) => new.run(out),
             Self::Cert(cert) => cert.run(out),
+            Self::List(list) => list.run(out),
+            Self::Archive(archive) => archive.run(out),
             Self::Verify(verify) => verify.run(out),
             Self::Replay(replay) => replay.run(out),
             Self::Serve(serve) => serve.run(out),

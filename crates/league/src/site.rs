@@ -8,8 +8,10 @@
 mod feed;
 mod gzip;
 mod hub;
+mod inquiry;
 pub(crate) mod live_view;
 mod observations;
+mod organiser;
 mod people;
 mod replay_cache;
 mod report_source;
@@ -31,17 +33,23 @@ use hyper::header::{
 use league_mcp::{RequestHead, ResponseBody};
 use league_protocol::id::{LeagueId, MatchId, PlayerId};
 use league_web::assets::{self, Asset};
+use league_web::league_view::LeagueView;
 use league_web::page::{self, Links};
+use league_web::season::Season;
 use tokio::sync::Semaphore;
 
 use crate::agents::people::People;
+use crate::clock;
 use crate::http::server::{Pages, ResponseFuture, ServiceResponse};
 use crate::storage::root::Root;
+use crate::storage::verify::{VerifyError, leagues};
 use gzip::{GzipBody, accepts_gzip};
 use hub::Hub;
-use live_view::ReadError;
+pub(crate) use inquiry::Inquiry;
+use live_view::{LiveView, ReadError};
 use replay_cache::ReplayCache;
 
+pub(crate) use organiser::OrganiserSite;
 pub(crate) use report_source::ReportSource;
 pub(crate) use stall::resume;
 
@@ -74,19 +82,29 @@ pub(crate) struct Site {
     max_viewers: usize,
     /// The seats for people, if the league has some.
     people: Option<Arc<People>>,
+    /// The page of the organiser, where the manager runs.
+    organiser: Option<OrganiserSite>,
 }
 
 impl Site {
     /// The files of the league are below `root`.
     ///
-    /// An `untrusted` league comes from elsewhere; it is verified even if it is not over.
-    pub(crate) fn new(root: Root, league: LeagueId, max_viewers: usize, untrusted: bool) -> Self {
+    /// An `untrusted` league comes from elsewhere; it is verified even if it is not over. The site
+    /// of a manager has an `inquiry`.
+    pub(crate) fn new(
+        root: Root,
+        league: LeagueId,
+        max_viewers: usize,
+        untrusted: bool,
+        inquiry: Option<Inquiry>,
+    ) -> Self {
         Self {
-            hub: Arc::new(Hub::new(root, league, untrusted)),
+            hub: Arc::new(Hub::new(root, league, untrusted, inquiry)),
             replay: ReplayCache::default(),
             turns: Semaphore::new(MAX_CONCURRENT_PAGES),
             max_viewers,
             people: None,
+            organiser: None,
         }
     }
 
@@ -97,17 +115,26 @@ impl Site {
         self
     }
 
+    /// The same site with the page of the organiser.
+    #[must_use]
+    pub(crate) fn with_organiser(self, organiser: Option<OrganiserSite>) -> Self {
+        Self { organiser, ..self }
+    }
+
     async fn respond(&self, path: String, headers: HeaderMap) -> ServiceResponse {
         if let Some(name) = path.strip_prefix("/assets/") {
             return asset(name, &headers);
         }
+        if let Some(organiser) = self.organiser.as_ref().filter(|_| path == "/admin") {
+            return organiser.get(&headers);
+        }
+        if let (people::PAGE, Some(people)) = (path.as_str(), &self.people) {
+            let page = GzipBody::new(page::seat_page(people.league().as_str()));
+            return compressed(200, "text/html; charset=utf-8", &page, &headers);
+        }
         let response = match path.as_str() {
             "/feed" => self.feed(&headers).await,
             "/film.json" => self.replay(&headers).await,
-            people::PAGE if self.people.is_some() => self.people.as_ref().map(|people| {
-                let page = GzipBody::new(page::seat_page(people.league().as_str()));
-                compressed(200, "text/html; charset=utf-8", &page, &headers)
-            }),
             _ => {
                 let page = move |hub: &Arc<Hub>| {
                     let (status, page) = page_at(hub, &path);
@@ -173,14 +200,18 @@ impl Pages for Site {
 
     fn takes(&self, path: &str) -> bool {
         self.people.is_some() && people::takes(path)
+            || self.organiser.is_some() && path.starts_with("/admin/")
     }
 
     fn post(&self, path: &str, head: RequestHead, body: Bytes) -> ResponseFuture<'_> {
         let path = path.to_owned();
         Box::pin(async move {
-            match &self.people {
-                Some(people) => people::answer(people, &path, head, &body).await,
-                None => response(404, "text/plain", Bytes::new()),
+            match (&self.people, &self.organiser) {
+                (Some(people), _) if people::takes(&path) => {
+                    people::answer(people, &path, head, &body).await
+                }
+                (_, Some(organiser)) => organiser.post(&path, &head.headers, &body).await,
+                _ => response(404, "text/plain", Bytes::new()),
             }
         })
     }
@@ -191,6 +222,8 @@ fn page_at(hub: &Arc<Hub>, path: &str) -> (u16, GzipBody) {
     let named = path.strip_prefix('/').and_then(|path| path.split_once('/'));
     let found = match named {
         None if path == "/" => hub.read(|live| live.page()),
+        None if path == "/stage" => hub.read(|live| live.stage(clock::now())),
+        None if path == "/season" => season_page(hub),
         Some(("match", id)) => match_page(hub, id),
         Some(("player", id)) => player_page(hub, id),
         Some(("round", number)) => round_page(hub, number),
@@ -199,7 +232,9 @@ fn page_at(hub: &Arc<Hub>, path: &str) -> (u16, GzipBody) {
     let unavailable = |reason| (503, GzipBody::new(page::unavailable(reason)));
     match (found, named) {
         (Ok(Some(page)), _) => (200, page),
-        (Ok(None), None) if path == "/" => unavailable("No league has begun in this folder."),
+        (Ok(None), None) if path == "/" || path == "/stage" => {
+            unavailable("No league has begun in this folder.")
+        }
         (Ok(None), Some((what @ ("match" | "player" | "round"), _))) => {
             (404, GzipBody::new(page::not_found(what)))
         }
@@ -214,6 +249,27 @@ fn page_at(hub: &Arc<Hub>, path: &str) -> (u16, GzipBody) {
 type FoundPage = Result<Option<GzipBody>, ReadError>;
 
 // The pages are drawn after `read` has released its lock.
+
+fn season_page(hub: &Arc<Hub>) -> FoundPage {
+    let season = read_season(hub.root()).ok();
+    Ok(season.map(|season| GzipBody::new(page::season(&season))))
+}
+
+/// How many leagues of a folder are read for its season; the latest ones.
+const MAX_SEASON_LEAGUES: usize = 200;
+
+/// Reads all leagues of a folder; one that cannot be read is left out.
+pub(crate) fn read_season(root: &Root) -> Result<Season, VerifyError> {
+    let mut leagues = leagues(root)?;
+    let first = leagues.len().saturating_sub(MAX_SEASON_LEAGUES);
+    let views = leagues.drain(first..).filter_map(|league| {
+        let mut live = LiveView::new(root.clone(), league);
+        live.refresh(clock::now()).ok()?;
+        live.into_parts().map(|(view, _)| view)
+    });
+    let views: Vec<LeagueView> = views.collect();
+    Ok(Season::of(&views))
+}
 
 fn match_page(hub: &Arc<Hub>, id: &str) -> FoundPage {
     let Ok(id) = MatchId::new(id) else {

@@ -1,5 +1,6 @@
 //! All files on disk: journals, the documents made from them, and the verification of both.
 
+pub(crate) mod archive;
 pub(crate) mod document_writer;
 pub mod documents;
 pub(crate) mod files;

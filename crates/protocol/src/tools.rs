@@ -11,6 +11,10 @@ use crate::sender::Dialect;
 use crate::token::AuthToken;
 use serde_json::{Map, Value, json};
 
+mod levers;
+
+pub use levers::{LEVERS, LeverEntry, find_lever};
+
 /// The fields of an envelope, which an MCP caller may leave out.
 const ENVELOPE: [&str; 5] = [
     "protocol",
@@ -44,6 +48,8 @@ enum Takes {
     Message,
     /// Plain arguments; a message whose type names the tool is accepted as well.
     Arguments(&'static [Argument]),
+    /// A lever of the organiser with its own arguments, and these.
+    Lever(&'static [Argument]),
 }
 
 /// A plain argument, a string: name, description, whether it is required.
@@ -150,6 +156,16 @@ impl ToolEntry {
     pub fn input_schema(&self) -> Map<String, Value> {
         let mut schema = match self.takes {
             Takes::Message => message_input(self.message_type()),
+            Takes::Lever(arguments) => {
+                let (mut properties, branches) = levers::schema();
+                for (name, description, _) in arguments {
+                    let property = json!({"type": "string", "description": description});
+                    properties.insert((*name).to_owned(), property);
+                }
+                let mut schema = object(properties, &json!(["lever"]));
+                schema.insert("oneOf".into(), branches);
+                schema
+            }
             Takes::Arguments(arguments) => {
                 let mut properties = Map::new();
                 for (name, description, _) in arguments {
@@ -276,21 +292,20 @@ pub static MANAGER_TOOLS: [ToolEntry; 11] = [
         ]),
     )
     .read_only(),
-    ToolEntry::taking_arguments(
-        "invite_referee",
-        "Admit a referee by the organiser's word",
-        "Lets the referee that answers at an address register, also after the league has \
-            begun. Only for the administrator.",
-        &[
-            (
-                "contact_endpoint",
-                "Where the referee answers, such as `http://localhost:8003/mcp`.",
-                true,
-            ),
-            ADMIN_TOKEN,
-        ],
-        Gives::Members(&[("status", "`invited`.")]),
-    ),
+    ToolEntry {
+        name: "admin",
+        title: "Organise the league",
+        description: "Pulls a lever of the organiser: pauses the league, puts a player out, annuls a \
+            match and so on. Each lever is written to the journal with its reason and shown on \
+            the page. Only for the administrator.",
+        takes: Takes::Lever(&[("reason", "Why; everybody sees it.", false), ADMIN_TOKEN]),
+        gives: Gives::Members(&[
+            ("lever", "What was done."),
+            ("sentence", "The same in words."),
+        ]),
+        read_only: false,
+        idempotent: false,
+    },
     ToolEntry::taking_message(
         "request_draw",
         "Request the draw of a match",
@@ -330,7 +345,7 @@ pub static MANAGER_TOOLS: [ToolEntry; 11] = [
     .read_only(),
 ];
 
-pub static REFEREE_TOOLS: [ToolEntry; 9] = [
+pub static REFEREE_TOOLS: [ToolEntry; 10] = [
     ToolEntry::taking_arguments(
         "register_to_league",
         "Tell whether it is registered",
@@ -392,6 +407,16 @@ pub static REFEREE_TOOLS: [ToolEntry; 9] = [
             ("moves", "What was played, as far as everybody may see it."),
             ("result", "How it ended; null until then."),
         ]),
+    )
+    .read_only(),
+    ToolEntry::taking_arguments(
+        "get_running_matches",
+        "Show the running matches to spectators",
+        "Tells of each match that is being played what spectators may see: the position, whose \
+            move is awaited and until when, and never a hidden choice. Only for the league \
+            manager.",
+        &[MANAGER_TOKEN],
+        Gives::Members(&[("matches", "The matches.")]),
     )
     .read_only(),
     ToolEntry::taking_arguments(

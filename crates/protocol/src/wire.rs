@@ -54,6 +54,8 @@ pub struct Received {
     pub dialect: Dialect,
     pub conversation: Option<ConversationId>,
     pub token: Option<AuthToken>,
+    /// When it was sent, by the clock of its sender.
+    pub sent: Option<Timestamp>,
     /// The type of the answer that the documents show for it.
     pub reply_type: Option<&'static str>,
     /// How the sender calls, if that differs from the documents.
@@ -206,6 +208,7 @@ fn foreign_order(said: &str, context: &Context<'_>) -> Option<Received> {
         dialect: Dialect::V2,
         conversation: None,
         token: None,
+        sent: None,
         reply_type: None,
         style: None,
         findings: note("method", "`ROUND_ANNOUNCEMENT`", detail)
@@ -547,6 +550,7 @@ impl Content<'_> {
             dialect: decoded.dialect,
             conversation: conversation(&decoded),
             token,
+            sent: decoded.envelope.timestamp,
             reply_type: decoded
                 .message_type()
                 .and_then(|kind| reply_type(decoded.dialect, kind)),

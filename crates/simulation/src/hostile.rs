@@ -346,6 +346,7 @@ fn false_order(scenario: &Scenario, match_id: MatchId, chance: &mut Rng) -> Star
         match_token: AuthToken::new("tok-r2m1-guessed"),
         record: WinLossDraw::default(),
         absent: false,
+        extra_seconds: None,
     };
     StartMatch {
         league_id: scenario.rules.league_id.clone(),
@@ -361,6 +362,7 @@ fn false_order(scenario: &Scenario, match_id: MatchId, chance: &mut Rng) -> Star
         commitment: Commitment(chance.bytes()),
         draw_mode: scenario.rules.draws,
         order_token: AuthToken::mint("order", &chance.bytes()),
+        pace_ms: None,
         handed_over: None,
         players: [player(1), player(2)],
     }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use league_core::draw::{LeagueSecret, LeagueSecrets};
 use league_core::league::{
     Applicant, Command, CorrelationId, Event, FixtureStage, Inconsistency, League, LeagueFixture,
-    LeagueRules, Refusal, Reply,
+    LeagueRules, Lever, LeverPull, Refusal, Reply,
 };
 use league_core::letter::{CallFailure, Letter, PeerAnswer};
 use league_core::machine::{Machine, Persistence};
@@ -91,7 +91,7 @@ impl LeagueWorld {
             change(&mut candidate);
             world.register_player(candidate);
         }
-        world.when(&Command::Start { admin: true }).unwrap();
+        world.when(&Command::pull(Lever::Start)).unwrap();
         world.settle();
         world
     }
@@ -223,12 +223,21 @@ impl LeagueWorld {
         *enrolment
     }
 
+    /// Pulls a lever as the administrator.
+    pub fn pull(&mut self, lever: Lever) -> Result<(Vec<Event>, Reply), Refusal> {
+        self.when(&Command::Pull(Box::new(LeverPull {
+            admin: true,
+            lever,
+            reason: "as the organiser says".to_owned(),
+            code: None,
+            chance: [9; 32],
+        })))
+    }
+
     /// Admits a referee by the organiser's word, which is good also after the start.
     pub fn invite_referee(&mut self, name: &str, capacity: u32) -> RefereeId {
-        let endpoint = candidate(name, 0).request.meta.contact_endpoint;
-        let admin = true;
-        self.when(&Command::InviteReferee { admin, endpoint })
-            .unwrap();
+        let contact_endpoint = candidate(name, 0).request.meta.contact_endpoint;
+        self.pull(Lever::AdmitReferee { contact_endpoint }).unwrap();
         self.admit_referee(name, capacity)
     }
 
@@ -501,7 +510,8 @@ impl LeagueWorld {
                 assert!(busy.insert(seat), "nobody plays twice in a round");
             }
             let finished = fixture.stage() == FixtureStage::Finished;
-            assert_eq!(fixture.result().is_some(), finished);
+            // The organiser may end a match without a result.
+            assert!(finished || fixture.result().is_none());
         }
         for referee in league.referees() {
             let mine = |fixture: &&LeagueFixture| {
@@ -514,7 +524,11 @@ impl LeagueWorld {
         }
         let rows = league.standings();
         let played: u32 = rows.iter().map(|row| row.played).sum();
-        assert_eq!(u64::from(played), 2 * league.matches_played());
+        if league.amended_matches().is_empty() {
+            assert_eq!(u64::from(played), 2 * league.matches_played());
+        } else {
+            assert!(u64::from(played) <= 2 * league.matches_played());
+        }
         for row in rows.iter() {
             assert_eq!(row.played, row.wins + row.draws + row.losses);
         }

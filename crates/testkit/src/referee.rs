@@ -406,6 +406,7 @@ pub fn order_between(match_id: &str, players: [u32; 2]) -> StartMatch {
         commitment: commitment(&match_id),
         draw_mode: Some(MODE),
         order_token: order_token(&match_id),
+        pace_ms: None,
         handed_over: None,
         players: players.map(|number| StartMatchPlayer {
             player_id: player(number),
@@ -421,6 +422,7 @@ pub fn order_between(match_id: &str, players: [u32; 2]) -> StartMatch {
                 draws: 1,
             },
             absent: false,
+            extra_seconds: None,
         }),
         match_id,
     }

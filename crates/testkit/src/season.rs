@@ -63,7 +63,7 @@ impl Season {
                 manager.register_player(candidate);
             }
             manager
-                .when(&manager::Command::Start { admin: true })
+                .when(&manager::Command::pull(manager::Lever::Start))
                 .unwrap();
         });
         for _ in 0..MAX_STEPS {

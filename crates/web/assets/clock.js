@@ -1,4 +1,4 @@
-// Keeps the clocks on the board running between two events.
+// Keeps the clocks of a page running between two events, and shows times as the viewer's clock does.
 
 /** A duration, formatted as the server does. */
 export function inWords(millis) {
@@ -11,6 +11,42 @@ export function inWords(millis) {
 
 export function timeOfDay(date) {
   return date.toLocaleTimeString("en-GB");
+}
+
+const two = (number) => String(number).padStart(2, "0");
+
+/** Shows a moment by the viewer's clock, in the words of the server; UTC stays as it is. */
+function toLocal(element) {
+  const at = new Date(element.dateTime);
+  if (element.dataset.local === element.dateTime || Number.isNaN(at.getTime()) || at.getTimezoneOffset() === 0) return;
+  element.dataset.local = element.dateTime;
+  const time = [at.getHours(), at.getMinutes(), at.getSeconds()].map(two).join(":");
+  const day = [at.getFullYear(), two(at.getMonth() + 1), two(at.getDate())].join("-");
+  element.textContent = element.textContent.includes("UTC") ? `${day} ${time}` : time;
+}
+
+/** Counts down to a moment. */
+function countDown(element) {
+  const left = Number(element.dataset.untilMs) - Date.now();
+  const words = left > 0 ? `${inWords(left)} left` : "time is up";
+  if (element.textContent !== words) element.textContent = words;
+}
+
+/** Shows all times of the page by the viewer's clock, also those that come later. */
+export function showLocalTimes() {
+  const zone = document.getElementById("zone");
+  if (zone && new Date().getTimezoneOffset() !== 0) {
+    zone.textContent = `Times are as on your clock (${Intl.DateTimeFormat().resolvedOptions().timeZone}).`;
+  }
+  const all = (inside) => {
+    inside.querySelectorAll("time[datetime]").forEach(toLocal);
+    inside.querySelectorAll(".countdown[data-until-ms]").forEach(countDown);
+  };
+  new MutationObserver((changes) => {
+    for (const { addedNodes } of changes) for (const node of addedNodes) if (node instanceof Element) all(node);
+  }).observe(document.body, { childList: true, subtree: true });
+  all(document);
+  setInterval(() => all(document), 500);
 }
 
 /** Counts on from the last values of the server, while the page is connected. */

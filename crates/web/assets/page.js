@@ -1,12 +1,14 @@
 // Entry point: starts what the page needs.
 
-import { runClock } from "./clock.js";
+import { runClock, showLocalTimes } from "./clock.js";
 import { checkDraws } from "./draw.js";
 import { prepareReplay } from "./replay.js";
 import { followFeed, sayState } from "./live.js";
 import { fillPacked, unpacked } from "./packed.js";
 import { applyPatch } from "./patch.js";
 import { showPositions } from "./positions.js";
+import { markScrolls } from "./scroll.js";
+import { startStage } from "./stage.js";
 
 const MOTION = 600;
 const REFRESH_PAUSE = 1000;
@@ -62,7 +64,7 @@ function concerns(one) {
 
 /** Refreshes the page when the feed says that its subject has changed. */
 async function takeTouched({ touched = [] }) {
-  if (!touched.some(concerns)) return;
+  if (page !== "stage" && !touched.some(concerns)) return;
   stale = true;
   if (fetching) return;
   fetching = true;
@@ -88,6 +90,8 @@ async function renew() {
   main.replaceChildren(...fresh.childNodes);
   main.querySelectorAll("details").forEach((one, place) => { one.open = open[place] ?? false; });
   enliven(main);
+  showSlide?.();
+  sayState();
 }
 
 function enliven(inside) {
@@ -104,6 +108,9 @@ async function enlivenTarget() {
 }
 
 let shown = document.getElementById("main").innerHTML;
+const showSlide = page === "stage" ? startStage() : null;
+showLocalTimes();
+markScrolls();
 
 if (page === "report") {
   enlivenTarget();

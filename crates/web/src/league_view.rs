@@ -6,24 +6,28 @@
 
 mod board;
 mod pages;
+mod stories;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use league_core::draw::{LeagueSecret, LeagueSecrets};
 use league_core::league::{
-    AgentState, Event, Expulsion, FixtureStage, League, LeagueFixture, LeagueRules, Phase,
-    PlayerEntry, RulesError,
+    AgentState, Effect, Event, Expulsion, FixtureStage, League, LeagueFixture, LeagueRules, Lever,
+    Phase, PlayerEntry, RulesError,
 };
 use league_core::machine::Machine;
+use league_core::referee::SpectatorView;
 use league_protocol::id::{MatchId, PlayerId, RefereeId};
-use league_protocol::message::{MatchResult, MatchState, MatchStatus, StandingRow};
+use league_protocol::message::{MatchResult, MatchState, StandingRow};
 use league_protocol::secret::Commitment;
+use league_protocol::sender::Agent;
 use league_protocol::time::Timestamp;
 
 use crate::model::{
-    AgentRow, Deviation, FailureCount, LatencySummary, LeagueSummary, MatchTimes, ModelSum,
-    PlayerRef, SeatOutcome, Stall, TableRow, TileState, TranscriptMessage, Verification,
+    AgentRow, Deviation, FailureCount, Joining, LatencySummary, LeagueSummary, MatchTimes,
+    ModelSum, OrganiserAct, PlayerRef, SeatOutcome, Stall, TableRow, TileState, TranscriptMessage,
+    Verification,
 };
 
 /// Rows of a table on a page.
@@ -32,6 +36,10 @@ pub const MAX_ROWS: usize = 500;
 pub const MAX_TILES: usize = 48;
 /// Results in the list of the latest.
 pub const MAX_LATEST: usize = 12;
+/// Arrivals in the lobby.
+pub const MAX_ARRIVALS: usize = 12;
+/// Pairings of the next round on the stage.
+pub const MAX_NEXT: usize = 15;
 /// Players in the cross table.
 pub const MAX_CROSS_PLAYERS: usize = 60;
 /// Lines of the chart.
@@ -42,6 +50,8 @@ pub const MAX_PLAYED: usize = 1_000;
 pub const MAX_UPCOMING: usize = 20;
 /// Results that are kept one by one; of older ones only the points remain.
 pub const MAX_RESULTS: usize = 200_000;
+/// What the organiser did, as far as pages list it.
+pub const MAX_ACTS: usize = 50;
 /// Rounds of the chart times players.
 const MAX_CHART_POINTS: usize = 2_000_000;
 /// How many matches make the form of a player.
@@ -64,7 +74,13 @@ pub struct LeagueView {
     ranks: BTreeMap<PlayerId, u32>,
     /// How many matches were taken away from each referee.
     taken: BTreeMap<RefereeId, u32>,
+    /// Of all players together, as the table counts them.
     technical_losses: u64,
+    stories: stories::Stories,
+    /// What the organiser did, the latest first.
+    acts: VecDeque<OrganiserAct>,
+    /// The league before this one, and the players whose seats were kept for them.
+    before: Option<(String, BTreeSet<PlayerId>)>,
     /// What players tell of their language models.
     models: BTreeMap<PlayerId, ModelSum>,
     started: Option<Timestamp>,
@@ -91,8 +107,6 @@ pub struct LeagueObservations {
     pub latencies: BTreeMap<String, LatencySummary>,
     /// By agent.
     pub deviations: BTreeMap<String, Vec<Deviation>>,
-    /// Agents that could not be reached since they last answered.
-    pub away: BTreeSet<String>,
     /// By agent: failed attempts in finished matches.
     pub failures: BTreeMap<String, Vec<FailureCount>>,
     /// The states of running matches, as their referees recorded them.
@@ -100,6 +114,14 @@ pub struct LeagueObservations {
     pub verification: Option<Verification>,
     /// Ignored for a league that is over.
     pub stall: Option<Stall>,
+    /// How to join, until the league begins.
+    pub joining: Option<Joining>,
+    /// By agent, such as `player:P01`: why it cannot be reached now.
+    pub away: BTreeMap<String, String>,
+    /// Running matches as their referees show them.
+    pub live: BTreeMap<MatchId, SpectatorView>,
+    /// Matches of which a referee showed a position that its report contradicts.
+    pub contradicted: BTreeSet<MatchId>,
 }
 
 /// What the referee of a match recorded.
@@ -130,6 +152,9 @@ impl LeagueView {
             ranks: BTreeMap::new(),
             taken: BTreeMap::new(),
             technical_losses: 0,
+            stories: stories::Stories::default(),
+            acts: VecDeque::new(),
+            before: None,
             models: BTreeMap::new(),
             started: None,
             ended: None,
@@ -182,9 +207,43 @@ impl LeagueView {
                 self.record(match_id, recorded);
             }
             Event::RoundClosed { at, .. } => self.close_round(*at),
+            Event::OrganiserActed {
+                act,
+                reason,
+                effect,
+                at,
+            } => self.record_act(act, reason, effect, *at),
             Event::LeagueCompleted { at } => self.ended = Some(*at),
             _ => {}
         }
+    }
+
+    fn record_act(&mut self, act: &Lever, reason: &str, effect: &Effect, at: Timestamp) {
+        let follows = match effect.sentence().as_str() {
+            "" => String::new(),
+            follows => format!(" ({follows})"),
+        };
+        if let Lever::TakeOver { from, seats } = act {
+            let players = seats.iter().filter_map(|seat| match &seat.agent {
+                Agent::Player(id) => Some(id.clone()),
+                _ => None,
+            });
+            self.before = Some((from.to_string(), players.collect()));
+        }
+        self.latest = Some(at);
+        self.acts.truncate(MAX_ACTS - 1);
+        self.acts.push_front(OrganiserAct {
+            at,
+            sentence: format!("{act}{follows}"),
+            reason: reason.to_owned(),
+            is_message: matches!(act, Lever::Announce { .. }),
+        });
+    }
+
+    /// The league in which a player was before this one, if its seat was kept for it.
+    pub(crate) fn league_before(&self, player: &PlayerId) -> Option<&str> {
+        let (league, players) = self.before.as_ref()?;
+        players.contains(player).then_some(league.as_str())
     }
 
     /// How many events were applied.
@@ -223,6 +282,13 @@ impl LeagueView {
                 .map(ToString::to_string)
                 .collect(),
             accepted_losses: self.league.epoch(),
+            acts: self.acts.iter().cloned().collect(),
+            paused: self.league.is_paused() && phase != Phase::Completed,
+            registration_until: match phase {
+                Phase::Registering => self.league.registration(Timestamp::default()).1,
+                Phase::Running | Phase::Completed => None,
+            },
+            waiting: self.league.waiting_players().count(),
             strict: rules.strict,
             started: self.started,
             ended: self.ended,
@@ -230,7 +296,7 @@ impl LeagueView {
             played: self.league.matches_played(),
             matches: match phase {
                 Phase::Registering => 0,
-                Phase::Running | Phase::Completed => self.league.schedule().total_matches(),
+                Phase::Running | Phase::Completed => self.league.total_matches(),
             },
             stall: observed.stall.clone().filter(|_| phase != Phase::Completed),
             verification: observed.verification.clone(),
@@ -257,7 +323,8 @@ impl LeagueView {
     fn record(&mut self, match_id: &MatchId, recorded: RecordedResult) {
         let result = &recorded.result;
         self.latest = Some(recorded.at);
-        self.technical_losses += u64::from(result.status == MatchStatus::TechnicalLoss);
+        self.technical_losses += result.failed.len() as u64;
+        self.stories.record(match_id, result, &self.ranks);
         for seat in 0..2 {
             let form = self.form.entry(result.players[seat].clone()).or_default();
             form.push_back(outcome(result, seat));
@@ -302,8 +369,8 @@ impl LeagueView {
     fn table_row(
         &self,
         standing: &StandingRow,
-        observed: &LeagueObservations,
         deviations: &BTreeMap<&str, u64>,
+        observed: &LeagueObservations,
     ) -> TableRow {
         let id = &standing.player_id;
         let before = self.ranks.get(id).copied().unwrap_or(standing.rank);
@@ -318,7 +385,7 @@ impl LeagueView {
                 .player(id)
                 .map_or(AgentState::Registered, |player| {
                     let state = self.league.player_state(player);
-                    shown_state(state, player.expulsion(), observed.away.contains(&key))
+                    shown_state(state, player.expulsion(), observed.away.contains_key(&key))
                 }),
             expulsion: self.league.player(id).and_then(PlayerEntry::expulsion),
             model: self.models.get(id).cloned(),
@@ -326,6 +393,7 @@ impl LeagueView {
                 .league
                 .player(id)
                 .is_some_and(|player| player.member().is_human()),
+            away: observed.away.get(&key).cloned(),
         }
     }
 

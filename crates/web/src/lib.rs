@@ -15,4 +15,5 @@ pub mod page;
 pub mod parts;
 pub mod replay;
 pub mod report;
+pub mod season;
 pub mod tables;

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use league_core::league::{AgentState, Expulsion, Phase};
+use league_core::referee::SpectatorView;
 use league_games::Picture;
 use league_protocol::fault::Code;
 use league_protocol::id::{MatchId, PlayerId, RefereeId};
@@ -33,6 +34,14 @@ pub struct LeagueSummary {
     pub exposed_referees: Vec<String>,
     /// How often its journal lost lines and the organiser went on without them.
     pub accepted_losses: u32,
+    /// What the organiser did, the latest first; at most [`MAX_ACTS`](crate::league_view::MAX_ACTS).
+    pub acts: Vec<OrganiserAct>,
+    /// Whether the organiser holds the league.
+    pub paused: bool,
+    /// When registration closes, before the start.
+    pub registration_until: Option<Timestamp>,
+    /// How many players wait for a seat.
+    pub waiting: usize,
     /// Whether messages are read strictly.
     pub strict: bool,
     pub started: Option<Timestamp>,
@@ -53,6 +62,17 @@ impl LeagueSummary {
     pub fn is_over(&self) -> bool {
         self.phase == Phase::Completed
     }
+}
+
+/// Something that the organiser did.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OrganiserAct {
+    pub at: Timestamp,
+    pub sentence: String,
+    /// Empty if the organiser gave none.
+    pub reason: String,
+    /// Whether it is a message to all.
+    pub is_message: bool,
 }
 
 /// An unfinished league that no process plays.
@@ -88,6 +108,11 @@ pub struct Board {
     pub untiled: usize,
     /// The latest results, newest first.
     pub latest: Vec<ResultLine>,
+    /// `None` once the league has begun.
+    pub lobby: Option<Lobby>,
+    /// The next round and its first pairings, at most
+    /// [`MAX_NEXT`](crate::league_view::MAX_NEXT).
+    pub next: Option<(u32, Vec<[PlayerRef; 2]>)>,
     pub cross: Cross,
     pub chart: Chart,
     /// Referees, then players; as many players as the table has rows.
@@ -121,6 +146,8 @@ pub struct TableRow {
     pub state: AgentState,
     /// Why it is out of the league, if it is.
     pub expulsion: Option<Expulsion>,
+    /// Why it cannot be reached now; `None` if it can, or if that was not tried.
+    pub away: Option<String>,
     /// What it tells of its language model, if it has one.
     pub model: Option<ModelSum>,
     /// Whether it says that a person chooses its moves.
@@ -186,6 +213,53 @@ pub struct Tile {
     pub attempt: u32,
     /// When the match reached its state, if its referee recorded that.
     pub since: Option<Timestamp>,
+    /// What its referee shows of it now, if it is asked.
+    pub live: Option<SpectatorView>,
+}
+
+/// A league before its start.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Lobby {
+    /// How many players and referees start the league by themselves, if so many are awaited.
+    pub awaited: Option<(u32, u32)>,
+    /// The latest player first; at most [`MAX_ARRIVALS`](crate::league_view::MAX_ARRIVALS).
+    pub arrivals: Vec<PlayerRef>,
+    /// Players that cannot be reached, and why; at most as many.
+    pub away: Vec<(PlayerRef, String)>,
+    /// When registration closes, if a time is set.
+    pub closes: Option<Timestamp>,
+    /// `None` where the page does not know, as in a copied league.
+    pub joining: Option<Joining>,
+}
+
+/// How to join a league.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Joining {
+    /// The address of the page.
+    pub page: String,
+    /// The command that a player enters.
+    pub command: String,
+}
+
+/// What is remarkable about a result, by plain rules.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Story {
+    /// The seat beat a player that stood far above it; both ranks before the round.
+    Upset { winner: usize, ranks: [u32; 2] },
+    /// The first win of the seat after so many losses in a row.
+    FirstWin { winner: usize, losses: u32 },
+    /// The seat has won so often in a row.
+    Streak { winner: usize, wins: u32 },
+    /// The seat lost after so many wins in a row.
+    StreakOver { loser: usize, wins: u32 },
+}
+
+/// The view for projectors.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Stage {
+    pub board: Board,
+    /// The last remarkable result.
+    pub surprise: Option<ResultLine>,
 }
 
 /// The state of a match without a result, the most advanced first.
@@ -218,12 +292,10 @@ pub struct ResultLine {
     pub match_id: MatchId,
     /// Seat A first.
     pub players: [PlayerRef; 2],
-    /// The winning seat, 0 or 1.
-    pub winner: Option<usize>,
-    /// Whether a seat did not play.
-    pub technical: bool,
+    pub outcomes: [SeatOutcome; 2],
     pub reason: String,
     pub at: Timestamp,
+    pub stories: Vec<Story>,
 }
 
 /// The cross table, in the order of ids.
@@ -428,6 +500,10 @@ pub struct MatchPage {
     pub hidden_moves: bool,
     /// Whether both players move at once in every turn.
     pub simultaneous: bool,
+    /// What its referee shows of it now, if it is asked; `None` once there is a result.
+    pub live: Option<SpectatorView>,
+    /// Whether the referee showed a position that its report contradicts.
+    pub contradicted: bool,
     /// `None` if the referee's record is not in this folder.
     pub times: Option<MatchTimes>,
     /// Oldest first; empty until the match is over, or if the referee's record is elsewhere.

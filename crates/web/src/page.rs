@@ -5,24 +5,34 @@
 
 mod board;
 mod chart;
+pub(crate) mod face;
 mod format;
+mod live;
+mod lobby;
 pub(crate) mod match_page;
 mod model_use;
+mod organiser_page;
 mod picture;
 pub(crate) mod player_page;
 pub(crate) mod round_page;
 mod rows;
+mod season_page;
 mod seat;
 mod sequence;
+mod stage;
+mod story;
+mod technical;
 
 use league_protocol::id::{MatchId, PlayerId};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
-use crate::model::{Board, MatchPage, PlayerPage, RoundPage};
+use crate::model::{Board, MatchPage, PlayerPage, RoundPage, Stage};
 use crate::parts::PageParts;
+use crate::season::Season;
 
 pub(crate) use board::main as board_main;
 pub use board::parts as board_parts;
+pub use organiser_page::OrganiserPage;
 pub use seat::{SeatPage, SeatResult, SeatStage, SeatTurn, label, seat, seat_page};
 
 /// Without a script, a page of a running league is reloaded after so many seconds.
@@ -92,7 +102,12 @@ pub fn match_page(page: &MatchPage, links: Links) -> String {
     let document = Document {
         kind: "match",
         id: page.match_id.as_str(),
-        title: &format!("{}: {} – {}", page.match_id, a.name, b.name),
+        title: &format!(
+            "{}: {} – {}",
+            page.match_id,
+            isolated(&a.name),
+            isolated(&b.name)
+        ),
         over: page.league.is_over(),
     };
     document.draw(&match_page::main(page, links), links)
@@ -117,6 +132,50 @@ pub fn round_page(page: &RoundPage, links: Links) -> String {
         over: page.league.is_over(),
     };
     document.draw(&round_page::main(page, links), links)
+}
+
+/// The view for projectors: its slides follow each other by themselves.
+pub fn stage(page: &Stage) -> String {
+    let league = &page.board.league;
+    let document = Document {
+        kind: "stage",
+        id: "",
+        title: &format!("Stage · {}", league.title),
+        over: league.is_over(),
+    };
+    document.draw(&stage::main(page), Links::Site)
+}
+
+/// A name in a text without markup, isolated from the writing direction around it.
+pub(crate) fn isolated(name: &str) -> String {
+    format!("\u{2068}{name}\u{2069}")
+}
+
+/// The page of the leagues of a folder.
+pub fn season(season: &Season) -> String {
+    let page = Document {
+        over: true,
+        ..Document::nowhere("Season")
+    };
+    page.draw(&season_page::main(season), Links::Site)
+}
+
+/// The page on which the organiser logs in, and why the last try failed.
+pub fn organiser_login(problem: Option<&str>) -> String {
+    let page = Document {
+        over: true,
+        ..Document::nowhere("Organiser")
+    };
+    page.draw(&organiser_page::login(problem), Links::Site)
+}
+
+/// The page of the organiser, who has logged in.
+pub fn organiser(page: &OrganiserPage) -> String {
+    let document = Document {
+        over: true,
+        ..Document::nowhere("Organiser")
+    };
+    document.draw(&organiser_page::main(page), Links::Site)
 }
 
 /// The response to an unknown address; `what` was looked for.
@@ -172,6 +231,7 @@ impl<'a> Document<'a> {
                     link rel="icon" href="/assets/icon.svg" type="image/svg+xml";
                     link rel="stylesheet" href="/assets/style.css";
                     link rel="stylesheet" href="/assets/details.css";
+                    @if self.kind == "stage" { link rel="stylesheet" href="/assets/stage.css"; }
                     script type="module" src="/assets/page.js" {}
                 }
                 body data-page=(self.kind) data-feed="/feed" data-id=[id] data-over[self.over] {
@@ -199,9 +259,13 @@ pub(crate) fn common_head(title: &str) -> Markup {
 /// The bar at the top: the link to the board, and on the site the state of the connection.
 pub(crate) fn header(links: Links) -> Markup {
     html! {
+        (face::shapes())
         header.bar {
             a.brand href=(links.board()) { (logo()) "League" }
-            @if links == Links::Site { p #touch role="status" {} }
+            @if links == Links::Site {
+                p #touch role="status" {}
+                nav { a href="/stage" { "Stage" } }
+            }
         }
     }
 }
@@ -210,7 +274,7 @@ pub(crate) fn footer() -> Markup {
     html! {
         footer.foot {
             p {
-                "W won, D drew, L lost, T lost by not playing. Times are in UTC. "
+                "W won, D drew, L lost, T lost by not playing. " span #zone { "Times are in UTC." } " "
                 "Results and draws follow from the journal, and " code { "league verify" } " checks them; messages and latencies are as the agents recorded them."
             }
         }

@@ -60,7 +60,7 @@ pub fn markdown(view: &LeagueView) -> String {
         cell(&summary.game_type),
         summary.players,
         view.league().matches_played(),
-        view.league().schedule().total_matches()
+        view.league().total_matches()
     );
     if summary.accepted_losses > 0 {
         let times = summary.accepted_losses;

@@ -79,11 +79,8 @@ def played(match, seats, mode, signs, attempt):
     return moves, result
 
 
-def events(mode, signs, again=(), lost=None):
-    """The facts of the manager's journal; the matches of `again` have a second attempt.
-
-    With `lost` the lines after the first opening are lost: `R1M1` comes back, and the first attempt after it is `lost`.
-    """
+def events(mode, signs, again=()):
+    """The facts of the manager's journal; the matches of `again` have a second attempt."""
     score = {"win": 3, "draw": 1, "loss": 0, "technical_loss": 0}
     rules = {"league_id": LEAGUE, "game_type": "even_odd", "game_settings": {"lowest": 1, "highest": 10},
              "sides_matter": False, "score": score, "max_fail": 5}
@@ -103,21 +100,17 @@ def events(mode, signs, again=(), lost=None):
         names = [f"R{number}M{place}" for place in (1, 2)]
         promises = [commitment(name, mode) for name in names]
         told.append(("round_opened", {"round": number, "referees": ["REF01", "REF02"], "commitments": promises}))
-        if lost and number == 1:
-            told.append(("loss_accepted", {"epoch": 1, "commitments": [list(pair) for pair in zip(names, promises)]}))
         for name, seats, referee in zip(names, pairs, ("REF01", "REF02")):
-            restored = lost and name == "R1M1"
-            attempt = 2 if name in again else lost if lost and not restored else 1
+            attempt = 2 if name in again else 1
             if attempt == 2:
                 referee = "REF02" if referee == "REF01" else "REF01"
                 move = {"match_id": name, "to": referee, "attempt": 2}
                 told.append(("matches_moved", {"moves": [move]}))
             moves, result = played(name, seats, mode, signs, attempt)
             place = {"match_id": name, "referee": referee, "attempt": attempt}
-            if mode and not restored:
+            if mode:
                 told.append(("moves_received", {**place, "moves": moves, "last": True}))
-            word = {"restored": True} if restored else {}
-            told.append(("result_recorded", {**place, "result": result, **word}))
+            told.append(("result_recorded", {**place, "result": result}))
         told.append(("round_closed", {"round": number}))
     told.append(("league_completed", {}))
     for kind, event in told:

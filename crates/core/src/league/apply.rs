@@ -15,7 +15,8 @@ use league_protocol::token::TokenHash;
 use super::command::CorrelationId;
 use super::event::{Doubt, Event};
 use super::roster::{
-    AgentIndex, Expulsion, Member, PlayerEntry, RefereeEntry, capacity, folded, place,
+    AgentIndex, ExitCause, Expulsion, Member, PlayerEntry, RefereeEntry, Seat, capacity, folded,
+    place,
 };
 use super::round::{FixtureStage, HandOver, LeagueFixture, LeagueRound, LossClaim, read_match_id};
 use super::schedule::{Pairing, RoundRobin, Sides};
@@ -65,6 +66,9 @@ impl League {
                 let fresh = self.make_member(agent.clone(), meta, *dialect, *token, *at);
                 self.take_back(agent, meta, fresh, *proof, *at);
             }
+            Event::OrganiserActed {
+                act, effect, at, ..
+            } => self.obey(act, effect, *at),
             Event::LeagueStarted { .. } => self.begin(),
             Event::RoundOpened {
                 round,
@@ -332,9 +336,9 @@ impl League {
 
     pub(crate) fn begin(&mut self) {
         self.phase = Phase::Running;
-        self.seat_players();
+        self.number_players(true);
         let sides = Sides::for_game(self.rules.sides_matter);
-        self.schedule = RoundRobin::new(self.players.len(), sides).with_legs(self.rules.legs);
+        self.schedule = RoundRobin::new(self.players.seated(), sides).with_legs(self.rules.legs);
         let standings = Standings::new(self.schedule, self.rules.score);
         self.standings = standings.ordered_by(self.rules.tiebreakers);
     }
@@ -346,11 +350,11 @@ impl League {
         commitments: &[Commitment],
         at: Timestamp,
     ) {
-        let matches = self.schedule.matches_a_round();
+        let matches = self.matches_in(number);
         let (draws, tokens) = (self.secrets.draws.keyed(), self.secrets.tokens.keyed());
         let promised = |pairing: &Pairing| commitments.get(pairing.index as usize).copied();
         let fixtures: Vec<LeagueFixture> = (0..matches)
-            .filter_map(|index| self.schedule.pairing(number, index))
+            .filter_map(|index| self.pairing(number, index))
             .filter_map(|pairing| {
                 self.fixture_at([&draws, &tokens], pairing, promised(&pairing), at)
             })
@@ -361,6 +365,7 @@ impl League {
             number,
             open: matches,
             closed: false,
+            opened: at,
             summary: RoundSummary {
                 total_matches: matches,
                 ..RoundSummary::default()
@@ -371,7 +376,8 @@ impl League {
             told: BTreeSet::new(),
         });
         self.past.extend(past);
-        while self.past.len() > 1 && self.past.len() * matches as usize > MAX_PAST_MATCHES {
+        let usual = self.schedule.matches_a_round() as usize;
+        while self.past.len() > 1 && self.past.len() * usual > MAX_PAST_MATCHES {
             self.past.pop_front();
         }
         let numbers: Vec<Option<u32>> = referees
@@ -426,6 +432,7 @@ impl League {
             told: None,
             is_contested: false,
             result: None,
+            extra_time: 0,
             noted: Vec::new(),
         })
     }
@@ -454,7 +461,7 @@ impl League {
             self.succeed(Some(AgentIndex::Referee(number)), at);
         }
         if let Some(ending) = MatchEnding::of(result) {
-            self.standings.note(pairing, ending);
+            self.count_result(pairing, ending);
             for seat in [0, 1] {
                 self.judge(pairing.seats[seat], ending, seat, result, at);
             }
@@ -506,6 +513,8 @@ impl League {
             round,
             losses: player.forfeits,
             is_absence,
+            cause: ExitCause::Losses,
+            is_annulled: false,
         });
         // A player that cannot be reached is asked now and then whether it is back.
         if is_absence && player.absent {
@@ -515,7 +524,7 @@ impl League {
         }
     }
 
-    fn reinstate(&mut self, id: &PlayerId, at: Timestamp) {
+    pub(crate) fn reinstate(&mut self, id: &PlayerId, at: Timestamp) {
         let Some(number) = self.players.find(id) else {
             return;
         };
@@ -527,7 +536,7 @@ impl League {
         }
         self.succeed(Some(who), at);
         let round = self.round.as_ref();
-        let own = round.and_then(|round| self.schedule.pairing_of(number, round.number));
+        let own = round.and_then(|round| self.pairing_of(number, round.number));
         let unruled =
             own.filter(|own| round.is_some_and(|round| round.unplayable.contains(&own.index)));
         if let Some(own) = unruled {
@@ -535,8 +544,8 @@ impl League {
         }
     }
 
-    /// Gives a match back to the referees that the manager was about to rule on.
-    fn play_after_all(&mut self, index: u32, at: Timestamp) {
+    /// Gives a match back to the referees that the manager was about to rule on, or to the manager.
+    pub(crate) fn play_after_all(&mut self, index: u32, at: Timestamp) {
         let fixture = self.round.as_ref().and_then(|round| round.fixture(index));
         let Some(attempt) = fixture.map(|fixture| fixture.attempt) else {
             return;
@@ -634,9 +643,19 @@ impl League {
             absences: 0,
             absent: false,
             expulsion: None,
+            seat: match self.players.seated() < self.registration.capacity {
+                true => Seat::Taken,
+                false => Seat::Waiting,
+            },
+            extra_time: 0,
         };
+        // A seat that came free is taken after others have begun to wait.
+        let is_between = player.seat == Seat::Taken && self.players.seated() < self.players.len();
         self.index(&player.member, AgentIndex::Player(self.players.len()));
         self.players.add(player_id, player);
+        if is_between {
+            self.number_players(false);
+        }
     }
 
     fn add_referee(&mut self, event: &Event) {
@@ -694,16 +713,19 @@ impl League {
     }
 
     /// Lets a new agent be found by its name and its token.
-    fn index(&mut self, member: &Member, index: AgentIndex) {
+    pub(crate) fn index(&mut self, member: &Member, index: AgentIndex) {
         self.names.insert(folded(&member.name), index);
+        self.registration
+            .kept
+            .retain(|_, seat| seat.agent != member.peer.agent);
         self.endpoints.insert(place(&member.peer.endpoint), index);
         self.tokens.insert(member.token, index);
     }
 
-    /// Numbers the players by their ids, so that pairings do not depend on the order of
-    /// registration.
-    pub(crate) fn seat_players(&mut self) {
-        let numbers = self.players.sort();
+    /// Numbers the players: seats come first, at the start by their ids, so that pairings do not
+    /// depend on the order of registration.
+    pub(crate) fn number_players(&mut self, by_id: bool) {
+        let numbers = self.players.sort(by_id);
         let renumber = |who: AgentIndex| match who {
             AgentIndex::Player(old) => {
                 AgentIndex::Player(numbers.get(&old).copied().unwrap_or(old))
@@ -716,6 +738,17 @@ impl League {
         }
         let suspended = self.volatile.suspended.iter().copied();
         self.volatile.suspended = suspended.map(renumber).collect();
+    }
+
+    /// Lets an agent that came back be found by the name that it has now.
+    fn change_name(&mut self, who: AgentIndex, old: &str) {
+        let name = self.member(who).map(|member| folded(&member.name));
+        let old = folded(old);
+        if let Some(name) = name.filter(|name| *name != old) {
+            self.names.remove(&old);
+            self.names.insert(name, who);
+            self.standings.forget_table();
+        }
     }
 
     /// A token that a stranger may hold is forgotten once a proven one replaces it; a token that a
@@ -738,6 +771,13 @@ impl League {
         if let Some(member) = self.member_mut(who) {
             fresh.pledge = member.pledge;
             fresh.returns = member.returns || meta.proofs;
+            fresh.is_renewed = member.is_renewed;
+            fresh.has_given_name = member.has_given_name;
+            if member.is_readmitted {
+                (fresh.pledge, fresh.unproved) = (proof, false);
+                (fresh.returns, fresh.is_renewed) = (proof.is_some(), true);
+                member.replaced.clear();
+            }
             let displaced = member.unproved && proof.is_some_and(|proof| proof != member.token);
             fresh.replaced = if displaced {
                 std::mem::take(&mut member.replaced)
@@ -746,7 +786,11 @@ impl League {
             };
             let old = std::mem::replace(member, fresh);
             self.tokens.remove(&old.token);
-            self.endpoints.remove(&place(&old.peer.endpoint));
+            let left = place(&old.peer.endpoint);
+            if self.endpoints.get(&left) == Some(&who) {
+                self.endpoints.remove(&left);
+            }
+            self.change_name(who, &old.name);
         }
         self.tokens.insert(token, who);
         self.endpoints.insert(moved_to, who);

@@ -75,13 +75,18 @@ impl League {
 
     /// Starts a referee's queued matches, up to its capacity.
     pub(crate) fn fill(&mut self, number: u32, at: Timestamp) {
-        let Some(round) = &mut self.round else { return };
-        let Some(referee) = self.referees.get_mut(number) else {
-            return;
-        };
-        while referee.running < referee.capacity
-            && let Some(index) = referee.queue.pop_front()
-        {
+        loop {
+            let is_full = self.is_at_limit();
+            let Some(round) = &mut self.round else { return };
+            let Some(referee) = self.referees.get_mut(number) else {
+                return;
+            };
+            if is_full || referee.running >= referee.capacity {
+                return;
+            }
+            let Some(index) = referee.queue.pop_front() else {
+                return;
+            };
             self.queued = self.queued.saturating_sub(1);
             start(round, referee, index, at);
         }

@@ -7,9 +7,11 @@
 use league_protocol::id::{MatchId, PlayerId, RefereeId};
 use league_protocol::message::{MatchResult, SignedMove};
 use league_protocol::sender::Agent;
+use league_protocol::time::Timestamp;
 use thiserror::Error;
 
 use super::event::{Admission, Doubt, Event, Reassignment};
+use super::lever::{Effect, Lever, LeverRefusal};
 use super::roster::{PlayerEntry, RefereeEntry, place};
 use super::round::{FixtureStage, LeagueFixture, LeagueRound, read_match_id};
 use super::verify::ReportProblem;
@@ -119,6 +121,14 @@ pub enum Inconsistency {
         /// The number in the event.
         found: u32,
     },
+    /// A lever that could not be pulled.
+    #[error("the organiser could not do this: {0}")]
+    Lever(#[from] LeverRefusal),
+    /// What follows from a lever is not what the journal says.
+    #[error("the effect of `{0}` does not follow from the events before it")]
+    Effect(&'static str),
+    #[error("player `{0}` registers, though registration is closed, full or limited to a roster")]
+    NotAdmitted(PlayerId),
     /// A player is put out of the league too early, or once more.
     #[error(
         "`{player_id}` has lost `{found}` in a row by not playing, and is out after `{expected}`"
@@ -142,9 +152,15 @@ impl Auditor<'_> {
     #[expect(clippy::too_many_lines, reason = "one arm for each event")]
     pub(crate) fn check(&self, event: &Event) -> Result<(), Inconsistency> {
         match event {
-            Event::PlayerRegistered { player_id, .. } => {
+            Event::PlayerRegistered {
+                player_id,
+                meta,
+                at,
+                ..
+            } => {
                 self.must_be(Phase::Registering)?;
-                self.must_be_new(Agent::Player(player_id.clone()))
+                self.must_be_new(Agent::Player(player_id.clone()))?;
+                self.check_seat(player_id, &meta.display_name, *at)
             }
             Event::RefereeRegistered {
                 referee_id,
@@ -159,6 +175,9 @@ impl Auditor<'_> {
             Event::RefereeByDocuments { referee, .. } => self.check_by_documents(referee),
             Event::ResultTold { .. } => self.check_told(event),
             Event::AgentReturned { agent, .. } => self.must_be_known(agent.clone()),
+            Event::OrganiserActed {
+                act, effect, at, ..
+            } => self.check_lever(act, effect, *at),
             Event::LeagueStarted { .. } => {
                 self.must_be(Phase::Registering)?;
                 self.league
@@ -172,7 +191,7 @@ impl Auditor<'_> {
                 ..
             } => {
                 self.check_opening(*round, referees)?;
-                self.must_be_one_each(commitments.len())
+                self.must_be_one_each(*round, commitments.len())
             }
             Event::PlayerShutDown {
                 player_id, absence, ..
@@ -180,8 +199,11 @@ impl Auditor<'_> {
             Event::PlayerReinstated { player_id, .. } => self.check_reinstated(player_id),
             Event::RoundClosed { round, .. } => self.check_closing(*round),
             Event::LeagueCompleted { .. } => {
+                if self.league.end_ordered {
+                    return self.must_be(Phase::Running);
+                }
                 let last = self.must_be_closed()?;
-                must_be_round(self.league.schedule.rounds(), last)
+                must_be_round(self.league.rounds(), last)
             }
             Event::LossAccepted { .. } => self.check_loss(event),
             Event::MatchesMoved { .. }
@@ -270,6 +292,38 @@ impl Auditor<'_> {
         }
     }
 
+    /// A lever could be pulled, and what follows from it is what the journal says.
+    fn check_lever(
+        &self,
+        lever: &Lever,
+        effect: &Effect,
+        at: Timestamp,
+    ) -> Result<(), Inconsistency> {
+        let mut expected = self.league.effect(at, lever)?;
+        expected.token = effect.token;
+        if expected == *effect {
+            Ok(())
+        } else {
+            Err(Inconsistency::Effect(lever.name()))
+        }
+    }
+
+    /// A player is let in while registration is open, if the roster has its name, and as long as
+    /// there is a seat or a place to wait.
+    fn check_seat(
+        &self,
+        player: &PlayerId,
+        name: &str,
+        at: Timestamp,
+    ) -> Result<(), Inconsistency> {
+        let (league, state) = (self.league, &self.league.registration);
+        if state.is_open(at) && state.lists(name) && league.has_room() {
+            Ok(())
+        } else {
+            Err(Inconsistency::NotAdmitted(player.clone()))
+        }
+    }
+
     /// A referee is let in by what spoke for it; journals of version 0.1 do not say what.
     fn check_admission(
         &self,
@@ -339,9 +393,9 @@ impl Auditor<'_> {
     fn check_opening(&self, round: u32, referees: &[RefereeId]) -> Result<(), Inconsistency> {
         let before = self.must_be_closed()?;
         must_be_round(before.saturating_add(1), round)?;
-        must_be_round(round.min(self.league.schedule.rounds()), round)?;
+        must_be_round(round.min(self.league.rounds()), round)?;
         if !referees.is_empty() {
-            self.must_be_one_each(referees.len())?;
+            self.must_be_one_each(round, referees.len())?;
         }
         let mut agents = referees.iter().cloned().map(Agent::Referee);
         agents.try_for_each(|referee| self.must_be_known(referee))
@@ -594,8 +648,8 @@ impl Auditor<'_> {
         }
     }
 
-    fn must_be_one_each(&self, found: usize) -> Result<(), Inconsistency> {
-        let expected = self.league.schedule.matches_a_round() as usize;
+    fn must_be_one_each(&self, round: u32, found: usize) -> Result<(), Inconsistency> {
+        let expected = self.league.matches_in(round) as usize;
         if found == expected {
             Ok(())
         } else {
@@ -628,7 +682,7 @@ impl Auditor<'_> {
 
     fn must_be_scheduled(&self, match_id: &MatchId) -> Result<(), Inconsistency> {
         read_match_id(match_id)
-            .and_then(|(round, index)| self.league.schedule.pairing(round, index))
+            .and_then(|(round, index)| self.league.pairing(round, index))
             .map(|_| ())
             .ok_or_else(|| Inconsistency::NoSuchMatch(match_id.clone()))
     }
@@ -638,7 +692,7 @@ impl Auditor<'_> {
         let index = self.league.index_now(match_id);
         let fixture = index.and_then(|index| self.league.round.as_ref()?.fixture(index));
         match fixture {
-            Some(fixture) if fixture.result.is_none() => Ok(fixture),
+            Some(fixture) if fixture.result.is_none() && !fixture.is_closed() => Ok(fixture),
             Some(_) => Err(Inconsistency::Twice(match_id.clone())),
             None => Err(Inconsistency::NoSuchMatch(match_id.clone())),
         }

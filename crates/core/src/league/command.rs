@@ -9,10 +9,11 @@ use league_protocol::message::{
     MatchResultAck, MatchResultReport, Message, RegisterRequest, RegisterResponse, RoundListing,
 };
 use league_protocol::sender::{Agent, CallStyle, Dialect};
-use league_protocol::token::TokenHash;
+use league_protocol::token::{AuthToken, TokenHash};
 use league_protocol::{CURRENT_VERSION, MINIMUM_VERSION};
 use thiserror::Error;
 
+use super::lever::{Effect, Lever, LeverPull, LeverRefusal};
 use super::roster::Expulsion;
 use super::verify::ReportProblem;
 use crate::letter::CallOutcome;
@@ -29,17 +30,8 @@ pub enum Command {
         /// Whether the caller is the league's administrator.
         admin: bool,
     },
-    /// Someone wants the league to begin.
-    Start {
-        /// Whether the caller is the league's administrator.
-        admin: bool,
-    },
-    /// The organiser lets the referee at an address register, also after the start.
-    InviteReferee {
-        /// Whether the caller is the league's administrator.
-        admin: bool,
-        endpoint: String,
-    },
+    /// The organiser pulls a lever.
+    Pull(Box<LeverPull>),
     /// A referee hands over the moves of a match and requests the draw that is due.
     RequestDraw {
         /// The hash of the token that came with it.
@@ -183,9 +175,10 @@ pub enum Reply {
         total_rounds: u32,
         rounds: Arc<[RoundListing]>,
     },
-    Started,
-    /// The organiser's word is noted.
-    Invited,
+    /// A lever is pulled: what happened, and what follows from it.
+    Pulled(Box<(Lever, Effect)>),
+    /// The new token of an agent, for the organiser to hand over.
+    NewToken(AuthToken),
     /// The moves are written down; the seed of the draw that is due.
     Draw(DrawResponse),
     /// The result is recorded as reported, by a referee of version 0.1, or what it told is noted.
@@ -198,9 +191,26 @@ pub enum Reply {
     Noted,
 }
 
+impl Command {
+    /// A lever of the administrator that needs neither reason nor chance.
+    pub fn pull(lever: Lever) -> Self {
+        Self::Pull(Box::new(LeverPull {
+            admin: true,
+            lever,
+            reason: String::new(),
+            code: None,
+            chance: [0; 32],
+        }))
+    }
+}
+
 impl Reply {
+    pub(crate) fn pulled(lever: &Lever, effect: Effect) -> Self {
+        Self::Pulled(Box::new((lever.clone(), effect)))
+    }
+
     /// The message that carries this reply; `None` for those that have none in the protocol: the
-    /// schedule, the start and an invitation.
+    /// schedule, and what levers bring.
     pub fn to_message(&self) -> Option<Message> {
         Some(match self {
             Self::Referee(response) => Message::RefereeRegisterResponse(response.clone()),
@@ -209,7 +219,7 @@ impl Reply {
             Self::Draw(response) => Message::from(response.clone()),
             Self::Opened(ack) => Message::MatchResultAck(ack.clone()),
             Self::Acknowledged | Self::Noted => Message::Acknowledged,
-            Self::Schedule { .. } | Self::Started | Self::Invited => return None,
+            Self::Schedule { .. } | Self::Pulled(_) | Self::NewToken(_) => return None,
         })
     }
 }
@@ -273,8 +283,11 @@ pub enum Refusal {
     TokenExpired,
     #[error("only a referee requests draws and reports results")]
     NotAReferee,
-    #[error("the address has more than `{0}` characters: give a shorter one")]
-    LongEndpoint(usize),
+    #[error(transparent)]
+    Lever(#[from] LeverRefusal),
+    /// The organiser ended the match, or the league.
+    #[error("match `{0}` was ended by the organiser: drop it")]
+    Closed(MatchId),
     #[error("send the `order_token` of the order to run match `{0}`")]
     OrderTokenMissing(MatchId),
     #[error("the order token is not the one of match `{0}`, this referee and this attempt")]
@@ -364,13 +377,13 @@ impl Refusal {
             | Self::OtherMoves(_)
             | Self::PlaysByItself(_)
             | Self::Over(_)
+            | Self::Closed(_)
             | Self::LongDecided(_) => Code::OutOfTurn,
+            Self::Lever(refusal) => refusal.code(),
             Self::Version { .. } | Self::RefereeWithoutToken => Code::VersionMismatch,
-            Self::Name(_)
-            | Self::LongEndpoint(_)
-            | Self::ToldDraw(_)
-            | Self::BadReport { .. }
-            | Self::BadMoves { .. } => Code::InvalidMessage,
+            Self::Name(_) | Self::ToldDraw(_) | Self::BadReport { .. } | Self::BadMoves { .. } => {
+                Code::InvalidMessage
+            }
         }
     }
 
@@ -402,9 +415,10 @@ impl Refusal {
             | Self::NotStarted(_)
             | Self::PlaysByItself(_)
             | Self::Over(_)
+            | Self::Closed(_)
             | Self::LongDecided(_) => Some("match_id"),
+            Self::Lever(refusal) => refusal.path(),
             Self::OrderTokenMissing(_) | Self::OrderTokenInvalid(_) => Some("order_token"),
-            Self::LongEndpoint(_) => Some("contact_endpoint"),
             Self::OtherMoves(_) | Self::BadMoves { .. } => Some("moves"),
             Self::OldAttempt { .. } => Some("attempt"),
             Self::ToldDraw(_) => Some("result.draw"),
@@ -429,10 +443,10 @@ pub(crate) enum Rejection {
     #[error("Invalid endpoint: {0}")]
     Endpoint(String),
     #[error(
-        "Invalid endpoint: {0} answers there already; listen on another port, or register under \
-         its name"
+        "Invalid endpoint: {holder} answers there already; listen on another port, register under \
+         its name, or have the organiser run `league admin share-address {endpoint}`"
     )]
-    Shared(String),
+    Shared { holder: String, endpoint: String },
     #[error("Invalid endpoint: it is not the registered one; show the return token to move")]
     Moved,
     /// The name is another's, or nothing proves that it is the candidate's own.
@@ -449,6 +463,22 @@ pub(crate) enum Rejection {
     },
     #[error("Registration closed")]
     Closed,
+    #[error(
+        "Duplicate display name: `{name}` is kept for {holder} of the league before; show its \
+         return token, or have the organiser run `league admin readmit {holder}`"
+    )]
+    Kept { name: String, holder: String },
+    #[error("Registration closed: all {0} seats are taken")]
+    Full(u32),
+    #[error(
+        "Registration closed: `{0}` is not on the roster; ask the organiser which name is yours"
+    )]
+    NotListed(String),
+    #[error(
+        "Join code missing or wrong: ask the organiser for it, and send it as `join_code` (`league \
+         player --join-code CODE`)"
+    )]
+    JoinCode,
     #[error(
         "Registration closed: this referee showed no key and is not listed; start it with `league \
          referee --referee-key KEY`, list its address in the configuration of the manager, have \

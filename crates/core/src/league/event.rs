@@ -14,6 +14,7 @@ use league_protocol::token::TokenHash;
 use serde::{Deserialize, Serialize};
 
 use super::command::CorrelationId;
+use super::lever::{Effect, Lever};
 use super::verify::ReportProblem;
 use crate::machine::Persistence;
 
@@ -72,6 +73,18 @@ pub enum Event {
         /// The hash of the token that it showed of its own, if it showed one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         proof: Option<TokenHash>,
+        at: Timestamp,
+    },
+    /// The organiser pulled a lever.
+    OrganiserActed {
+        /// What the organiser did.
+        act: Box<Lever>,
+        /// Why, as the organiser says it.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        reason: String,
+        /// What follows besides.
+        #[serde(default, skip_serializing_if = "is_none")]
+        effect: Effect,
         at: Timestamp,
     },
     /// The league began with those registered.
@@ -348,6 +361,10 @@ pub struct Reassignment {
     pub attempt: u32,
 }
 
+fn is_none(effect: &Effect) -> bool {
+    *effect == Effect::default()
+}
+
 impl Event {
     /// Where this fact is kept.
     pub fn keep(&self) -> Persistence {
@@ -357,6 +374,7 @@ impl Event {
             | Self::RefereeByDocuments { .. }
             | Self::RefereeInvited { .. }
             | Self::AgentReturned { .. }
+            | Self::OrganiserActed { .. }
             | Self::LeagueStarted { .. }
             | Self::RoundOpened { .. }
             | Self::MatchesMoved { .. }

@@ -11,7 +11,8 @@ use league_protocol::sender::{Agent, Dialect};
 
 use super::command::{AskedCall, CorrelationId, QueryCause};
 use super::event::{Event, Reassignment};
-use super::roster::{AgentIndex, AgentState, Member, PlayerEntry, RefereeEntry};
+use super::lever::Lever;
+use super::roster::{AgentIndex, AgentState, Member, PlayerEntry, RefereeEntry, Seat};
 use super::round::{FixtureStage, LeagueFixture, LeagueRound};
 use super::standings::Ranking;
 use super::{ClosedRound, League, Phase};
@@ -31,6 +32,7 @@ impl<'a> LetterWriter<'a> {
     #[expect(clippy::too_many_lines, reason = "one arm for each event")]
     pub(crate) fn write(&mut self, event: &Event) {
         match event {
+            Event::OrganiserActed { act, .. } => self.write_lever(act),
             Event::LeagueStarted { .. } => self.announce_start(),
             Event::RoundOpened { .. } => {
                 self.announce_round();
@@ -120,6 +122,22 @@ impl<'a> LetterWriter<'a> {
             | Event::LetterUnsent { .. }
             | Event::Resumed { .. }
             | Event::Stopped => {}
+        }
+    }
+
+    /// The letters of a lever: orders that were held, and new clocks for referees.
+    fn write_lever(&mut self, lever: &Lever) {
+        match lever {
+            Lever::Resume => self.order_all(|_| true),
+            Lever::ExtendMatch { match_id, .. } => self.order(self.league.fixture(match_id)),
+            Lever::ExtendPlayer { player_id, .. } | Lever::Reinstate { player_id } => {
+                let agent = Agent::Player(player_id.clone());
+                if matches!(lever, Lever::Reinstate { .. }) {
+                    self.welcome_back(&agent);
+                }
+                self.tell_referee_of(&agent);
+            }
+            _ => {}
         }
     }
 
@@ -213,7 +231,7 @@ impl<'a> LetterWriter<'a> {
         else {
             return;
         };
-        let pairing = self.league.schedule.pairing_of(number, round.number);
+        let pairing = self.league.pairing_of(number, round.number);
         self.order(pairing.and_then(|own| round.fixture(own.index)));
     }
 
@@ -231,9 +249,7 @@ impl<'a> LetterWriter<'a> {
         if listeners.peek().is_none() {
             return;
         }
-        let schedule: Arc<_> =
-            self.league
-                .list_rounds(league.schedule, 1, league.rules.broadcast_limit);
+        let schedule: Arc<_> = self.league.list_rounds(1, league.rules.broadcast_limit);
         for player in listeners {
             let message = Message::from(LeagueStart {
                 league_id: league.rules.league_id.clone(),
@@ -299,7 +315,6 @@ impl<'a> LetterWriter<'a> {
     ) -> Letter<CorrelationId> {
         let own = self
             .league
-            .schedule
             .pairing_of(number, round.number)
             .and_then(|pairing| round.fixture(pairing.index));
         let matches = match all {
@@ -428,7 +443,7 @@ impl<'a> LetterWriter<'a> {
         let Some(fixture) = fixture.filter(due) else {
             return;
         };
-        if !self.league.may_order() {
+        if !self.league.may_order() || self.league.paused {
             return;
         }
         let (Some(referee), Some(players)) =
@@ -488,6 +503,7 @@ impl<'a> LetterWriter<'a> {
             draw_mode: self.league.rules.draws,
             order_token: self.league.order_token(fixture, referee),
             handed_over: self.league.handed_over(fixture),
+            pace_ms: self.league.pace_ms(),
             players,
         }))
     }
@@ -525,6 +541,7 @@ impl<'a> LetterWriter<'a> {
                 match_token: fixture.tokens[seat].clone(),
                 record: self.league.standings.record(number).win_loss_draw(),
                 absent: player.absent,
+                extra_seconds: extra_seconds(player, fixture),
             })
         };
         Some([seat(0)?, seat(1)?])
@@ -742,7 +759,7 @@ impl<'a> LetterWriter<'a> {
     }
 
     fn end_of_round(&self, closed: &ClosedRound, receiver: u32) -> [Message; 2] {
-        let rounds = self.league.schedule.rounds();
+        let rounds = self.league.rounds();
         let next_round_id = Some(closed.number + 1).filter(|&next| next <= rounds);
         let standings = self.rows_for(&closed.table, Some(receiver));
         let update = Message::from(StandingsUpdate {
@@ -764,6 +781,9 @@ impl<'a> LetterWriter<'a> {
     fn tell_end(&mut self) {
         let table = self.league.table();
         for (number, player) in (0..).zip(&self.league.players.members) {
+            if player.seat == Seat::GivenUp {
+                continue;
+            }
             self.out
                 .push(self.notice(&player.member, self.end(&table, Some(number))));
         }
@@ -776,8 +796,8 @@ impl<'a> LetterWriter<'a> {
     fn end(&self, table: &Ranking, receiver: Option<u32>) -> Message {
         Message::from(LeagueCompleted {
             league_id: self.league.rules.league_id.clone(),
-            total_rounds: self.league.schedule.rounds(),
-            total_matches: u32::try_from(self.league.schedule.total_matches()).unwrap_or(u32::MAX),
+            total_rounds: self.league.rounds(),
+            total_matches: u32::try_from(self.league.total_matches()).unwrap_or(u32::MAX),
             champion: table.rows.first().map(champion),
             final_standings: self.rows_for(table, receiver),
         })
@@ -797,6 +817,11 @@ impl<'a> LetterWriter<'a> {
 }
 
 impl League {
+    fn pace_ms(&self) -> Option<u32> {
+        let pace = self.rules.pace;
+        (!pace.is_zero()).then(|| u32::try_from(pace.as_millis()).unwrap_or(u32::MAX))
+    }
+
     /// Whether a player is sent news: not if it was shut down, and not while it is suspended.
     pub(crate) fn is_reached(&self, player: &PlayerEntry) -> bool {
         !player.is_out()
@@ -841,6 +866,12 @@ fn letter(
         proof: None,
         correlation: Some(correlation),
     }
+}
+
+/// The seconds by which the organiser extended the clock of a player in a match.
+fn extra_seconds(player: &PlayerEntry, fixture: &LeagueFixture) -> Option<u32> {
+    let seconds = player.extra_time.saturating_add(fixture.extra_time);
+    (seconds > 0).then_some(seconds)
 }
 
 fn champion(row: &StandingRow) -> Champion {

@@ -59,7 +59,7 @@ impl League {
     /// The matches of the round that have no result.
     pub(crate) fn open_fixtures(&self) -> impl Iterator<Item = &LeagueFixture> {
         let fixtures = self.round.iter().flat_map(|round| &round.fixtures);
-        fixtures.filter(|fixture| fixture.result.is_none())
+        fixtures.filter(|fixture| fixture.result.is_none() && !fixture.is_closed())
     }
 
     /// Those of them that begin again after a loss: the others have moves that decide them.
@@ -196,7 +196,7 @@ impl League {
 
     /// Whether a result of a match may have been lost.
     pub(crate) fn may_restore(&self, fixture: &LeagueFixture) -> bool {
-        self.epoch > 0 && fixture.result.is_none()
+        self.epoch > 0 && fixture.result.is_none() && !fixture.is_closed()
     }
 
     /// What proves that the manager took a result from a referee.

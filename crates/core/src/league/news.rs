@@ -159,7 +159,7 @@ impl League {
             };
             self.volatile.news_held.remove(&(number, *round));
             let round = self.round.as_ref().map(|round| round.number);
-            let own = round.and_then(|round| self.schedule.pairing_of(number, round));
+            let own = round.and_then(|round| self.pairing_of(number, round));
             if let Some(own) = own {
                 self.hold_order(own.index, at);
             }
@@ -197,7 +197,7 @@ impl League {
             return timeout;
         };
         let before = fixture.pairing.round - 1;
-        let rested = |seat: &u32| self.schedule.pairing_of(*seat, before).is_none();
+        let rested = |seat: &u32| self.pairing_of(*seat, before).is_none();
         let rounds = if fixture.pairing.seats.iter().any(rested) {
             2
         } else {

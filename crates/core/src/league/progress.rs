@@ -3,6 +3,7 @@
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::time::Duration;
 
 use league_protocol::id::{MatchId, PlayerId, RefereeId};
 use league_protocol::message::Message;
@@ -10,9 +11,9 @@ use league_protocol::secret::Commitment;
 use league_protocol::sender::Agent;
 use league_protocol::time::Timestamp;
 
-use super::Decision;
-use super::command::{CorrelationId, Refusal, Reply};
+use super::command::{CorrelationId, Refusal};
 use super::event::{Event, Reassignment};
+use super::lever::LeverRefusal;
 use super::roster::{AgentIndex, RefereeEntry};
 use super::round::{FixtureStage, LeagueFixture, LeagueRound};
 use super::rules::Assignment;
@@ -23,31 +24,27 @@ use crate::timeouts::is_forced;
 
 /// Probes in a row that a referee may leave unanswered.
 const MAX_UNANSWERED: u32 = 3;
+/// How many answers of a match an extended clock is counted for at most.
+const MAX_EXTENDED_ANSWERS: u64 = 10;
 /// The most matches that the manager rules in one step.
 const MAX_RULINGS: usize = 256;
 /// The most agents that are probed in one step.
 const MAX_PROBES: usize = 1_024;
 
 impl League {
-    pub(crate) fn start(&self, at: Timestamp, admin: bool) -> Result<Decision, Refusal> {
-        if !admin {
-            return Err(Refusal::NotAdmin);
-        }
-        if self.volatile.stopped {
-            return Err(Refusal::Stopping);
-        }
+    /// Whether the organiser may start the league.
+    pub(crate) fn check_startable(&self) -> Result<(), Refusal> {
         if self.phase != Phase::Registering {
             return Err(Refusal::AlreadyStarted);
         }
-        self.check_enough()?;
-        Ok(Decision::accept(
-            vec![Event::LeagueStarted { at }],
-            Reply::Started,
-        ))
+        if self.paused {
+            return Err(LeverRefusal::Paused.into());
+        }
+        self.check_enough()
     }
 
     pub(crate) fn check_enough(&self) -> Result<(), Refusal> {
-        let (players, referees) = (self.players.len(), self.referees.len());
+        let (players, referees) = (self.players.seated(), self.referees.len());
         let min_players = self.rules.min_players;
         if players >= min_players && referees >= 1 {
             return Ok(());
@@ -67,11 +64,17 @@ impl League {
         match (self.phase, &self.round) {
             (Phase::Registering, _) if self.is_complete() => at_once(),
             (Phase::Registering | Phase::Completed, _) => None,
+            (Phase::Running, _) if self.end_ordered => at_once(),
+            (Phase::Running, None) if self.paused => None,
             (Phase::Running, Some(round))
-                if self.volatile.resumed && !self.is_due(round) && !self.may_give(round) =>
+                if self.volatile.resumed
+                    && !self.is_due(round)
+                    && !self.may_give(round)
+                    && self.startable(round).is_none() =>
             {
-                let release = self.first_release();
-                release.into_iter().chain([self.volatile.next_probes]).min()
+                let waits = self.first_release().into_iter();
+                let waits = waits.chain(self.next_opening(round));
+                waits.chain([self.volatile.next_probes]).min()
             }
             (Phase::Running, _) => at_once(),
         }
@@ -85,9 +88,16 @@ impl League {
         match (self.phase, &self.round) {
             (Phase::Registering, _) if self.is_complete() => vec![Event::LeagueStarted { at }],
             (Phase::Registering | Phase::Completed, _) => Vec::new(),
+            (Phase::Running, _) if self.end_ordered => vec![Event::LeagueCompleted { at }],
+            (Phase::Running, None) if self.paused => Vec::new(),
             (Phase::Running, None) => vec![self.open_round(at, 1)],
             (Phase::Running, Some(_)) if !self.volatile.resumed => vec![Event::Resumed { at }],
             (Phase::Running, Some(round)) if self.may_close(round) => self.close_round(at, round),
+            (Phase::Running, Some(round))
+                if self.next_opening(round).is_some_and(|due| due <= at) =>
+            {
+                vec![self.open_round(at, round.number + 1)]
+            }
             (Phase::Running, Some(round)) if !round.unplayable.is_empty() => {
                 let unplayable = round.unplayable.iter().take(MAX_RULINGS);
                 unplayable
@@ -96,6 +106,13 @@ impl League {
             }
             (Phase::Running, Some(round)) if self.may_give(round) => {
                 self.give_waiting(at, round).into_iter().collect()
+            }
+            (Phase::Running, Some(round)) if self.startable(round).is_some() => {
+                vec![Event::MatchesMoved {
+                    moves: Vec::new(),
+                    next: self.startable(round),
+                    at,
+                }]
             }
             (Phase::Running, Some(_)) if self.first_release().is_some_and(|due| due <= at) => {
                 self.release_due(at)
@@ -107,20 +124,49 @@ impl League {
 
     /// Whether so many have come that the league begins by itself.
     fn is_complete(&self) -> bool {
-        self.rules.start_when.is_some_and(|(players, referees)| {
-            self.players.len() >= players && self.referees.len() >= referees
-        }) && self.check_enough().is_ok()
+        let all_came = self.rules.start_when.is_some_and(|(players, referees)| {
+            self.players.seated() >= players && self.referees.len() >= referees
+        });
+        let is_due = self.start_ordered || all_came && !self.paused;
+        is_due && self.check_enough().is_ok()
     }
 
     /// Whether the round is played. The last one also waits for the players that do not know their
-    /// result yet, as the end of the league is told last.
+    /// result yet, as the end of the league is told last, and for the organiser to go on.
     fn may_close(&self, round: &LeagueRound) -> bool {
-        let is_told = || self.volatile.news_held.is_empty();
-        round.open == 0 && (!round.closed || !self.is_last(round) || is_told())
+        let may_end = || self.volatile.news_held.is_empty() && !self.paused;
+        round.open == 0 && (!round.closed || self.is_last(round) && may_end())
+    }
+
+    /// When the round after a closed one begins.
+    fn next_opening(&self, round: &LeagueRound) -> Option<Timestamp> {
+        let is_next = round.closed && !self.is_last(round) && !self.paused;
+        is_next.then(|| round.opened + self.rules.round_every)
+    }
+
+    /// A match that waits at a referee which has room for it.
+    fn startable(&self, round: &LeagueRound) -> Option<MatchId> {
+        if self.queued == 0 || self.is_at_limit() {
+            return None;
+        }
+        let mut referees = self.referees.members.iter();
+        let free = referees
+            .find(|referee| referee.running < referee.capacity && !referee.queue.is_empty())?;
+        let fixture = round.fixture(*free.queue.front()?)?;
+        Some(fixture.match_id.clone())
+    }
+
+    /// Whether as many matches are played as the rules allow at once.
+    pub(crate) fn is_at_limit(&self) -> bool {
+        self.rules.matches_at_once.is_some_and(|most| {
+            let running = self.referees.members.iter();
+            let running = running.map(|referee| u64::from(referee.running));
+            running.sum::<u64>() >= u64::from(most)
+        })
     }
 
     fn is_last(&self, round: &LeagueRound) -> bool {
-        round.number >= self.schedule.rounds()
+        round.number >= self.rounds()
     }
 
     /// Whether a round calls for a step before anything else happens.
@@ -146,8 +192,11 @@ impl League {
             round: round.number,
             at,
         });
+        let is_untimed = self.rules.round_every.is_zero() && !self.paused;
         let next = if !self.is_last(round) {
-            Some(self.open_round(at, round.number + 1))
+            is_untimed.then(|| self.open_round(at, round.number + 1))
+        } else if self.paused {
+            None
         } else if round.fixtures.iter().all(|own| own.untold == [false; 2]) || round.closed {
             Some(Event::LeagueCompleted { at })
         } else {
@@ -197,7 +246,8 @@ impl League {
     /// again without a token only while it is suspended.
     fn overdue(&self, at: Timestamp, round: &LeagueRound) -> Vec<Event> {
         let late = |fixture: &&LeagueFixture| {
-            fixture.stage == FixtureStage::Running && fixture.since + self.rules.match_limit <= at
+            let limit = self.rules.match_limit + self.extension(fixture);
+            fixture.stage == FixtureStage::Running && fixture.since + limit <= at
         };
         let fixture = round.fixtures.iter().find(late);
         let number = fixture.and_then(|fixture| fixture.referee);
@@ -209,6 +259,16 @@ impl League {
         let mut events = vec![Event::RefereeSuspended { referee, at }];
         events.extend(self.relieve(at, number));
         events
+    }
+
+    /// What a match may take longer, as the organiser extended its clock or those of its players.
+    fn extension(&self, fixture: &LeagueFixture) -> Duration {
+        let seats = fixture.pairing.seats.iter();
+        let of_players = seats.filter_map(|seat| self.players.get(*seat));
+        let of_players: u32 = of_players.map(|player| player.extra_time).sum();
+        let seconds = u64::from(of_players) + 2 * u64::from(fixture.extra_time);
+        let answers = u64::from(self.rules.timeouts.attempts.max(1)) * MAX_EXTENDED_ANSWERS;
+        Duration::from_secs(seconds.saturating_mul(answers))
     }
 
     /// A referee fails a match: it loses this one, and all if it has failed too often.
@@ -474,7 +534,7 @@ fn at_once() -> Option<Timestamp> {
 impl League {
     /// The round that begins, with a referee planned for each match.
     pub(crate) fn open_round(&self, at: Timestamp, round: u32) -> Event {
-        let matches = self.schedule.matches_a_round() as usize;
+        let matches = self.matches_in(round) as usize;
         let plan = self.plan(matches, |_| true);
         Event::RoundOpened {
             round,
@@ -492,7 +552,7 @@ impl League {
             let seed = secret.seed(league, &match_id, self.epoch);
             draw::commitment(league, &match_id, self.rules.draws, &seed)
         };
-        (1..=self.schedule.matches_a_round()).map(promise).collect()
+        (1..=self.matches_in(round)).map(promise).collect()
     }
 
     /// Takes all matches from a referee and gives them to others.

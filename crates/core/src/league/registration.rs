@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use league_protocol::id::{PlayerId, RefereeId};
 use league_protocol::message::{
-    AgentMeta, Enrolment, MAX_NAME, RegisterResponse, is_harmless, is_name, is_supported,
+    AgentMeta, Enrolment, MAX_NAME, RegisterResponse, is_harmless, is_supported,
 };
 use league_protocol::sender::{Agent, Dialect};
 use league_protocol::time::Timestamp;
@@ -12,7 +12,8 @@ use league_protocol::token::{AuthToken, TokenHash};
 
 use super::command::{Applicant, MemberKind, Refusal, Rejection, Reply};
 use super::event::{Admission, Event};
-use super::roster::{AgentIndex, Member, PlayerEntry, capacity, folded, is_reserved, place};
+use super::pull::is_showable;
+use super::roster::{AgentIndex, Member, PlayerEntry, Seat, capacity, folded, is_reserved, place};
 use super::{Decision, League, Phase};
 
 /// How many agents may go by one name, told apart by a number.
@@ -24,6 +25,8 @@ const MAX_ENDPOINT: usize = 2_048;
 /// How many of the games that an agent lists are kept.
 const MAX_GAMES: usize = 64;
 const MAX_REFEREES: u32 = 10_000;
+/// What can be printed of a return token.
+const RETURN_TOKEN: &str = "tok-return-…";
 /// How long a replaced token is still good for registering again, and for nothing else: the reply
 /// with the new token may have been lost.
 const REPLACED_TOKEN_GRACE: Duration = Duration::from_secs(10 * 60);
@@ -55,33 +58,6 @@ pub(crate) fn register(
             })
         }
     })
-}
-
-/// Takes the organiser's word for a referee.
-pub(crate) fn invite(
-    league: &League,
-    at: Timestamp,
-    admin: bool,
-    endpoint: &str,
-) -> Result<Decision, Refusal> {
-    if !admin {
-        return Err(Refusal::NotAdmin);
-    }
-    if league.volatile.stopped {
-        return Err(Refusal::Stopping);
-    }
-    if endpoint.len() > MAX_ENDPOINT {
-        return Err(Refusal::LongEndpoint(MAX_ENDPOINT));
-    }
-    let is_known = league.invited.contains(&place(endpoint));
-    let event = (!is_known).then(|| Event::RefereeInvited {
-        endpoint: endpoint.to_owned(),
-        at,
-    });
-    Ok(Decision::accept(
-        event.into_iter().collect(),
-        Reply::Invited,
-    ))
 }
 
 struct Registration<'a> {
@@ -169,12 +145,14 @@ impl Registration<'_> {
             let problem = format!("it has more than {MAX_ENDPOINT} characters");
             return Err(Rejection::Endpoint(problem));
         }
-        let holder = league.endpoints.get(&place(&meta.contact_endpoint));
-        if let Some(holder) = holder.filter(|&&holder| known != Some(holder))
-            && let Some(member) = league.member(*holder)
+        let holder = self.holder();
+        if let Some(holder) = holder.filter(|&holder| known != Some(holder))
+            && let Some(member) = league.member(holder)
         {
-            let holder = member.peer.agent.to_string();
-            return Err(Rejection::Shared(holder));
+            return Err(Rejection::Shared {
+                holder: member.peer.agent.to_string(),
+                endpoint: meta.contact_endpoint.clone(),
+            });
         }
         let new = || {
             let (id, admission) = self.new_id()?;
@@ -192,19 +170,81 @@ impl Registration<'_> {
         }
     }
 
-    /// The member that the applicant may be: it goes by the name, with a number after it or
-    /// without. The one at the address of the applicant comes first, then one that the applicant
-    /// proves to be.
+    /// The member that the applicant may be: the one that it proves to be, one that goes by its
+    /// name, or one of another name at its address.
     fn known(&self) -> Option<AgentIndex> {
+        let named = self.known_by_name();
+        if named.is_some_and(|named| self.recognise(named).is_ok()) {
+            return named;
+        }
+        self.known_by_proof()
+            .or(named)
+            .or_else(|| self.known_by_address())
+    }
+
+    /// The agent at the address of the applicant, unless several may answer there.
+    fn holder(&self) -> Option<AgentIndex> {
+        let place = place(&self.applicant.request.meta.contact_endpoint);
+        let holder = self.league.endpoints.get(&place).copied();
+        holder.filter(|_| !self.league.registration.shared.contains(&place))
+    }
+
+    /// The member whose return token or pledge the applicant shows: before the start it may take
+    /// another name.
+    fn known_by_proof(&self) -> Option<AgentIndex> {
+        let shown = self.applicant.request.token.as_ref()?;
+        let token = shown.hash();
+        // Return tokens are worked out one by one, so only what looks like one is looked for.
+        let is_return_token = shown.masked() == RETURN_TOKEN;
+        let (players, referees) = (&self.league.players, &self.league.referees);
+        let players = (0..).zip(&players.members).filter_map(|(number, player)| {
+            let is_there = player.seat != Seat::GivenUp;
+            is_there.then_some((AgentIndex::Player(number), &player.member))
+        });
+        let referees = (0..).zip(&referees.members);
+        let referees =
+            referees.map(|(number, referee)| (AgentIndex::Referee(number), &referee.member));
+        let mut all = players.chain(referees);
+        let found = all.find(|(index, member)| {
+            let same_kind = matches!(index, AgentIndex::Player(_)) == self.is_player();
+            same_kind
+                && (member.pledge == Some(token)
+                    || is_return_token && self.is_return_token(&member.peer.agent, Some(token)))
+        });
+        found.map(|(index, _)| index)
+    }
+
+    /// The member at the address of the applicant, which restarted under another name before the
+    /// start. Only its own machine speaks for it, and only if it has nothing to prove itself with.
+    fn known_by_address(&self) -> Option<AgentIndex> {
+        let holder = self.holder()?;
+        let member = self.league.member(holder)?;
+        let same_kind = matches!(holder, AgentIndex::Player(_)) == self.is_player();
+        let is_before = self.league.phase == Phase::Registering;
+        let may_rename = same_kind && is_before && !member.returns && self.applicant.is_at_address;
+        may_rename.then_some(holder)
+    }
+
+    fn is_player(&self) -> bool {
+        self.kind == MemberKind::Player
+    }
+
+    /// The member that goes by the name of the applicant, with a number after it or without. The one
+    /// at the address of the applicant comes first, then one that the applicant proves to be.
+    fn known_by_name(&self) -> Option<AgentIndex> {
         let (league, meta) = (self.league, &self.applicant.request.meta);
         let named = |name: &str| league.names.get(&folded(name)).copied();
         let first = named(&meta.display_name)?;
         let numbers = 2..=MAX_NAMESAKES;
         let numbered = numbers.map_while(|number| named(&numbered(&meta.display_name, number)));
         let mut all = std::iter::once(first).chain(numbered);
-        let holder = league.endpoints.get(&place(&meta.contact_endpoint));
+        let own_place = place(&meta.contact_endpoint);
+        let is_at = |index: &AgentIndex| {
+            let member = league.member(*index);
+            member.is_some_and(|member| place(&member.peer.endpoint) == own_place)
+        };
         all.clone()
-            .find(|index| holder == Some(index))
+            .find(is_at)
             .or_else(|| all.find(|&index| self.recognise(index).is_ok()))
             .or(Some(first))
     }
@@ -225,46 +265,116 @@ impl Registration<'_> {
         self.league.phase != Phase::Registering && token.is_none_or(AuthToken::is_pledge)
     }
 
-    /// The name of an agent: its own, or with the first number that is free if another has it.
+    /// The name of an agent: its own, or with the first number that is free if another has it. After
+    /// the start, and if the organiser gave the name, it stays as it was.
     fn name(&self, agent: &Agent) -> String {
+        self.name_of(self.league.find_agent(agent))
+    }
+
+    fn name_of(&self, index: Option<AgentIndex>) -> String {
         let (league, own) = (self.league, self.applicant.request.meta.display_name.trim());
-        let is_taken = |name: &String| {
-            let holder = league.names.get(&folded(name));
-            holder.is_some_and(|holder| league.find_agent(agent).as_ref() != Some(holder))
-        };
+        let holder = |name: &str| league.names.get(&folded(name)).copied();
+        let is_taken = |name: &String| holder(name).is_some_and(|holder| index != Some(holder));
         let numbered = (2..=MAX_NAMESAKES).map(|number| numbered(own, number));
         let mut names = std::iter::once(own.to_owned()).chain(numbered);
-        names.find(|name| !is_taken(name)).unwrap_or_default()
+        let name = names.find(|name| !is_taken(name)).unwrap_or_default();
+        let member = index.and_then(|index| league.member(index));
+        let is_before = league.phase == Phase::Registering;
+        match member.filter(|member| {
+            let is_other = !is_before && holder(&name) != index;
+            member.has_given_name || is_other || name.is_empty()
+        }) {
+            Some(member) => member.name.to_string(),
+            None => name,
+        }
+    }
+
+    /// What keeps a new player out.
+    fn check_seat(&self) -> Result<(), Rejection> {
+        let (league, state) = (self.league, &self.league.registration);
+        let request = &self.applicant.request;
+        if league.phase != Phase::Registering || !state.is_open(self.at) {
+            return Err(Rejection::Closed);
+        }
+        let code = request
+            .join_code
+            .as_ref()
+            .map(|code| league.code_digest(code));
+        if state.code.is_some() && state.code != code {
+            return Err(Rejection::JoinCode);
+        }
+        // A namesake would be another name.
+        let name = self.name_of(None);
+        if !state.lists(&name) {
+            return Err(Rejection::NotListed(name));
+        }
+        if league.has_room() {
+            Ok(())
+        } else {
+            Err(Rejection::Full(state.capacity))
+        }
     }
 
     fn new_id(&self) -> Result<(AdmittedId, Admission), Rejection> {
         let league = self.league;
+        let kept = self.kept_id()?;
         let wanted = self.applicant.request.wanted_id.as_ref();
         let wanted =
             wanted.filter(|wanted| !is_reserved(wanted, self.kind) && self.is_free(wanted));
-        let full = match self.kind {
-            MemberKind::Player => {
-                league.phase != Phase::Registering
-                    || league.players.len() >= league.rules.max_players
+        let wanted = kept.as_ref().or(wanted);
+        match self.kind {
+            MemberKind::Player => self.check_seat()?,
+            MemberKind::Referee if league.referees.len() >= MAX_REFEREES => {
+                return Err(Rejection::Closed);
             }
-            MemberKind::Referee => league.referees.len() >= MAX_REFEREES,
-        };
-        if full {
-            return Err(Rejection::Closed);
+            MemberKind::Referee => {}
         }
         Ok(match self.kind {
             MemberKind::Player => {
                 let wanted = wanted.and_then(|wanted| PlayerId::new(wanted).ok());
-                let id = league.players.choose_id(wanted);
+                let is_kept =
+                    |id: &PlayerId| self.is_kept(&Agent::Player(id.clone()), kept.as_ref());
+                let id = league.players.choose_id(wanted, is_kept);
                 (AdmittedId::Player(id), Admission::Open)
             }
             MemberKind::Referee => {
                 let admission = self.admitted_by()?;
                 let wanted = wanted.and_then(|wanted| RefereeId::new(wanted).ok());
-                let id = league.referees.choose_id(wanted);
+                let is_kept =
+                    |id: &RefereeId| self.is_kept(&Agent::Referee(id.clone()), kept.as_ref());
+                let id = league.referees.choose_id(wanted, is_kept);
                 (AdmittedId::Referee(id), admission)
             }
         })
+    }
+
+    /// The id that an agent of an earlier league had, if the applicant proves to be that agent; a
+    /// kept name is for that agent alone.
+    fn kept_id(&self) -> Result<Option<String>, Rejection> {
+        let (state, request) = (&self.league.registration, &self.applicant.request);
+        let token = request.token.as_ref().map(AuthToken::hash);
+        let of_kind = |agent: &Agent| match (agent, self.kind) {
+            (Agent::Player(id), MemberKind::Player) => Some(id.to_string()),
+            (Agent::Referee(id), MemberKind::Referee) => Some(id.to_string()),
+            _ => None,
+        };
+        let own = token.and_then(|token| state.kept_by(token));
+        if let Some(id) = own.and_then(|seat| of_kind(&seat.agent)) {
+            return Ok(Some(id));
+        }
+        match state.kept.get(&folded(&request.meta.display_name)) {
+            Some(seat) => Err(Rejection::Kept {
+                name: seat.name.clone(),
+                holder: of_kind(&seat.agent).unwrap_or_else(|| seat.agent.to_string()),
+            }),
+            None => Ok(None),
+        }
+    }
+
+    /// Whether an id is kept for another agent.
+    fn is_kept(&self, agent: &Agent, own: Option<&String>) -> bool {
+        let is_own = own.is_some_and(|own| agent.to_string().ends_with(&format!(":{own}")));
+        !is_own && self.league.registration.keeps(agent)
     }
 
     /// How a new referee is admitted; after the start only by the organiser.
@@ -347,7 +457,11 @@ impl Registration<'_> {
         if !same_kind {
             return Err(taken());
         }
-        let same_peer = *member.peer.endpoint == *self.applicant.request.meta.contact_endpoint
+        if member.is_readmitted {
+            return Ok(self.pledge());
+        }
+        let own_place = place(&self.applicant.request.meta.contact_endpoint);
+        let same_peer = place(&member.peer.endpoint) == own_place
             && member.peer.dialect == self.applicant.dialect;
         if let Some(token) = self.applicant.request.token.as_ref().map(AuthToken::hash) {
             if self.is_return_token(&member.peer.agent, Some(token)) {
@@ -368,8 +482,10 @@ impl Registration<'_> {
         let excused = self.league.phase == Phase::Registering
             || member.health.suspended_since.is_some()
             || self.applicant.dialect == Dialect::V1;
-        // Others may have seen the token of a referee by the documents: its machine speaks for it.
-        let is_at_home = self.applicant.is_at_address || !self.league.is_by_documents(index);
+        // Before the start, and for a referee by the documents, whose token others may have seen,
+        // only its machine speaks for it.
+        let is_at_home = self.applicant.is_at_address
+            || self.league.phase != Phase::Registering && !self.league.is_by_documents(index);
         if same_peer && excused && !member.returns && is_at_home {
             Ok(None)
         } else {
@@ -390,7 +506,9 @@ impl Registration<'_> {
             .find_agent(agent)
             .and_then(|index| league.member(index));
         let pledge = member.and_then(|member| member.pledge);
-        proof.is_some_and(|proof| pledge == Some(proof) || proof == token())
+        let is_renewed = member.is_some_and(|member| member.is_renewed);
+        let is_own = |proof| pledge == Some(proof) || !is_renewed && proof == token();
+        proof.is_some_and(is_own)
     }
 
     fn accept(&self, id: AdmittedId, entry: Entry) -> Decision {
@@ -404,10 +522,12 @@ impl Registration<'_> {
                 let is_plain = self.applicant.request.is_plain;
                 LastingTokens::for_new(self.pledge().is_some() || self.signs() || is_plain)
             }
+            Entry::Return(_) if self.is_readmitted(&agent) => LastingTokens::Manager,
             Entry::Return(proof) if self.is_return_token(&agent, proof) => LastingTokens::Both,
             Entry::Return(_) => LastingTokens::None,
         };
         if let Entry::Return(_) = entry
+            && !self.is_readmitted(&agent)
             && let Some(token) = self.unchanged_token(&agent)
         {
             let seen = Event::AgentAnswered {
@@ -428,6 +548,13 @@ impl Registration<'_> {
         });
         let events = std::iter::once(event).chain(back).collect();
         Decision::accept(events, self.enrolled(id, &agent, token, lasting))
+    }
+
+    /// Whether the organiser lets the agent in without proof; it then makes a new one.
+    fn is_readmitted(&self, agent: &Agent) -> bool {
+        let index = self.league.find_agent(agent);
+        let member = index.and_then(|index| self.league.member(index));
+        member.is_some_and(|member| member.is_readmitted)
     }
 
     fn known_player(&self, agent: &Agent) -> Option<&PlayerEntry> {
@@ -555,6 +682,10 @@ impl Registration<'_> {
         let manager = speaks_of_tokens && lasting != LastingTokens::None;
         let returning = speaks_of_tokens && lasting == LastingTokens::Both;
         let (secret, league_id) = (&self.league.secrets.tokens, &self.league.rules.league_id);
+        let index = self.league.find_agent(agent);
+        let member = index.and_then(|index| self.league.member(index));
+        // A return token of the organiser is in the hands of the agent already.
+        let returning = returning && !member.is_some_and(|member| member.is_renewed);
         RegisterResponse::from(Enrolment {
             id,
             token,
@@ -565,7 +696,7 @@ impl Registration<'_> {
         })
     }
 
-    /// What an agent is told that has another name in the league than in its registration.
+    /// The note for an agent whose name in the league differs from the one that it registered.
     fn renamed(&self, agent: &Agent) -> Option<String> {
         let (given, own) = (
             self.name(agent),
@@ -585,7 +716,9 @@ impl Registration<'_> {
     /// The token that a new agent made for itself; any other token may have been seen by others.
     fn pledge(&self) -> Proof {
         let token = self.applicant.request.token.as_ref()?;
-        let own = self.applicant.dialect != Dialect::V1 && token.is_pledge();
+        // What proved the agent in the league before does so here too.
+        let is_kept = self.league.registration.kept_by(token.hash()).is_some();
+        let own = self.applicant.dialect != Dialect::V1 && (token.is_pledge() || is_kept);
         own.then(|| token.hash())
     }
 
@@ -612,10 +745,6 @@ fn numbered(name: &str, number: u32) -> String {
         .take(room)
         .chain(number.chars())
         .collect()
-}
-
-fn is_showable(name: &str) -> bool {
-    is_name(name) && !folded(name).is_empty()
 }
 
 /// Refuses an unsupported version; the error holds its showable part.

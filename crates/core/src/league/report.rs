@@ -148,10 +148,14 @@ impl League {
     /// The match that a report or a request is about.
     pub(crate) fn reported(&self, match_id: &MatchId) -> Result<&LeagueFixture, Refusal> {
         if let Some(fixture) = self.fixture(match_id) {
+            let is_ended = self.phase == Phase::Completed && fixture.result.is_none();
+            if fixture.is_closed() || is_ended {
+                return Err(Refusal::Closed(match_id.clone()));
+            }
             return Ok(fixture);
         }
-        let named = round::read_match_id(match_id)
-            .and_then(|(round, index)| self.schedule.pairing(round, index));
+        let named =
+            round::read_match_id(match_id).and_then(|(round, index)| self.pairing(round, index));
         let reached = self.round.as_ref().map_or(0, |round| round.number);
         match named {
             Some(pairing) if self.phase != Phase::Registering && pairing.round < reached => {

@@ -73,6 +73,12 @@ pub struct Member {
     pub(crate) replaced: Vec<TokenHash>,
     /// Whether it was given its token without showing an older one.
     pub(crate) unproved: bool,
+    /// Whether the organiser gave it its name, which a return does not change.
+    pub(crate) has_given_name: bool,
+    /// Whether the organiser replaced its return token, so that the first one proves nothing.
+    pub(crate) is_renewed: bool,
+    /// Whether the organiser lets it in once more without proof.
+    pub(crate) is_readmitted: bool,
     pub(crate) health: AgentHealth,
 }
 
@@ -102,6 +108,9 @@ impl Member {
             returns: false,
             replaced: Vec::new(),
             unproved: false,
+            has_given_name: false,
+            is_renewed: false,
+            is_readmitted: false,
             health: AgentHealth::default(),
         }
     }
@@ -201,11 +210,38 @@ pub struct PlayerEntry {
     /// Whether a match has waited for it in vain and it was not reached since.
     pub(crate) absent: bool,
     pub(crate) expulsion: Option<Expulsion>,
+    pub(crate) seat: Seat,
+    /// The seconds by which the organiser extended its clock.
+    pub(crate) extra_time: u32,
+}
+
+/// Whether a registered player takes part.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Seat {
+    Taken,
+    /// The league is full; it waits for a seat.
+    Waiting,
+    /// It left before the start, or the organiser took the seat from it.
+    GivenUp,
+}
+
+/// What put a player out of the league.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum ExitCause {
+    /// Too many technical losses in a row.
+    #[default]
+    Losses,
+    Withdrawn,
+    Removed,
+    Disqualified,
 }
 
 /// Why a player is out of the league.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Expulsion {
+    pub cause: ExitCause,
+    /// Whether none of its matches counts.
+    pub is_annulled: bool,
     /// The round in which it was put out.
     pub round: u32,
     /// Its technical losses in a row.
@@ -229,8 +265,25 @@ impl PlayerEntry {
         self.expulsion
     }
 
+    /// Whether it has a seat, waits for one, or gave it up.
+    pub fn seat(&self) -> Seat {
+        self.seat
+    }
+
+    /// Whether it does not play.
     pub(crate) fn is_out(&self) -> bool {
-        self.expulsion.is_some()
+        self.expulsion.is_some() || self.seat != Seat::Taken
+    }
+
+    /// Whether it was put out, or left before the start.
+    pub(crate) fn is_put_out(&self) -> bool {
+        self.expulsion.is_some() || self.seat == Seat::GivenUp
+    }
+
+    /// Whether none of its matches counts.
+    pub(crate) fn is_annulled(&self) -> bool {
+        self.expulsion
+            .is_some_and(|expulsion| expulsion.is_annulled)
     }
 
     /// Whether it is out because it was absent, so that it may come back.
@@ -247,7 +300,14 @@ impl PlayerEntry {
 impl fmt::Display for Expulsion {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { round, losses, .. } = self;
-        write!(f, "out since round {round} after {losses} technical losses")
+        match self.cause {
+            ExitCause::Losses => {
+                write!(f, "out since round {round} after {losses} technical losses")
+            }
+            ExitCause::Withdrawn => write!(f, "withdrawn in round {round}"),
+            ExitCause::Removed => write!(f, "removed by the organiser in round {round}"),
+            ExitCause::Disqualified => write!(f, "disqualified in round {round}"),
+        }
     }
 }
 
@@ -402,15 +462,15 @@ impl<Id: AnyCase, T> Roster<Id, T> {
         self.by_id.get(&id.without_case()).copied()
     }
 
-    /// The id that a candidate gets: the wanted one if it is free, else the next number.
-    pub(crate) fn choose_id(&self, wanted: Option<Id>) -> Id {
-        if let Some(wanted) = wanted
-            && self.find(&wanted).is_none()
-        {
+    /// The id that a candidate gets: the wanted one if it is free, else the next number that is not
+    /// kept for another agent.
+    pub(crate) fn choose_id(&self, wanted: Option<Id>, is_kept: impl Fn(&Id) -> bool) -> Id {
+        let is_taken = |id: &Id| self.find(id).is_some() || is_kept(id);
+        if let Some(wanted) = wanted.filter(|wanted| !is_taken(wanted)) {
             return wanted;
         }
         let mut number = self.free_from;
-        while self.find(&Id::numbered(number)).is_some() {
+        while is_taken(&Id::numbered(number)) {
             number = number.saturating_add(1);
         }
         Id::numbered(number)
@@ -428,12 +488,20 @@ impl<Id: AnyCase, T> Roster<Id, T> {
 }
 
 impl Roster<PlayerId, PlayerEntry> {
-    /// Puts players in the order of their ids, short ones first as numbers grow longer, and gives
-    /// each one's new number by its old one.
-    pub(crate) fn sort(&mut self) -> BTreeMap<u32, u32> {
+    /// How many players have a seat; they come first.
+    pub(crate) fn seated(&self) -> u32 {
+        let members = self.members.iter().rev();
+        let unseated = members.take_while(|player| player.seat != Seat::Taken);
+        self.len() - u32::try_from(unseated.count()).unwrap_or(u32::MAX)
+    }
+
+    /// Puts players with a seat before the others, at the start in the order of their ids, short
+    /// ones first as numbers grow longer; gives each one's new number by its old one.
+    pub(crate) fn sort(&mut self, by_id: bool) -> BTreeMap<u32, u32> {
         let order = |player: &PlayerEntry| {
-            let id = player.id.without_case().into_owned();
-            (id.as_str().len(), id)
+            let id = by_id.then(|| player.id.without_case().into_owned());
+            let length = id.as_ref().map_or(0, |id| id.as_str().len());
+            (player.seat != Seat::Taken, length, id)
         };
         self.members.sort_by_cached_key(order);
         let mut numbers = BTreeMap::new();

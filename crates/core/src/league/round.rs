@@ -66,6 +66,8 @@ pub struct LeagueFixture {
     /// Whether two told results differed: only a referee that proves its draws may run it.
     pub(crate) is_contested: bool,
     pub(crate) result: Option<Arc<MatchResult>>,
+    /// The seconds by which the organiser extended its clock.
+    pub(crate) extra_time: u32,
     /// Digests of reports that were turned down and noted.
     pub(crate) noted: Vec<String>,
 }
@@ -138,6 +140,11 @@ impl LeagueFixture {
 
     pub fn result(&self) -> Option<&Arc<MatchResult>> {
         self.result.as_ref()
+    }
+
+    /// Whether the organiser ended it without a result of its own.
+    pub(crate) fn is_closed(&self) -> bool {
+        self.stage == FixtureStage::Finished && self.result.is_none()
     }
 
     /// Whether its referee has the order and no result is recorded.
@@ -221,6 +228,8 @@ pub struct LeagueRound {
     pub(crate) fixtures: Vec<LeagueFixture>,
     pub(crate) open: u32,
     pub(crate) closed: bool,
+    /// When it began.
+    pub(crate) opened: Timestamp,
     pub(crate) summary: RoundSummary,
     /// Matches that no referee can take for now.
     pub(crate) waiting: BTreeSet<u32>,

@@ -74,6 +74,15 @@ pub struct LeagueRules {
     /// Whether only results count whose draw is proven, from any referee.
     #[serde(default)]
     pub proven_draws: bool,
+    /// The least time from the beginning of a round to that of the next.
+    #[serde(default, skip_serializing_if = "Duration::is_zero")]
+    pub round_every: Duration,
+    /// The least time between two steps of a match.
+    #[serde(default, skip_serializing_if = "Duration::is_zero")]
+    pub pace: Duration,
+    /// How many matches are played at once at most.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub matches_at_once: Option<u32>,
 }
 
 /// What the table is ordered by.
@@ -153,6 +162,9 @@ impl LeagueRules {
             tiebreakers: Tiebreaker::USUAL,
             legs: 1,
             proven_draws: false,
+            round_every: Duration::ZERO,
+            pace: Duration::ZERO,
+            matches_at_once: None,
         };
         rules.match_limit = rules.longest_match();
         rules
@@ -180,7 +192,8 @@ impl LeagueRules {
         let moves = league_games::find(self.game_type.as_str())
             .and_then(|listing| (listing.open)(&self.game_settings).ok())
             .map_or(0, |table| table.max_moves());
-        asked(timeouts.join) + asked(timeouts.make_move) * moves + MATCH_GRACE
+        let paused = self.pace * (moves + 2);
+        asked(timeouts.join) + asked(timeouts.make_move) * moves + paused + MATCH_GRACE
     }
 }
 

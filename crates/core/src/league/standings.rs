@@ -125,6 +125,20 @@ impl PlayerTally {
         }
         self.technical_losses += u32::from(ending.forfeited(seat));
     }
+
+    fn forget(&mut self, ending: MatchEnding, seat: usize, score: &Score) {
+        self.points = self.points.saturating_sub(ending.points(seat, score));
+        let counted = if ending == MatchEnding::Draw {
+            &mut self.draws
+        } else if ending.winner() == Some(seat) {
+            &mut self.wins
+        } else {
+            &mut self.losses
+        };
+        *counted = counted.saturating_sub(1);
+        let forfeits = u32::from(ending.forfeited(seat));
+        self.technical_losses = self.technical_losses.saturating_sub(forfeits);
+    }
 }
 
 /// The id and name of a player, in the order of registration.
@@ -210,6 +224,36 @@ impl Standings {
         self.table = OnceLock::new();
     }
 
+    /// How a match counts; `None` if it does not.
+    pub(crate) fn ending(&self, pairing: Pairing) -> Option<MatchEnding> {
+        self.endings
+            .get(self.number(pairing))
+            .copied()
+            .and_then(read)
+    }
+
+    /// Counts a match in another way than before, or not at all.
+    pub(crate) fn count(&mut self, pairing: Pairing, ending: Option<MatchEnding>) {
+        let number = self.number(pairing);
+        if let Some(before) = self.ending(pairing) {
+            self.endings[number] = UNPLAYED;
+            for (seat, &player) in pairing.seats.iter().enumerate() {
+                if let Some(record) = self.records.get_mut(player as usize) {
+                    record.forget(before, seat, &self.score);
+                }
+            }
+            self.forget_table();
+        }
+        if let Some(ending) = ending {
+            self.note(pairing, ending);
+        }
+    }
+
+    /// The table is made anew, as names or results have changed.
+    pub(crate) fn forget_table(&mut self) {
+        self.table = OnceLock::new();
+    }
+
     /// What a player has done so far.
     pub fn record(&self, player: u32) -> PlayerTally {
         self.records
@@ -225,7 +269,8 @@ impl Standings {
     }
 
     fn make_table(&self, names: &[NamedPlayer]) -> Ranking {
-        let order = self.order(names);
+        let (order, between) = self.order(names);
+        let ties = self.ties(&order, &between);
         let mut rows = Vec::with_capacity(order.len());
         let mut place = vec![0; order.len()];
         let mut shared_rank = 0;
@@ -237,7 +282,9 @@ impl Standings {
                 above = Some(record.standing());
             }
             place[player as usize] = rank - 1;
-            rows.push(row(rank, shared_rank, &names[player as usize], &record));
+            let name = &names[player as usize];
+            let tie = ties[rank as usize - 1];
+            rows.push(row((rank, shared_rank, tie), name, &record));
         }
         Ranking {
             rows: rows.into(),
@@ -245,7 +292,29 @@ impl Standings {
         }
     }
 
-    fn order(&self, names: &[NamedPlayer]) -> Vec<u32> {
+    /// The first rank of each tie that only ids break, for each row of it. Before the first match
+    /// nothing is shared.
+    fn ties(&self, order: &[u32], between: &[u32]) -> Vec<Option<u32>> {
+        let mut deciding = self.tiebreakers.split(|by| *by == Tiebreaker::PlayerId);
+        let deciding = deciding.next().unwrap_or_default();
+        let is_equal = |a: u32, b: u32| {
+            deciding.iter().all(|by| match by {
+                Tiebreaker::HeadToHead => between[a as usize] == between[b as usize],
+                by => self.compare(*by, &[], a, b).is_eq(),
+            })
+        };
+        let mut ties = Vec::with_capacity(order.len());
+        for group in order.chunk_by(|&a, &b| is_equal(a, b)) {
+            let first = u32::try_from(ties.len() + 1).unwrap_or(u32::MAX);
+            let has_played = |player: &u32| self.record(*player).played() > 0;
+            let is_tie = group.len() > 1 && group.iter().any(has_played);
+            ties.resize(ties.len() + group.len(), is_tie.then_some(first));
+        }
+        ties
+    }
+
+    /// The players in order, and the points of each among its equals.
+    fn order(&self, names: &[NamedPlayer]) -> (Vec<u32>, Vec<u32>) {
         let mut order: Vec<u32> = (0..self.schedule.players()).take(names.len()).collect();
         let mut parts = self.tiebreakers.split(|by| *by == Tiebreaker::HeadToHead);
         let (before, after) = (
@@ -271,13 +340,15 @@ impl Standings {
                 });
             }
         }
-        order
+        (order, between)
     }
 
     /// Which of two players comes first by one tiebreaker, unless that compares whole groups.
     fn compare(&self, by: Tiebreaker, names: &[NamedPlayer], a: u32, b: u32) -> Ordering {
         let id = |player: u32| {
-            let id = names[player as usize].0.as_str();
+            let id = names
+                .get(player as usize)
+                .map_or("", |name| name.0.as_str());
             (id.len(), id)
         };
         let (points, wins, difference) = self.records[a as usize].standing();
@@ -340,8 +411,7 @@ impl Standings {
 }
 
 fn row(
-    rank: u32,
-    shared_rank: u32,
+    (rank, shared_rank, tie): (u32, u32, Option<u32>),
     (player_id, name): &NamedPlayer,
     record: &PlayerTally,
 ) -> StandingRow {
@@ -356,6 +426,7 @@ fn row(
         losses: record.losses,
         technical_losses: record.technical_losses,
         points: record.points,
+        tie,
     }
 }
 

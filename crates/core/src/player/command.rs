@@ -159,6 +159,9 @@ impl Command {
     }
 }
 
+/// The most characters that are shown of what a manager says with an admission.
+pub const MAX_NOTE_CHARS: usize = 200;
+
 #[derive(Debug, Clone, PartialEq)]
 pub enum Reply {
     Acknowledged,

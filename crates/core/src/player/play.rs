@@ -313,8 +313,6 @@ impl Player {
         let own = self.rules.timeouts.make_move;
         let granted = match Duration::from_secs(u64::from(call.move_seconds)) {
             Duration::ZERO => own,
-            // A call with a deadline of its own need not name the time.
-            told if call.deadline < Timestamp::LAST => told.max(own),
             told => told,
         };
         let deadline = if call.deadline > at {
@@ -346,7 +344,7 @@ impl Player {
             .filter(|nonce| nonce.len() <= MAX_NONCE_LENGTH);
         let own_words = brought.reasoning.filter(|_| fallback.is_none());
         let proof = self.prove_move(match_id, question, choice, nonce);
-        // Who takes proofs knows this member too.
+        // A referee that takes proofs knows this member too.
         let model = brought.model.filter(|_| proof.is_some());
         let response = MoveResponse {
             match_id: match_id.clone(),

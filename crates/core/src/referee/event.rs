@@ -404,6 +404,14 @@ fn is_zero(count: &usize) -> bool {
     *count == 0
 }
 
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde passes a reference"
+)]
+const fn is_no_time(time: &u32) -> bool {
+    *time == 0
+}
+
 /// A match as it was ordered, without its secrets.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct MatchOrder {
@@ -431,6 +439,9 @@ pub struct MatchOrder {
     /// the moves that are written here follow them.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub handed_over: usize,
+    /// The least time between two steps, in milliseconds.
+    #[serde(default, skip_serializing_if = "is_no_time")]
+    pub pace_ms: u32,
     /// Seat A and seat B.
     pub players: [SeatedPlayer; 2],
 }
@@ -455,6 +466,7 @@ impl MatchOrder {
                 .handed_over
                 .as_ref()
                 .map_or(0, |held| held.moves.len()),
+            pace_ms: order.pace_ms.unwrap_or(0),
             players: [0, 1].map(|seat| {
                 let player = &order.players[seat];
                 SeatedPlayer {
@@ -466,6 +478,7 @@ impl MatchOrder {
                     token_hash: player.token_hash,
                     record: player.record,
                     absent: player.absent,
+                    extra_seconds: player.extra_seconds.unwrap_or(0),
                 }
             }),
         }
@@ -526,6 +539,9 @@ pub struct SeatedPlayer {
     /// Whether a match has waited for it in vain and it was not reached since.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub absent: bool,
+    /// The seconds by which the organiser extended its clock.
+    #[serde(default, skip_serializing_if = "is_no_time")]
+    pub extra_seconds: u32,
 }
 
 /// The secrets of a match.

@@ -31,6 +31,8 @@ pub(crate) const SEATS: [Seat; 2] = [Seat::A, Seat::B];
 pub(crate) struct Match {
     pub(crate) fixture: Arc<MatchOrder>,
     pub(crate) taken_at: Timestamp,
+    /// When its last step began.
+    pub(crate) stepped_at: Timestamp,
     pub(crate) opening: Arc<GameOpening>,
     pub(crate) secrets: Option<Arc<Secrets>>,
     pub(crate) table: Arc<dyn Table>,
@@ -127,6 +129,7 @@ impl Match {
         };
         Ok(Self {
             taken_at: at,
+            stepped_at: Timestamp::default(),
             table: Arc::clone(&opening.table),
             opening,
             secrets: None,
@@ -238,14 +241,18 @@ impl Match {
     pub(crate) fn apply(&mut self, event: &Event) {
         match event {
             Event::SecretsGiven { secrets, .. } => self.take_secrets(secrets.clone()),
-            Event::Asked { seat, .. }
-            | Event::QuestionPostponed { seat, .. }
+            Event::Asked { seat, at, .. } => {
+                self.stepped_at = *at;
+                self.slot_mut(*seat).apply(event);
+            }
+            Event::QuestionPostponed { seat, .. }
             | Event::AttemptFailed { seat, .. }
             | Event::Joined { seat, .. }
             | Event::Declined { seat, .. } => self.slot_mut(*seat).apply(event),
             Event::GivenBack { .. } => self.give_back(),
-            Event::Started { joins, .. } => {
+            Event::Started { joins, at, .. } => {
                 self.started = true;
+                self.stepped_at = *at;
                 for (slot, join) in self.slots.iter_mut().zip(joins) {
                     slot.turn_page();
                     slot.joined = true;

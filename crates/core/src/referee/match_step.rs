@@ -115,7 +115,18 @@ impl Match {
         let draw = || self.draw.map(DrawState::due);
         let step = || (self.fixture.mode == Mode::Manual).then(|| self.taken_at + MANUAL_LIMIT);
         let asked = SEATS.iter().filter_map(open).min();
-        asked.or_else(draw).or_else(step)
+        asked.or_else(draw).or_else(step).or_else(|| self.paced())
+    }
+
+    /// When the next step may begin, if the match is slowed down for people.
+    fn paced(&self) -> Option<Timestamp> {
+        let pace = Duration::from_millis(self.fixture.pace_ms.into());
+        (!pace.is_zero()).then(|| self.stepped_at + pace)
+    }
+
+    /// Whether the next step has to wait; the questions of one step begin together.
+    fn is_held(&self, at: Timestamp) -> bool {
+        at != self.stepped_at && self.paced().is_some_and(|due| at < due)
     }
 
     /// The failure of the question that a seat owes an answer to.
@@ -175,6 +186,7 @@ impl Match {
                 }
                 // A player that was asked already keeps its question.
                 (None, None) if waiting && self.one_by_one() => {}
+                (None, None) if self.is_held(at) => waiting = true,
                 (None, retry_at) if retry_at.is_none_or(|retry_at| at >= retry_at) => {
                     return Some(self.ask(seat, at, context));
                 }
@@ -248,6 +260,9 @@ impl Match {
         if self.fixture.mode == Mode::Manual && at < self.taken_at + MANUAL_LIMIT {
             return None;
         }
+        if self.is_held(at) {
+            return None;
+        }
         if !self.started {
             return Some(self.begin(at));
         }
@@ -303,20 +318,20 @@ impl Match {
             match_id,
             seat,
             at,
-            deadline: at + self.answer_timeout(context.rules),
+            deadline: at + self.answer_timeout(seat, context.rules),
         }
     }
 
-    fn answer_timeout(&self, rules: &RefereeRules) -> Duration {
-        if self.started {
-            rules.timeouts.make_move
-        } else {
-            rules.timeouts.join
-        }
+    fn answer_timeout(&self, seat: Seat, rules: &RefereeRules) -> Duration {
+        let usual = match self.started {
+            true => rules.timeouts.make_move,
+            false => rules.timeouts.join,
+        };
+        usual + Duration::from_secs(self.seated(seat).extra_seconds.into())
     }
 
     fn silence(&self, seat: Seat, at: Timestamp, context: &StepContext<'_>) -> Event {
-        let wait = self.answer_timeout(context.rules);
+        let wait = self.answer_timeout(seat, context.rules);
         let detail = format!("no answer within {} seconds", wait.as_secs_f64());
         self.failure(seat, at, context, AnswerFault::open(Code::Timeout, detail))
     }

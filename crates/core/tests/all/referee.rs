@@ -11,6 +11,7 @@ mod proof;
 mod registering;
 mod restarting;
 mod secrecy;
+mod spectating;
 mod speech;
 mod telling;
 mod turns;

@@ -1,11 +1,14 @@
 //! Hostile and unusual input at the server: a clear answer, and the next caller is served.
 
+use std::sync::Mutex;
+use std::sync::mpsc::{Receiver, Sender, channel};
+
 use super::*;
 
 /// Repeats the length of each body.
 struct Counting;
 
-impl Handler for Counting {
+impl PostHandler for Counting {
     fn post(
         &self,
         content_type: Option<&str>,
@@ -18,9 +21,13 @@ impl Handler for Counting {
 }
 
 fn server() -> std::net::SocketAddr {
+    server_of(Counting, MAX_CONNECTIONS)
+}
+
+fn server_of(handler: impl PostHandler, most: usize) -> std::net::SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
-    thread::spawn(move || serve(&listener, &Arc::new(Counting)));
+    thread::spawn(move || serve(&listener, &Arc::new(handler), most));
     address
 }
 
@@ -89,9 +96,19 @@ fn broken_body_gets_a_clear_answer_and_the_next_is_served() {
         (&sized("300000\r\n\r\nabc"), 413, "256 KiB"),
         (&coded("gzip\r\n\r\n"), 501, "chunked"),
         (
-            &coded("chunked\r\nContent-Length: 1\r\n\r\n0"),
+            &coded("chunked\r\nContent-Length: 5\r\n\r\n0\r\n\r\n"),
             400,
             "not both",
+        ),
+        (
+            &coded("chunked\r\nTransfer-Encoding: gzip\r\n\r\n0\r\n\r\n"),
+            501,
+            "chunked",
+        ),
+        (
+            "POST /mcp HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+            400,
+            "no chunks",
         ),
         (&coded("chunked\r\n\r\nzz\r\n"), 400, "chunk"),
         (
@@ -115,27 +132,100 @@ fn connection_stays_open_for_plain_and_chunked_bodies() {
                     Content-Type: application/json\r\n\r\n\
                     2;name=value\r\nab\r\n1\r\nc\r\n0\r\nTrailer: 1\r\n\r\n\
                     HEAD /health HTTP/1.1\r\n\r\nGET /nowhere HTTP/1.1\r\n\r\n\
+                    PUT /health HTTP/1.1\r\n\r\nPOST /mcp/ HTTP/1.1\r\n\r\n\
                     PUT /mcp HTTP/1.1\r\nConnection: close\r\n\r\n";
     let answer = exchange(server(), requests.as_bytes());
     let statuses: Vec<&str> = answer
         .split("HTTP/1.1 ")
         .filter_map(|part| part.get(..3))
         .collect();
-    assert_eq!(statuses, ["200", "200", "200", "404", "405"], "{answer}");
+    let expected = ["200", "200", "200", "404", "405", "200", "405"];
+    assert_eq!(statuses, expected, "{answer}");
+    let allowed = answer.lines().filter(|line| line.starts_with("Allow"));
+    let allowed: Vec<&str> = allowed.collect();
+    assert_eq!(allowed, ["Allow: GET, HEAD", "Allow: POST"]);
     assert!(answer.contains("[null,\"tok\",3]"), "{answer}");
     assert!(answer.contains("[\"application/json\",null,3]"), "{answer}");
     assert_eq!(answer.matches("Connection: close").count(), 1, "{answer}");
 }
 
+/// A body of which a byte comes every 10 ms would take minutes, but the reader stops at its time.
 #[test]
 fn slow_sender_is_cut_at_one_moment() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = listener.local_addr().unwrap();
-    let client = TcpStream::connect(address).unwrap();
+    let mut client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
     let (stream, _) = listener.accept().unwrap();
-    let mut stream = TimedStream::new(stream, Duration::ZERO).unwrap();
-    let mut byte = [0];
-    let error = stream.read(&mut byte).unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::TimedOut);
-    drop(client);
+    let sender = thread::spawn(move || {
+        let mut sent = 0_u32;
+        while sent < 30_000 && client.write_all(b"x").is_ok() {
+            sent += 1;
+            thread::sleep(Duration::from_millis(10));
+        }
+        sent
+    });
+    let timeout = Duration::from_millis(200);
+    let mut stream = TimedStream::new(stream.into(), timeout).unwrap();
+    let error = stream.read_to_end(&mut Vec::new()).unwrap_err();
+    let is_timeout = matches!(error.kind(), ErrorKind::TimedOut | ErrorKind::WouldBlock);
+    assert!(is_timeout, "{error}");
+    drop(stream);
+    assert!(sender.join().unwrap() < 30_000, "the sender was not cut");
+}
+
+#[test]
+fn connection_without_a_request_makes_room_for_a_caller() {
+    const GET: &[u8] = b"GET /health HTTP/1.1\r\n\r\n";
+    let address = server_of(Counting, 4);
+    let connect = |sent: &[u8]| {
+        let mut stream = TcpStream::connect(address).unwrap();
+        stream.write_all(sent).unwrap();
+        stream
+    };
+    // Neither half a head nor half a body is a request.
+    let half = b"POST /mcp HTTP/1.1\r\nContent-Length: 9\r\n\r\nhalf";
+    let mut idle = [connect(b""), connect(b"POST"), connect(half), connect(b"")];
+    for _ in 0..3 {
+        assert_eq!(first_line(&exchange(address, GET)), "HTTP/1.1 200 OK");
+    }
+    let mut end = Vec::new();
+    idle[0].read_to_end(&mut end).unwrap();
+    assert_eq!(end, b"", "the longest wait was closed");
+    let mut answer = [0; 15];
+    idle[3].write_all(GET).unwrap();
+    idle[3].read_exact(&mut answer).unwrap();
+    assert_eq!(&answer, b"HTTP/1.1 200 OK", "the shortest wait was not");
+}
+
+/// Holds each request until the test lets it go.
+struct Held {
+    came: Sender<()>,
+    released: Mutex<Receiver<()>>,
+}
+
+impl PostHandler for Held {
+    fn post(&self, _: Option<&str>, _: Option<&str>, _: &[u8]) -> (u16, Vec<u8>) {
+        self.came.send(()).unwrap();
+        let released = self.released.lock().unwrap();
+        released.recv().unwrap();
+        (200, Vec::new())
+    }
+}
+
+#[test]
+fn request_that_is_being_answered_is_not_closed_for_another() {
+    let ((came, arrival), (release, released)) = (channel(), channel());
+    let released = Mutex::new(released);
+    let address = server_of(Held { came, released }, 2);
+    let post = b"POST /mcp HTTP/1.1\r\nContent-Length: 0\r\n\r\n";
+    let callers = [(); 2].map(|()| {
+        let caller = thread::spawn(move || exchange(address, post));
+        arrival.recv().unwrap();
+        caller
+    });
+    let third = exchange(address, b"");
+    assert_eq!(first_line(&third), "HTTP/1.1 503 Service Unavailable");
+    for caller in callers {
+        release.send(()).unwrap();
+        assert_eq!(first_line(&caller.join().unwrap()), "HTTP/1.1 200 OK");
+    }
 }

@@ -2,6 +2,7 @@
 //! again whenever the machine wants it.
 
 use std::sync::PoisonError;
+use std::thread;
 use std::time::Duration;
 
 use league_core::letter::{CallFailure, CallOutcome, Credential, PeerAnswer};
@@ -10,7 +11,7 @@ use league_core::player::{Command, Player};
 use league_protocol::dialect::Hints;
 use league_protocol::encode::{Stamp, encode};
 use league_protocol::fault::Code;
-use league_protocol::finding::excerpt;
+use league_protocol::finding::{excerpt, harmless};
 use league_protocol::message::Message;
 use league_protocol::peer::HttpReply;
 use league_protocol::rpc;
@@ -18,23 +19,25 @@ use league_protocol::sender::{Agent, CallStyle, Dialect};
 use league_protocol::token::AuthToken;
 use league_protocol::wire::{self, Context, SentCall, Unread};
 
-use super::{PlayerLetter, Seat, SeatState};
+use super::{KitPlayer, KitState, PlayerLetter};
 use crate::call::ManagerUrl;
 use crate::now;
-use crate::options::{KitError, tell};
+use crate::options::{KitError, MAX_WORDS, tell};
 
 /// The longest sleep of the thread that talks to the manager.
 const MAX_SLEEP: Duration = Duration::from_secs(3_600);
+/// How long it waits before it tries again to write.
+const WRITE_PAUSE: Duration = Duration::from_secs(1);
 
-impl Seat {
+impl KitPlayer {
     /// Registers with the manager and stays in the league; returns when the manager rejects it.
     pub(crate) fn live(&self, manager: &ManagerUrl) -> KitError {
         let return_token = self.lock().tokens.return_token.clone();
-        let _ = self.ask(&Command::Begin { return_token });
+        self.ask_until_written(&Command::Begin { return_token });
         let mut told = String::new();
         loop {
             let Some(letter) = self.next_letter() else {
-                let _ = self.ask(&Command::Tick);
+                self.ask_until_written(&Command::Tick);
                 continue;
             };
             let outcome = self.carry(&letter, manager);
@@ -51,11 +54,18 @@ impl Seat {
                 problem.clone_into(&mut told);
             }
             if let Some(correlation) = letter.correlation {
-                let _ = self.ask(&Player::outcome(correlation, outcome));
+                self.ask_until_written(&Player::outcome(correlation, outcome));
             }
             if let Some(reason) = self.lock().player.rejection() {
-                return KitError::Rejected(reason.to_owned());
+                return KitError::Rejected(harmless(reason, MAX_WORDS));
             }
+        }
+    }
+
+    /// Asks the machine, again and again while the memory cannot be written.
+    fn ask_until_written(&self, command: &Command) {
+        while self.ask(command).is_err() {
+            thread::sleep(WRITE_PAUSE);
         }
     }
 
@@ -129,7 +139,7 @@ impl Seat {
     }
 }
 
-impl SeatState {
+impl KitState {
     /// The token that a letter shows.
     fn credential(&self, letter: &PlayerLetter) -> Option<AuthToken> {
         let own = &self.tokens.token;

@@ -28,7 +28,7 @@ use crate::http::endpoint::OwnAddresses;
 use crate::http::server::{Gate, Limits, Routes, Service, serve};
 use crate::http::tls::ServerTls;
 use crate::http::transport::Listener;
-use crate::site::Site;
+use crate::site::{Inquiry, Site};
 use crate::storage::store::StoreError;
 use league_core::strategy::{self, Strategy, UnknownStrategy};
 
@@ -122,8 +122,11 @@ impl Arena {
             people: plan.people.clone(),
         };
         let league = plan.rules.league_id.clone();
-        let site = Site::new(shared.root.clone(), league, shared.limits.viewers(), false)
-            .with_people(plan.people.clone());
+        // All agents are in this process: they are there as long as it is.
+        let inquiry = Inquiry::new(shared, arena.manager.actor.clone(), None);
+        let (root, viewers) = (shared.root.clone(), shared.limits.viewers());
+        let site =
+            Site::new(root, league, viewers, false, Some(inquiry)).with_people(plan.people.clone());
         let routes = Routes::behind(arena.gate.clone()).with_pages(Arc::new(site));
         arena.receive_behind(ports.manager, routes, service);
         arena.start_referees(shared, plan, ports.referees)?;
@@ -580,36 +583,17 @@ impl PersonSeats {
                 human: true,
             },
             league: rules.league_id.clone(),
-            seats: self.count,
-            first_id: self.first_id,
+            seats: self,
             shared: shared.clone(),
             bind,
             tls,
             host,
-            fallback: self.fallback,
         });
         people.await.map(Some)
     }
 }
 
 impl Plan {
-    /// Opens the seats for people, before the arena.
-    ///
-    /// # Errors
-    ///
-    /// The files of the seats cannot be used, or a player cannot start.
-    pub(crate) async fn open_people(
-        &mut self,
-        seats: PersonSeats,
-        shared: &Shared,
-        ports: &BoundPorts,
-    ) -> Result<(), NoSeat> {
-        let manager = self.endpoint(&ports.manager);
-        let place = (self.bind, self.tls.clone(), self.host.clone());
-        self.people = seats.open(shared, &self.rules, &manager, place).await?;
-        Ok(())
-    }
-
     async fn listen(&self, agent: &str, port: u16) -> Result<Listener, ArenaError> {
         let address = SocketAddr::new(self.bind, port);
         let listener = Listener::bind(address, self.tls.clone()).await;
@@ -625,6 +609,11 @@ impl Plan {
         let agents = 1 + self.referees.len() + self.players.len();
         let shared = self.shared_port.map(|_| self.players.len() - 1);
         (agents, agents - shared.unwrap_or(0))
+    }
+
+    /// Where its agents listen and how, and the host by which they are called.
+    pub(crate) fn place(&self) -> (IpAddr, Option<ServerTls>, String) {
+        (self.bind, self.tls.clone(), self.host.clone())
     }
 
     pub(crate) fn endpoint(&self, listener: &Listener) -> String {

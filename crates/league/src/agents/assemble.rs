@@ -4,6 +4,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use league_core::league::Lever;
 use league_core::machine::Machine;
 use league_protocol::id::LeagueId;
 use league_protocol::sender::Dialect;
@@ -60,6 +61,10 @@ pub(crate) struct Shared {
     pub(crate) listed_dialects: Vec<(String, Dialect)>,
     /// Whether a manager goes on with a journal that lost lines.
     pub(crate) accept_loss: bool,
+    /// The return token that the organiser handed over, if the agent lost its own.
+    pub(crate) return_token: Option<AuthToken>,
+    /// The levers that a new league begins with.
+    pub(crate) levers: Vec<Lever>,
 }
 
 impl Shared {
@@ -95,6 +100,8 @@ impl Shared {
             listed_referees: Vec::new(),
             listed_dialects: Vec::new(),
             accept_loss: false,
+            return_token: None,
+            levers: Vec::new(),
         }
     }
 

@@ -30,7 +30,7 @@ use league_core::strategy::{self, Strategy, UnknownStrategy};
 pub(crate) use ledger::Budget;
 use ledger::{Ledger, cost};
 use prompt::UnusableAnswer;
-pub(crate) use prompt::{ModelChoice, Prompt, legal};
+pub(crate) use prompt::{ExternalMove, Prompt, legal};
 use wire::{Speech, SpeechReader};
 
 /// The most questions about one move.
@@ -194,6 +194,8 @@ pub(crate) struct ModelMove {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum NoChoice {
     Budget,
+    /// What the question may cost could not be written down.
+    NotNoted,
     TooLong,
     NoTime,
     /// The server refused for good, with this status.
@@ -208,6 +210,7 @@ impl NoChoice {
     fn reason(self) -> String {
         match self {
             Self::Budget => "budget spent".to_owned(),
+            Self::NotNoted => "cost could not be noted".to_owned(),
             Self::TooLong => "position too long for a prompt".to_owned(),
             Self::NoTime => "no answer in time".to_owned(),
             Self::Refused(status) => format!("server refused ({status})"),
@@ -337,7 +340,7 @@ impl ModelSeat {
         memory: &[Arc<MatchRecord>],
         until: Instant,
         notes: &mut MoveNotes,
-    ) -> Result<ModelChoice, NoChoice> {
+    ) -> Result<ExternalMove, NoChoice> {
         let left = until.saturating_duration_since(Instant::now());
         let first = Prompt::new(think, memory, left).ok_or(NoChoice::TooLong)?;
         let (mut prompt, mut last) = (first.clone(), NoChoice::NoTime);
@@ -347,7 +350,7 @@ impl ModelSeat {
                 return Err(last);
             }
             match self.question(&prompt, think, until, notes).await {
-                Ok(text) => match ModelChoice::read(&text, &think.options) {
+                Ok(text) => match ExternalMove::read(&text, &think.options) {
                     Ok(answer) => return Ok(answer),
                     Err(problem) => {
                         last = NoChoice::Unusable(problem);
@@ -393,7 +396,10 @@ impl ModelSeat {
         let most = self.model.most(prompt);
         let reserve = self.budget.reserve(most);
         let reserve = reserve.ok_or(ModelCallError::Final(NoChoice::Budget))?;
-        let number = self.ledger.asking(most).await;
+        let Ok(number) = self.ledger.asking(most).await else {
+            self.budget.settle(reserve, 0);
+            return Err(ModelCallError::Final(NoChoice::NotNoted));
+        };
         let (began, mut exchange) = (Instant::now(), ModelCall::default());
         let asked = self.exchange(prompt, until, &mut exchange).await;
         let speech = &exchange.speech;

@@ -6,26 +6,25 @@
 use std::fs;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 use league_core::player::{MatchOutcome, MatchRecord, Player, PlayerPhase, PlayerRules};
-use league_core::strategy::Strategy;
 use league_games::SeatPicture;
 use league_mcp::Origin;
 use league_protocol::id::{LeagueId, PlayerId};
-use league_protocol::message::{LeagueError, is_name};
+use league_protocol::message::is_name;
 use league_protocol::token::{AuthToken, TokenHash};
 use league_web::model::SeatOutcome;
 use league_web::page::{SeatPage, SeatResult, SeatStage, SeatTurn, label};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 use thiserror::Error;
 use tokio::sync::{Mutex as AsyncMutex, Semaphore, watch};
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
 use crate::agents::actor::Handle;
+use crate::agents::arena::PersonSeats;
 use crate::agents::assemble::{Shared, StartError};
 use crate::agents::identity::{Identity, Membership};
 use crate::agents::manager::caller_limit::Bursts;
@@ -44,7 +43,7 @@ const MAX_TRIES: u32 = 60;
 /// The characters of a code: none is taken for another.
 const CODE_CHARACTERS: &[u8; 32] = b"ABCDEFGHJKLMNPQRSTUVWXYZ23456789";
 const CODE_LENGTH: usize = 8;
-/// How long the manager may take to admit the player of a person.
+/// How long a person who joins waits for the manager's decision about the player.
 const ADMISSION_TIMEOUT: Duration = Duration::from_secs(10);
 /// Questions for news that wait at once for one seat: a few open pages of one person.
 const MAX_WAITING: usize = 4;
@@ -57,15 +56,11 @@ pub(crate) struct PeoplePlan {
     /// The rules of each player but its name and its address.
     pub(crate) rules: PlayerRules,
     pub(crate) league: LeagueId,
-    /// How many seats there are.
-    pub(crate) seats: usize,
+    pub(crate) seats: PersonSeats,
     pub(crate) bind: IpAddr,
     pub(crate) tls: Option<ServerTls>,
     /// The host by which referees call the players.
     pub(crate) host: String,
-    pub(crate) fallback: &'static Strategy,
-    /// The number of the first id that the players ask for.
-    pub(crate) first_id: Option<u32>,
 }
 
 /// The seats for people in a league.
@@ -76,18 +71,16 @@ pub(crate) struct People {
     /// Held while a person takes a seat.
     joining: AsyncMutex<()>,
     taken: Mutex<Vec<Arc<Person>>>,
-    /// Ends the servers of the players.
-    end: watch::Sender<bool>,
 }
 
 /// A person at a seat.
 pub(crate) struct Person {
-    secret: TokenHash,
-    name: String,
-    slot: PlayerId,
+    stored: StoredSeat,
     pub(crate) seat: Arc<ExternalSeat>,
     actor: Handle<Player>,
     identity: Arc<Identity>,
+    /// Ends the server of the player.
+    end: watch::Sender<bool>,
     /// Ends with the player.
     ended: AsyncMutex<Option<JoinHandle<Result<(), StoreError>>>>,
     /// When the page asked for news last.
@@ -123,9 +116,9 @@ pub(crate) enum NoSeat {
     Full(usize),
     #[error("the league did not admit you: {0}")]
     Rejected(String),
-    #[error("the league did not answer in time; try again")]
-    Late,
-    #[error("the seat could not be listened for: {0}")]
+    #[error("the league is ending")]
+    Ending,
+    #[error("could not open a port for the player of the seat: {0}")]
     Listen(#[from] io::Error),
     #[error(transparent)]
     Start(#[from] Box<StartError>),
@@ -152,15 +145,14 @@ impl People {
             tries: Bursts::of(MAX_TRIES),
             joining: AsyncMutex::default(),
             taken: Mutex::default(),
-            end: watch::Sender::new(false),
         });
         for stored in file.seats {
-            let seat = Arc::new(ExternalSeat::for_person(people.plan.fallback));
+            let seat = Arc::new(ExternalSeat::for_person(people.plan.seats.fallback));
             let number = people.taken().len();
             let person = people.start(stored, number, seat).await?;
             people.taken().push(person);
         }
-        people.save()?;
+        people.save(None)?;
         Ok(people)
     }
 
@@ -179,7 +171,7 @@ impl People {
     ///
     /// The code is wrong, no seat is free, or the league does not take the player.
     pub(crate) async fn join(
-        &self,
+        self: &Arc<Self>,
         name: &str,
         code: &str,
         origin: Origin,
@@ -192,51 +184,78 @@ impl People {
         if AuthToken::new(readable(code)).hash() != AuthToken::new(readable(self.code())).hash() {
             return Err(NoSeat::Code);
         }
-        let seat = Arc::new(ExternalSeat::for_person(self.plan.fallback));
+        let seat = Arc::new(ExternalSeat::for_person(self.plan.seats.fallback));
         self.seat(name, seat).await
     }
 
-    /// Seats a person without a code; the organiser may do so.
+    /// Seats a person without a code; the organiser may do so. A seat is taken to the end even if
+    /// the caller does not wait for it.
     ///
     /// # Errors
     ///
     /// No seat is free, or the league does not take the player.
     pub(crate) async fn seat(
-        &self,
+        self: &Arc<Self>,
         name: &str,
         seat: Arc<ExternalSeat>,
     ) -> Result<AuthToken, NoSeat> {
-        let name = name.trim();
-        if !is_name(name) {
+        let name = name.trim().to_owned();
+        if !is_name(&name) {
             return Err(NoSeat::Name);
         }
+        let people = Arc::clone(self);
+        let seating = tokio::spawn(async move { people.take_seat(name, seat).await });
+        seating.await.unwrap_or(Err(NoSeat::Ending))
+    }
+
+    async fn take_seat(&self, name: String, seat: Arc<ExternalSeat>) -> Result<AuthToken, NoSeat> {
         let _joining = self.joining.lock().await;
         let number = self.taken().len();
-        if number >= self.plan.seats {
-            return Err(NoSeat::Full(self.plan.seats));
+        if number >= self.plan.seats.count {
+            return Err(NoSeat::Full(self.plan.seats.count));
         }
         let secret = AuthToken::mint("seat", &self.plan.shared.chance.bytes());
         let stored = StoredSeat {
             slot: slot(number + 1),
-            name: name.to_owned(),
+            name,
             secret: secret.hash(),
         };
-        let person = self.start(stored, number, seat).await?;
-        if let Err(refusal) = person.admitted().await {
-            person.stop().await;
-            self.forget(&person.slot);
-            return Err(refusal);
+        // Saved first: a player that the manager knows has a seat after a restart.
+        self.save(Some(&stored))?;
+        match self.admit(stored, number, seat).await {
+            Ok(person) => {
+                self.taken().push(person);
+                Ok(secret)
+            }
+            Err(refusal) => {
+                self.save(None)?;
+                Err(refusal)
+            }
         }
-        self.taken().push(person);
-        self.save()?;
-        Ok(secret)
+    }
+
+    /// Starts a player, and stops it again if the manager rejects it.
+    async fn admit(
+        &self,
+        stored: StoredSeat,
+        number: usize,
+        seat: Arc<ExternalSeat>,
+    ) -> Result<Arc<Person>, NoSeat> {
+        let person = self.start(stored, number, seat).await?;
+        if let Some(reason) = person.rejection().await {
+            person.stop().await;
+            self.forget(&person.stored.slot);
+            return Err(NoSeat::Rejected(reason));
+        }
+        Ok(person)
     }
 
     /// The person who shows this secret.
     pub(crate) fn find(&self, secret: &AuthToken) -> Option<Arc<Person>> {
         let shown = secret.hash();
         let taken = self.taken();
-        taken.iter().find(|person| person.secret == shown).cloned()
+        let mut taken = taken.iter();
+        taken.find(|person| person.stored.secret == shown).cloned()
     }
 
     async fn start(
@@ -252,6 +271,7 @@ impl People {
             display_name: stored.name.clone(),
             endpoint: listener.url(&plan.host),
             wanted_id: plan
+                .seats
                 .first_id
                 .map(|first| PlayerId::numbered(first.saturating_add(number as u32)).to_string()),
             ..plan.rules.clone()
@@ -264,20 +284,20 @@ impl People {
         let (agent, service) = started.map_err(Box::new)?;
         let mut routes = Routes::behind(plan.shared.gate.clone());
         routes.open("", service);
-        let (limits, end) = (plan.shared.limits.clone(), self.end.subscribe());
-        tokio::spawn(serve(listener, routes, limits, end));
+        let (end, ended) = watch::channel(false);
+        tokio::spawn(serve(listener, routes, plan.shared.limits.clone(), ended));
         let person = Arc::new(Person {
-            secret: stored.secret,
-            name: stored.name,
-            slot: stored.slot,
+            stored,
             seat,
             actor: agent.actor,
             identity: agent.identity,
+            end,
             ended: AsyncMutex::new(Some(agent.ended)),
             heard: Mutex::new(Instant::now()),
             waiting: Semaphore::new(MAX_WAITING),
         });
-        tokio::spawn(notice_absence(Arc::clone(&person)));
+        let changes = person.seat.changes();
+        tokio::spawn(notice_absence(Arc::downgrade(&person), changes));
         Ok(person)
     }
 
@@ -290,23 +310,21 @@ impl People {
         let _ = fs::remove_file(tokens);
     }
 
-    fn save(&self) -> Result<(), SecretError> {
-        let stored = |person: &Arc<Person>| StoredSeat {
-            slot: person.slot.clone(),
-            name: person.name.clone(),
-            secret: person.secret,
-        };
+    /// Saves the seats that are taken, and the one that a person is about to take.
+    fn save(&self, next: Option<&StoredSeat>) -> Result<(), SecretError> {
+        let taken = self.taken();
+        let seats = taken.iter().map(|person| &person.stored).chain(next);
         let file = PeopleFile {
             code: self.code().to_owned(),
-            seats: self.taken().iter().map(stored).collect(),
+            seats: seats.cloned().collect(),
         };
+        drop(taken);
         let path = secrets::place(&self.plan.shared.root, &self.plan.league, FILE);
         secrets::save(&path, &file)
     }
 
     /// Stops the players; their decisions are written.
     pub(crate) async fn close(&self) {
-        self.end.send_replace(true);
         let taken = std::mem::take(&mut *self.taken());
         for person in taken {
             person.stop().await;
@@ -322,20 +340,23 @@ impl People {
 const FILE: &str = "people";
 
 impl Person {
-    /// Waits until the league has decided about the player.
-    async fn admitted(&self) -> Result<(), NoSeat> {
+    /// Why the manager rejects the player; `None` if it admits it, or has not decided in time: then
+    /// the page of the seat tells how that goes on.
+    async fn rejection(&self) -> Option<String> {
         let mut membership = self.identity.membership();
         let decided = membership.wait_for(|now| *now != Membership::Registering);
-        match tokio::time::timeout(ADMISSION_TIMEOUT, decided).await {
-            Ok(Ok(now)) => match &*now {
-                Membership::Rejected(reason) => Err(NoSeat::Rejected(reason.clone())),
-                _ => Ok(()),
-            },
-            Ok(Err(_)) | Err(_) => Err(NoSeat::Late),
+        match &*tokio::time::timeout(ADMISSION_TIMEOUT, decided)
+            .await
+            .ok()?
+            .ok()?
+        {
+            Membership::Rejected(reason) => Some(reason.clone()),
+            _ => None,
         }
     }
 
     async fn stop(&self) {
+        self.end.send_replace(true);
         self.actor.stop().await;
         if let Some(ended) = self.ended.lock().await.take() {
             // A player whose journal could not be written has logged it.
@@ -343,7 +364,7 @@ impl Person {
         }
     }
 
-    /// Notes that the person's page asks; who asks has the seat again.
+    /// Notes that the page of the person asks. A person who left takes the seat again by it.
     pub(crate) fn hear(&self) {
         *self.heard.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
         self.seat.set_left(false);
@@ -352,20 +373,6 @@ impl Person {
     fn is_silent(&self) -> bool {
         let heard = *self.heard.lock().unwrap_or_else(PoisonError::into_inner);
         heard.elapsed() > 2 * WAIT_TIMEOUT
-    }
-
-    /// Makes a move.
-    ///
-    /// # Errors
-    ///
-    /// No such move is wanted, or it is not legal.
-    pub(crate) fn choose(
-        &self,
-        match_id: Option<&str>,
-        number: &Value,
-        choice: &Value,
-    ) -> Result<Value, LeagueError> {
-        self.seat.make_move(match_id, number, choice, None)
     }
 
     /// The seat as its person sees it.
@@ -388,7 +395,7 @@ impl Person {
             .iter()
             .find(|row| Some(&row.player_id) == news.player_id.as_ref());
         SeatPage {
-            name: self.name.clone(),
+            name: self.stored.name.clone(),
             player_id: news.player_id.as_ref().map(ToString::to_string),
             stage: self.stage(&news),
             missed: news.missed.is_some(),
@@ -434,17 +441,21 @@ fn shown(turn: &ShownTurn, news: &SeatNews) -> SeatTurn {
 }
 
 /// Lets the strategy move at once for a person who missed a turn and whose page is closed.
-async fn notice_absence(person: Arc<Person>) {
-    let mut changes = person.seat.changes();
+async fn notice_absence(person: Weak<Person>, mut changes: watch::Receiver<u64>) {
     let mut known = None;
     while changes.changed().await.is_ok() {
+        let Some(person) = person.upgrade() else {
+            return;
+        };
         let missed = person.seat.news().missed;
         if missed.is_some() && missed != known && person.is_silent() && !person.seat.is_left() {
+            let name = &person.stored.name;
             tracing::warn!(
                 agent_id = %person.identity.log_name(),
                 event_type = "PERSON_AWAY",
-                "{} is away, so the strategy `{}` makes the moves of {} until the page is open again",
-                person.name, person.seat.fallback.name, person.name
+                "{name} is away, so the strategy `{}` makes the moves of {name} until the page is \
+                 open again",
+                person.seat.fallback.name
             );
             person.seat.set_left(true);
         }

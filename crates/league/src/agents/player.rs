@@ -3,15 +3,16 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use league_core::draw::NONCE_LENGTH;
 use league_core::player::{
-    Command, Event, MatchRecord, Player, PlayerPhase, PlayerRules, PlayerView, Refusal, Reply,
-    Think,
+    Command, Event, MAX_NOTE_CHARS, MatchRecord, Player, PlayerPhase, PlayerRules, PlayerView,
+    Refusal, Reply, Think,
 };
 use league_games::Dice;
 use league_protocol::fault::Code;
 use league_protocol::finding::{excerpt, harmless};
 use league_protocol::id::{LeagueId, PlayerId};
-use league_protocol::message::{LeagueError, Message};
+use league_protocol::message::{LeagueError, Message, MoveCall};
 use league_protocol::sender::Agent;
 use league_protocol::time::Timestamp;
 use league_protocol::token::{AuthToken, hex};
@@ -43,11 +44,6 @@ use league_mcp::Origin;
 use league_protocol::tools::{ASSISTANT_TOOLS, PLAYER_TOOLS, ToolArguments, ToolEntry};
 use league_protocol::wire::Received;
 
-/// The length of a player's nonce for each draw, in characters.
-const NONCE_LENGTH: usize = 32;
-/// The most characters of what a manager says with an admission.
-const MAX_NOTE_CHARS: usize = 200;
-
 /// Starts a player, or resumes it where its journal ended.
 ///
 /// # Errors
@@ -63,10 +59,7 @@ pub(crate) fn start(
     let journal = shared.root.player_journal(slot);
     let token_file =
         secrets::place_of_agent(&shared.root, league, "player", slot.as_str(), &journal);
-    let tokens = KeptTokens {
-        held: secrets::load_or_pledge(&token_file, &shared.chance)?,
-        file: token_file,
-    };
+    let tokens = KeptTokens::load(shared, token_file, &rules.manager.endpoint)?;
     let name = first_name(rules.wanted_id.as_deref(), &rules.display_name);
     let (strict, dialect) = (rules.strict, rules.manager.dialect);
     let mut publisher = PlayerPublisher::among(shared.crowd);
@@ -253,7 +246,12 @@ impl AgentService for PlayerService {
         });
         let ours = received.conversation.as_ref();
         let ours = ours.is_some_and(|named| self.identity.is_own_registration(named));
+        let sent = received.sent;
         let command = Command::from_message(received.message, token).map(|command| match command {
+            Command::MoveWanted { mut call, token } => {
+                call.move_seconds = granted(&call, sent);
+                Command::MoveWanted { call, token }
+            }
             Command::Admitted { response, .. } => Command::Admitted {
                 response,
                 answers_us: ours,
@@ -758,6 +756,18 @@ async fn by_external(seat: &ExternalSeat, think: Think, thinking: ChoiceInput) -
     }
 }
 
+/// The whole seconds that a referee gives for a move: its deadline and the time of its call are by
+/// one clock, whatever ours shows.
+fn granted(call: &MoveCall, sent: Option<Timestamp>) -> u32 {
+    match sent.filter(|sent| (*sent..Timestamp::LAST).contains(&call.deadline)) {
+        Some(sent) => {
+            let seconds = call.deadline.since(sent).as_millis().div_ceil(1_000);
+            u32::try_from(seconds).unwrap_or(u32::MAX)
+        }
+        None => call.move_seconds,
+    }
+}
+
 /// Asks for the answer that stands.
 fn standing(think: Think) -> Command {
     Command::Chosen {
@@ -795,4 +805,42 @@ async fn by_bot(
         reasoning: response.reasoning,
         model: response.model,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use league_protocol::id::{GameType, MatchId};
+    use league_protocol::message::WinLossDraw;
+
+    use super::*;
+
+    #[test]
+    fn time_for_a_move_is_that_of_the_referees_clock() {
+        let at = Timestamp::from_millis;
+        for (sent, deadline, seconds) in [
+            (Some(at(1_000)), at(121_000), 120),
+            (Some(at(1_000)), at(2_500), 2),
+            (Some(at(5_000)), at(1_000), 30),
+            (Some(at(1_000)), Timestamp::LAST, 30),
+            (None, at(121_000), 30),
+        ] {
+            let call = MoveCall {
+                league_id: LeagueId::new("spring").unwrap(),
+                round_id: 1,
+                match_id: MatchId::new("R1M1").unwrap(),
+                player_id: PlayerId::numbered(1),
+                opponent_id: PlayerId::numbered(2),
+                game_type: GameType::new("nim").unwrap(),
+                move_type: "take".into(),
+                options: [].into(),
+                view: Arc::default(),
+                moves: [].into(),
+                turn_number: 1,
+                record: WinLossDraw::default(),
+                deadline,
+                move_seconds: 30,
+            };
+            assert_eq!(granted(&call, sent), seconds, "{sent:?} {deadline:?}");
+        }
+    }
 }

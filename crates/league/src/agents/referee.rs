@@ -63,10 +63,7 @@ pub(crate) fn start(
     let journal = shared.root.referee_journal(league, slot);
     let token_file =
         secrets::place_of_agent(&shared.root, league, "referee", slot.as_str(), &journal);
-    let tokens = KeptTokens {
-        held: secrets::load_or_pledge(&token_file, &shared.chance)?,
-        file: token_file,
-    };
+    let tokens = KeptTokens::load(shared, token_file, &rules.manager.endpoint)?;
     let name = first_name(rules.wanted_id.as_deref(), &rules.display_name);
     let admission_timeout = rules.timeouts.join / 2;
     let transcripts = Transcripts::new(shared.chance.clone());
@@ -168,6 +165,7 @@ impl RefereeObserver {
         let Tokens {
             token,
             return_token,
+            ..
         } = &self.tokens.held;
         let token = return_token.as_ref().unwrap_or(token);
         Command::Begin {
@@ -400,6 +398,9 @@ impl AgentService for RefereeService {
                 "league_id": self.identity.league(),
             })));
         }
+        if tool == "get_running_matches" {
+            return Some(self.running_matches(&arguments).await);
+        }
         if tool == "get_journal" {
             return Some(self.hand_in(&arguments).await);
         }
@@ -524,6 +525,26 @@ impl RefereeService {
     }
 }
 
+/// How many matches `get_running_matches` tells of.
+const MAX_SHOWN_MATCHES: usize = 64;
+
+impl RefereeService {
+    /// Tells the manager what spectators may see.
+    async fn running_matches(&self, arguments: &ToolArguments) -> ServiceReply {
+        let token = arguments.token.as_ref().map(AuthToken::hash);
+        let seen = self.actor.query(move |referee| {
+            referee.check_reader(token)?;
+            let views = referee.spectator_views().take(MAX_SHOWN_MATCHES);
+            Ok::<_, Refusal>(views.collect::<Vec<_>>())
+        });
+        match seen.await {
+            Ok(Ok(matches)) => ServiceReply::Plain(json!({ "matches": matches })),
+            Ok(Err(refusal)) => ServiceReply::error(refusal.to_league_error()),
+            Err(error) => actor_unavailable(error),
+        }
+    }
+}
+
 /// A match as `get_match_state` shows it.
 fn shown(view: &MatchView) -> Value {
     let [a, b] = &view.players;
@@ -634,6 +655,7 @@ fn foreign_order(
             match_token,
             record: WinLossDraw::default(),
             absent: false,
+            extra_seconds: None,
             is_foreign: true,
         })
     };
@@ -652,6 +674,7 @@ fn foreign_order(
         commitment: draw::commitment(league, match_id, None, &seed),
         draw_mode: None,
         order_token: token.clone(),
+        pace_ms: None,
         handed_over: Some(HandedOver {
             attempt: 1,
             moves: Vec::new(),
@@ -701,6 +724,7 @@ mod tests {
             match_token: token,
             record: WinLossDraw::default(),
             absent: false,
+            extra_seconds: None,
         }
     }
 

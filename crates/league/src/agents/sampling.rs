@@ -2,7 +2,7 @@
 //!
 //! Up to revision 2025-11-25 a client that offers sampling takes requests on an open pipe. Prompt and
 //! reading of answers are those of a language model. In revision 2026-07-28 no server sends requests,
-//! so such a client moves by the tools of `assistant`; these stay open beside sampling.
+//! so such a client moves by the tools of the seat; these stay open beside sampling.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -14,8 +14,7 @@ use league_protocol::rpc::{Call, Response};
 use serde_json::{Value, json};
 use tokio::sync::{mpsc, oneshot, watch};
 
-use crate::agents::model::{MAX_QUESTIONS, ModelChoice, Prompt};
-use crate::agents::seat::ExternalMove;
+use crate::agents::model::{ExternalMove, MAX_QUESTIONS, Prompt};
 use crate::clock;
 
 /// The longest answer of the client's model, in tokens.
@@ -54,9 +53,10 @@ impl Sampling {
         self.client.send_replace(Some(lines));
     }
 
-    /// The client is gone.
+    /// The client is gone; open questions end.
     pub(crate) fn close(&self) {
         self.client.send_replace(None);
+        self.requests().waiting.clear();
     }
 
     /// Takes a response to one of our requests, in time or late; `false` for any other response.
@@ -83,7 +83,7 @@ impl Sampling {
     /// refuses, or if the answers name no legal move: the caller watches the time.
     pub(crate) async fn choose(&self, think: &Think, memory: &[Arc<MatchRecord>]) -> ExternalMove {
         match self.ask_for_move(think, memory).await {
-            Ok(ModelChoice { choice, reasoning }) => ExternalMove { choice, reasoning },
+            Ok(made) => made,
             Err(problem) => {
                 tracing::warn!(
                     event_type = "SAMPLING_FAILED",
@@ -99,7 +99,7 @@ impl Sampling {
         &self,
         think: &Think,
         memory: &[Arc<MatchRecord>],
-    ) -> Result<ModelChoice, String> {
+    ) -> Result<ExternalMove, String> {
         let mut client = self.client.subscribe();
         let found = client.wait_for(Option::is_some).await;
         let lines = found.ok().and_then(|found| found.clone());
@@ -109,7 +109,7 @@ impl Sampling {
         let (mut prompt, mut last) = (first.clone(), "");
         for _ in 0..MAX_QUESTIONS {
             let said = self.ask(&lines, &prompt).await?;
-            match ModelChoice::read(&said, &think.options) {
+            match ExternalMove::read(&said, &think.options) {
                 Ok(choice) => return Ok(choice),
                 Err(problem) => (prompt, last) = (first.again(problem), problem.as_str()),
             }
@@ -131,6 +131,10 @@ impl Sampling {
             lines,
             number,
         };
+        // A client that goes later ends the question, which waits by now.
+        if self.client.borrow().is_none() {
+            return Err("the client is gone".to_owned());
+        }
         let user = json!({"role": "user", "content": {"type": "text", "text": prompt.user}});
         let call = json!({
             "jsonrpc": "2.0", "id": request.id(), "method": "sampling/createMessage",

@@ -9,14 +9,14 @@ use std::time::Duration;
 use league_core::player::{MatchRecord, Player, PlayerPhase, Think};
 use league_protocol::fault::Code;
 use league_protocol::id::{MatchId, PlayerId};
-use league_protocol::message::{LeagueError, StandingRow};
+use league_protocol::message::{LeagueError, SignedMove, StandingRow};
 use league_protocol::token::{AuthToken, TokenHash};
 use league_protocol::tools::ToolArguments;
 use serde_json::{Value, json};
 use tokio::sync::{oneshot, watch};
 use tokio::time::Instant;
 
-use crate::agents::model::legal;
+use crate::agents::model::{ExternalMove, legal};
 use crate::agents::sampling::Sampling;
 use crate::clock;
 use league_core::strategy::Strategy;
@@ -59,7 +59,7 @@ pub(crate) struct SeatNews {
     /// The latest results, oldest first.
     pub(crate) results: Vec<Arc<MatchRecord>>,
     pub(crate) standings: Option<Arc<[StandingRow]>>,
-    /// The last move that the strategy made instead.
+    /// The last move that the strategy made because the time was over.
     pub(crate) missed: Option<(MatchId, u32)>,
 }
 
@@ -77,13 +77,6 @@ struct OpenTurn {
 pub(crate) struct ShownTurn {
     pub(crate) think: Arc<Think>,
     pub(crate) until: Instant,
-}
-
-/// A move that came from outside.
-#[derive(Debug)]
-pub(crate) struct ExternalMove {
-    pub(crate) choice: Value,
-    pub(crate) reasoning: Option<String>,
 }
 
 impl ExternalSeat {
@@ -131,11 +124,14 @@ impl ExternalSeat {
             turns.push(turn);
         }
         self.change();
-        let chosen = tokio::time::timeout_at(until, answered).await;
-        let chosen = chosen.ok().and_then(Result::ok);
-        if chosen.is_none() {
-            self.state().news.missed = Some((think.match_id.clone(), think.turn));
-        }
+        let chosen = match tokio::time::timeout_at(until, answered).await {
+            // Without an answer the seat was left, or the question replaced by another.
+            Ok(answer) => answer.ok(),
+            Err(_) => {
+                self.state().news.missed = Some((think.match_id.clone(), think.turn));
+                None
+            }
+        };
         self.change();
         chosen
     }
@@ -253,12 +249,15 @@ impl ExternalSeat {
             choice: choice.clone(),
             reasoning: reasoning.map(str::to_owned),
         };
-        state.news.missed = None;
-        open.answer.send(made).map(|()| choice).map_err(|_| {
-            LeagueError::new(
-                Code::Timeout,
-                "the time for this move is over: a strategy has moved",
-            )
+        if open.answer.send(made).is_ok() {
+            state.news.missed = None;
+            return Ok(choice);
+        }
+        Err(if open.until <= Instant::now() {
+            let detail = "the time for this move is over: a strategy has moved";
+            LeagueError::new(Code::Timeout, detail)
+        } else {
+            LeagueError::new(Code::OutOfTurn, "the move of this turn was made already")
         })
     }
 
@@ -341,11 +340,17 @@ impl ShownTurn {
 
     /// What the other player did since this player's last move, as the referee tells it.
     pub(crate) fn answered(&self, own: Option<&PlayerId>) -> Vec<Value> {
-        let others = self.think.moves.iter().rev();
-        let others = others.take_while(|made| Some(&made.player_id) != own);
-        let mut choices: Vec<Value> = others.map(|made| made.choice.clone()).collect();
-        choices.reverse();
-        choices
+        let moves = &self.think.moves;
+        let is_other = |made: &&SignedMove| Some(&made.player_id) != own;
+        let listing = league_games::find(self.think.game_type.as_str());
+        if listing.is_some_and(|listing| listing.rules.simultaneous) {
+            // The moves of one turn are in the order in which they came.
+            let last = moves.iter().rfind(is_other);
+            return last.map(|made| made.choice.clone()).into_iter().collect();
+        }
+        let others = moves.iter().rev().take_while(is_other).count();
+        let others = moves.iter().skip(moves.len() - others);
+        others.map(|made| made.choice.clone()).collect()
     }
 
     /// The turn as an assistant sees it.
@@ -386,4 +391,93 @@ fn check(code: TokenHash, arguments: &ToolArguments) -> Result<(), LeagueError> 
 fn names(number: &Value, turn: u32) -> bool {
     let text = number.as_str().and_then(|text| text.trim().parse().ok());
     number.as_u64().or(text) == Some(turn.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use league_core::strategy;
+    use league_protocol::id::GameType;
+    use league_protocol::message::WinLossDraw;
+
+    use super::*;
+
+    fn think(game: &str, by: &[&str], time: Duration) -> Think {
+        let made = |(place, by): (usize, &&str)| SignedMove {
+            player_id: PlayerId::new(*by).unwrap(),
+            choice: json!(place),
+            nonce: None,
+            proof: None,
+            model: None,
+        };
+        Think {
+            attempt: 1,
+            match_id: MatchId::new("R1M1").unwrap(),
+            turn: 2,
+            game_type: GameType::new(game).unwrap(),
+            move_type: "move".into(),
+            view: Arc::default(),
+            options: [json!("rock"), json!("paper")].into(),
+            until: clock::now() + time,
+            opponent: None,
+            opponent_id: PlayerId::numbered(2),
+            record: WinLossDraw::default(),
+            moves: by.iter().enumerate().map(made).collect(),
+        }
+    }
+
+    #[test]
+    fn opponents_answer_is_told_in_each_kind_of_game() {
+        for (game, by, told) in [
+            ("tic_tac_toe", &["P01", "P02"][..], vec![1]),
+            ("memory", &["P01", "P02", "P02"], vec![1, 2]),
+            ("tic_tac_toe", &[], vec![]),
+            ("rock_paper_scissors", &["P01", "P02"], vec![1]),
+            ("rock_paper_scissors", &["P02", "P01"], vec![0]),
+            (
+                "rock_paper_scissors",
+                &["P02", "P01", "P02", "P01"],
+                vec![2],
+            ),
+        ] {
+            let turn = ShownTurn {
+                think: Arc::new(think(game, by, Duration::ZERO)),
+                until: Instant::now(),
+            };
+            let answered = turn.answered(Some(&PlayerId::numbered(1)));
+            assert_eq!(json!(answered), json!(told), "{game} {by:?}");
+        }
+    }
+
+    #[tokio::test]
+    async fn only_time_makes_a_move_missed_and_only_a_move_ends_that() {
+        let seat = Arc::new(ExternalSeat::for_person(&strategy::all()[0]));
+        let asked = |time| {
+            let (seat, think) = (Arc::clone(&seat), think("rock_paper_scissors", &[], time));
+            async move { seat.choose(&think).await }
+        };
+        let (short, long) = (Duration::from_millis(20), Duration::from_secs(600));
+        let make = || seat.make_move(Some("R1M1"), &Value::Null, &json!("rock"), None);
+        // Left, and replaced by another question: nothing was missed.
+        let (chosen, ()) = tokio::join!(asked(long), async { seat.set_left(true) });
+        assert!(chosen.is_none() && seat.news().missed.is_none());
+        seat.set_left(false);
+        let (first, second, made) = tokio::join!(asked(long), asked(long), async { make() });
+        assert!(first.is_none() && second.is_some() && made.is_ok());
+        assert_eq!(seat.news().missed, None);
+        // Late: the move that comes after the end changes nothing.
+        assert!(asked(short).await.is_none());
+        assert!(seat.news().missed.is_some());
+        assert_eq!(make().unwrap_err().code, Code::Timeout);
+        assert!(seat.news().missed.is_some());
+        let (chosen, made) = tokio::join!(asked(long), async { make() });
+        assert!(chosen.is_some() && made.is_ok());
+        assert_eq!(seat.news().missed, None);
+        // The model of the client was faster.
+        tokio::select! {
+            biased;
+            _ = asked(long) => {}
+            () = std::future::ready(()) => {}
+        }
+        assert_eq!(make().unwrap_err().code, Code::OutOfTurn);
+    }
 }

@@ -1,5 +1,6 @@
 //! `league manager`, `league referee`, `league player`: one agent, as chapters 8 and 11 start it.
 
+mod last_league;
 mod manager;
 mod player;
 mod referee;
@@ -10,12 +11,14 @@ use std::net::SocketAddr;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use clap::Args;
 use league_core::letter::Peer;
 use league_core::machine::Machine;
 use league_protocol::id::LeagueId;
 use league_protocol::sender::{Agent, CallStyle, Dialect};
+use league_protocol::token::AuthToken;
 use serde::de::DeserializeOwned;
 use serde_json::json;
 use tokio::sync::mpsc;
@@ -25,7 +28,7 @@ use crate::agents::RunningAgent;
 
 use crate::agents::arena::DRAIN_TIMEOUT;
 use crate::agents::assemble::{Shared, StartError};
-use crate::agents::identity::{Membership, Unregistered};
+use crate::agents::identity::{Identity, Membership, Unregistered};
 use crate::agents::people::People;
 use crate::cli::arguments::{CommonArgs, league_id, manager_url, warn_of_unknown_keys};
 use crate::cli::failure::{CommandError, bad_config, chain, port_error, start_hint};
@@ -44,7 +47,7 @@ use crate::storage::record::Record;
 use crate::storage::root::Root;
 use crate::storage::secrets::place_of_agent;
 use crate::storage::store::{Entry, Journal, StoreError};
-use crate::wire::ask::{Health, ManagerClient};
+use crate::wire::ask::{Health, ManagerClient, State};
 use crate::wire::observed::Observations;
 use crate::wire::outbox::OutboxIdle;
 
@@ -129,6 +132,8 @@ struct AgentServer<M: Machine> {
     lines: mpsc::Receiver<String>,
     /// The players of people in this process.
     people: Option<Arc<People>>,
+    /// The manager whose next league the agent joins.
+    rejoin: Option<ManagerClient>,
 }
 
 impl<M: Machine> AgentServer<M> {
@@ -162,6 +167,7 @@ impl<M: Machine> AgentServer<M> {
             out,
             next: self.next,
             actor_ended: false,
+            rejoin: self.rejoin,
         };
         let input = (&mut setup.signals, &mut self.lines, membership.clone());
         let followed = screen.follow(running, input, exit_when_done);
@@ -196,6 +202,27 @@ impl<M: Machine> AgentServer<M> {
         match ended {
             Ok(Ok(())) => exit,
             failed => Err(stopped(failed)),
+        }
+    }
+}
+
+/// How often an agent whose league is over asks for the next one.
+const NEXT_LEAGUE_POLL: Duration = Duration::from_secs(3);
+
+/// Waits until the manager takes registrations for another league than the agent's.
+async fn next_league(manager: Option<ManagerClient>, identity: &Identity) {
+    let Some(manager) = manager else {
+        return std::future::pending().await;
+    };
+    let league = identity.league();
+    loop {
+        tokio::time::sleep(NEXT_LEAGUE_POLL).await;
+        let Ok(health) = manager.health().await else {
+            continue;
+        };
+        let is_other = league.as_ref().is_some_and(|own| *own != health.league_id);
+        if is_other && health.state == State::Registering {
+            return;
         }
     }
 }
@@ -241,6 +268,8 @@ struct AgentScreen<'a, W: Write> {
     next: Option<String>,
     /// Whether the actor ended by itself, and its result was taken.
     actor_ended: bool,
+    /// The manager whose next league the agent joins.
+    rejoin: Option<ManagerClient>,
 }
 
 impl<W: Write> AgentScreen<'_, W> {
@@ -279,7 +308,10 @@ impl<W: Write> AgentScreen<'_, W> {
                 }
                 Membership::Registering | Membership::Enrolled | Membership::Completed => {}
             }
+            let rejoin = self.rejoin.clone().filter(|_| over);
+            let identity = Arc::clone(&running.identity);
             tokio::select! {
+                () = next_league(rejoin, &identity) => return Ok(Exit::NextLeague),
                 signal = signals.stop() => return Ok(self.stop(signal, over)?),
                 ended = &mut running.ended => {
                     self.actor_ended = true;
@@ -373,6 +405,14 @@ struct JoinArgs {
     /// Display name
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
+    /// The token that the organiser gave with `league admin new-token`
+    #[arg(
+        long,
+        value_name = "TOKEN",
+        env = "LEAGUE_RETURN_TOKEN",
+        hide_env_values = true
+    )]
+    return_token: Option<String>,
     /// Exit when the league is over
     #[arg(long)]
     exit_when_done: bool,
@@ -446,6 +486,9 @@ impl JoinArgs {
         if let Some(manager) = self.manager(setup) {
             shared.outbox.allowed = shared.outbox.allowed.knowing(manager);
         }
+        let token = self.return_token.as_deref().map(str::trim);
+        let token = token.filter(|token| !token.is_empty());
+        shared.return_token = token.map(AuthToken::new);
         Ok(shared)
     }
 
@@ -491,6 +534,13 @@ impl JoinArgs {
             next: None,
             lines: mpsc::channel(1).1,
             people: None,
+            // An agent of one named league does not look for another.
+            rejoin: self
+                .manager(&setup)
+                .filter(|_| self.league_id.is_none())
+                .map(|manager| {
+                    ManagerClient::of(manager, Client::trusting(setup.tls.trust.clone()))
+                }),
         };
         let exit_when_done = self.exit_when_done;
         server.run(setup, &self.common, exit_when_done, out).await

@@ -8,11 +8,13 @@ use clap::Args;
 use league_core::league::LeagueRules;
 use league_protocol::id::{GameType, LeagueId, MatchId, PlayerId};
 use league_protocol::sender::Dialect;
+use league_protocol::time::Timestamp;
 
 use crate::agents::assemble::Shared;
 use crate::chance::Chance;
 use crate::cli::Output;
 use crate::cli::failure::{CommandError, bad_config, too_few_descriptors};
+use crate::clock;
 use crate::config::{ConfigLoader, DEFAULT_GAME, LeagueConfig, SystemConfig, league_rules};
 use crate::http::descriptors::Descriptors;
 use crate::http::endpoint::{BadEndpoint, Endpoint};
@@ -239,6 +241,15 @@ pub(crate) fn port(text: &str) -> Result<u16, String> {
 /// Reads the seed of all randomness.
 pub(crate) fn seed(text: &str) -> Result<u64, String> {
     number(0..=u64::MAX)(text)
+}
+
+/// Reads a moment: RFC 3339, or a time from now such as `10m`.
+pub(crate) fn moment(text: &str) -> Result<Timestamp, String> {
+    if let Ok(wait) = duration(text) {
+        return Ok(clock::now() + wait);
+    }
+    Timestamp::parse(text)
+        .map_err(|_| "give a time from now such as `10m`, or `2026-05-04T14:00:00Z`".to_owned())
 }
 
 /// Reads a duration: `400ms`, `2s`, `1m`.

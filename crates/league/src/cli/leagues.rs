@@ -2,6 +2,7 @@
 //! names.
 
 use std::fs;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -11,6 +12,7 @@ use league_protocol::message::StandingRow;
 
 use crate::cli::arguments::{CommonArgs, league_id, root_flag};
 use crate::cli::failure::CommandError;
+use crate::cli::screen;
 use crate::cli::text::count;
 use crate::site::resume;
 use crate::storage::documents::{StandingEntry, StandingsRepository};
@@ -52,13 +54,25 @@ impl StoredLeagueArgs {
     pub(crate) fn find(&self) -> Result<(Root, LeagueId), CommandError> {
         let root = Root::new(self.dir());
         let all = leagues(&root).map_err(|error| self.none(&error.to_string()))?;
+        let others = all.len().saturating_sub(1);
         let mut all = all.into_iter();
         let found = match &self.league_id {
             Some(named) => all.find(|league| league == named),
             None => all.max_by_key(|league| last_played(&root, league)),
         };
         match (found, &self.league_id) {
-            (Some(league), _) => Ok((root, league)),
+            (Some(league), named) => {
+                if named.is_none() && others > 0 && !self.common.quiet {
+                    let others = count(others as u64, "other league");
+                    // There is nothing left to do if even this cannot be printed.
+                    let _ = writeln!(
+                        screen::errors(),
+                        "taking league `{league}`, the one played last; `league list` shows the \
+                         {others}, `--league-id ID` takes one of them"
+                    );
+                }
+                Ok((root, league))
+            }
             (None, Some(named)) => Err(self.none(&format!("there is no league `{named}`"))),
             (None, None) => Err(self.none("there is no league")),
         }
@@ -102,7 +116,7 @@ impl InterruptedLeague {
 }
 
 /// When a league was last played.
-fn last_played(root: &Root, league: &LeagueId) -> SystemTime {
+pub(crate) fn last_played(root: &Root, league: &LeagueId) -> SystemTime {
     let file = fs::metadata(root.league_journal(league));
     let changed = file.and_then(|file| file.modified());
     changed.unwrap_or(SystemTime::UNIX_EPOCH)
@@ -137,6 +151,7 @@ fn row(entry: &StandingEntry) -> StandingRow {
         losses: entry.losses,
         technical_losses: entry.technical_losses,
         points: entry.points,
+        tie: None,
     }
 }
 

@@ -6,7 +6,7 @@
 mod terminal;
 
 use std::io::{self, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
@@ -14,6 +14,7 @@ use std::time::Duration;
 use clap::{Args, Parser};
 use league_core::strategy::{self, Strategy};
 use league_protocol::id::{GameType, PlayerId};
+use tempfile::TempDir;
 use tokio::sync::watch;
 
 use crate::agents::seat::ExternalSeat;
@@ -73,9 +74,9 @@ pub(crate) struct PlayArgs {
         help = format!("Your opponents: {} [default: one that knows the game]", strategy::names())
     )]
     against: Vec<&'static Strategy>,
-    /// How many games against each
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = number::<u32>(1..=MAX_GAMES))]
-    games: u32,
+    /// How many games against each [default: 1]
+    #[arg(long, value_name = "N", value_parser = number::<u32>(1..=MAX_GAMES))]
+    games: Option<u32>,
     /// Time for a move, if you play against strategies [default: 2m]
     #[arg(long, value_name = "DURATION", value_parser = move_time)]
     move_time: Option<Duration>,
@@ -95,20 +96,24 @@ pub(crate) struct PlayArgs {
     output: Output,
 }
 
-/// The arguments of another command, read from words.
+/// The arguments of another command.
 #[derive(Debug, Parser)]
-struct Words<A: Args> {
+struct OtherCommand<A: Args> {
     #[command(flatten)]
     arguments: A,
 }
 
 impl PlayArgs {
     pub(crate) fn run(&self, out: &mut impl Write) -> Result<Exit, CommandError> {
-        let passing = tempfile::tempdir().map_err(|error| {
-            let hint = "free space on the disk, or choose a folder with `--keep`";
-            CommandError::world(WHAT, chain(&error), hint)
-        })?;
-        let root = self.keep.as_deref().unwrap_or(passing.path());
+        let passing = match &self.keep {
+            Some(_) => None,
+            None => Some(tempfile::tempdir().map_err(|error| {
+                let hint = "free space on the disk, or choose a folder with `--keep`";
+                CommandError::world(WHAT, chain(&error), hint)
+            })?),
+        };
+        let passing = passing.as_ref().map(TempDir::path);
+        let root = self.keep.as_deref().or(passing).unwrap_or(Path::new("."));
         let root = root.display().to_string();
         let manager = self.found_manager()?;
         let seat = Arc::new(ExternalSeat::for_person(self.fallback));
@@ -125,11 +130,13 @@ impl PlayArgs {
             Some(_) => Vec::new(),
             None => self.opponents()?,
         };
+        let opponents: Vec<&str> = names.iter().map(|(_, name)| name.as_str()).collect();
+        let opponents = opponents.join(",");
         let terminal = Terminal::new(Arc::clone(&seat), self.output, names);
         let screen = thread::spawn(move || terminal.show(over));
         let exit = match manager {
             Some(manager) => self.join(&manager, &root, seat),
-            None => self.against(&root, seat),
+            None => self.against(&opponents, &root, seat),
         };
         ended.send_replace(true);
         let shown = screen.join().unwrap_or(Ok(()));
@@ -164,7 +171,8 @@ impl PlayArgs {
         if let Some(named) = &self.manager {
             return Ok(Some(named.to_string()));
         }
-        if self.game.is_some() || !self.against.is_empty() {
+        let is_local = self.game.is_some() || !self.against.is_empty();
+        if is_local || self.games.is_some() || self.move_time.is_some() {
             return Ok(None);
         }
         let Ok(client) = ManagerClient::new(USUAL_MANAGER, Client::trusting(Tls::default().trust))
@@ -205,15 +213,16 @@ impl PlayArgs {
     }
 
     /// Plays a league against strategies in this process, on free ports.
-    fn against(&self, root: &str, seat: Arc<ExternalSeat>) -> Result<Exit, CommandError> {
+    fn against(
+        &self,
+        opponents: &str,
+        root: &str,
+        seat: Arc<ExternalSeat>,
+    ) -> Result<Exit, CommandError> {
         let game = self.game();
-        let names: Vec<String> = self
-            .opponents()?
-            .into_iter()
-            .map(|(_, name)| name)
-            .collect();
-        let (players, names) = ((names.len() + 1).to_string(), names.join(","));
-        let (legs, fallback) = (self.games.to_string(), self.fallback.name);
+        let players = (opponents.split(',').count() + 1).to_string();
+        let legs = self.games.unwrap_or(1).to_string();
+        let fallback = self.fallback.name;
         let time = self.move_time.map(|time| format!("{}ms", time.as_millis()));
         let mut words = vec![
             "league",
@@ -230,7 +239,7 @@ impl PlayArgs {
             "--referees",
             "1",
             "--strategies",
-            &names,
+            opponents,
             "--legs",
             &legs,
             "--fallback",
@@ -248,7 +257,7 @@ impl PlayArgs {
 
 /// Reads the arguments of another command.
 fn read<A: Args>(words: &[&str]) -> Result<A, CommandError> {
-    let read = Words::try_parse_from(words);
+    let read = OtherCommand::try_parse_from(words);
     let read = read.map_err(|error| {
         let wrong = error.to_string();
         let wrong = wrong.lines().next().unwrap_or_default().to_owned();

@@ -1,5 +1,6 @@
 //! `league query`: asks a running manager for the standings, the schedule, or a player's figures.
 
+use std::collections::BTreeSet;
 use std::io::{self, Write};
 
 use clap::builder::PossibleValue;
@@ -119,7 +120,9 @@ impl QueryArgs {
             writeln!(out, "{}\n", progress(health))?;
         }
         match answer {
-            QueryAnswer::Standings { rows, .. } => print_standings(out, rows, usize::MAX, |_| ""),
+            QueryAnswer::Standings { rows, .. } => {
+                print_standings(out, rows, usize::MAX, &BTreeSet::new())
+            }
             QueryAnswer::Schedule {
                 total_rounds,
                 rounds,
@@ -183,7 +186,7 @@ fn print_next(out: &mut impl Write, player: Option<&PlayerId>, next: &NextMatch)
 }
 
 fn print_stats(out: &mut impl Write, stats: &PlayerStats) -> io::Result<()> {
-    print_standings(out, std::slice::from_ref(&stats.row), 1, |_| "")?;
+    print_standings(out, std::slice::from_ref(&stats.row), 1, &BTreeSet::new())?;
     writeln!(out, "\n  state             {}", stats.state)?;
     writeln!(out, "  technical losses  {}", stats.row.technical_losses)
 }

@@ -147,7 +147,7 @@ fn contents(source: &ReportSource) -> String {
         count(league.players().len() as u64, "player"),
         count(league.referees().len() as u64, "referee"),
         league.matches_played(),
-        count(league.schedule().total_matches(), "match"),
+        count(league.total_matches(), "match"),
         count(source.frames() as u64, "frame")
     )
 }

@@ -186,14 +186,14 @@ impl RunArgs {
         let advertised = taken.manager.url(&host);
         seats.ports = taken.ports();
         seats.save(&shared.root, &plan.rules.league_id)?;
-        let opened = plan.open_people(people, &shared, &taken).await;
-        opened.map_err(|error| no_seats(&error, WHAT))?;
+        let (manager, place) = (plan.endpoint(&taken.manager), plan.place());
+        let opened = people.open(&shared, &plan.rules, &manager, place).await;
+        plan.people = opened.map_err(|error| no_seats(&error, WHAT))?;
         let mut arena = Arena::open(&shared, &plan, taken).map_err(not_opened)?;
-        if let Some(people) = &arena.people {
-            match &self.person {
-                Some(person) => sit_down(people, person).await?,
-                None => screen.invite_people(&advertised, people.code()),
-            }
+        match (&arena.people, &self.person) {
+            (Some(people), Some(person)) => sit_down(people, person).await?,
+            (Some(people), None) => screen.invite_people(&advertised, people.code()),
+            (None, _) => {}
         }
         // A resumed league keeps the rules that it began with.
         let mode = arena.manager.actor.query(|league| league.rules().mode);
@@ -336,7 +336,7 @@ fn cut_off(cause: &str, again: &str) -> CommandError {
 
 /// Seats the person who plays in this terminal.
 async fn sit_down(
-    people: &People,
+    people: &Arc<People>,
     (name, seat): &(String, Arc<ExternalSeat>),
 ) -> Result<(), CommandError> {
     let seated = people.seat(name, Arc::clone(seat)).await;

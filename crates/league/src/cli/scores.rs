@@ -4,15 +4,17 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, IsTerminal, Write};
 use std::time::Duration;
 
-use league_core::league::Event;
+use league_core::league::{Event, Lever};
 use league_protocol::fault::Code;
 use league_protocol::id::{LeagueId, MatchId, PlayerId};
 use league_protocol::message::{MatchResult, MatchStatus, StandingRow};
+use league_protocol::sender::Agent;
 use league_protocol::time::Timestamp;
 use league_web::model::ModelSum;
 use serde_json::{Value, json};
+use unicode_width::UnicodeWidthStr;
 
-use crate::cli::text::{WIDTH, count, one_line, paragraph, print_standings};
+use crate::cli::text::{WIDTH, count, cut, one_line, paragraph, print_standings};
 use crate::storage::root::Root;
 use crate::wire::observed::{self, Count, Deviations, MANAGER, ObservedDocument};
 
@@ -24,10 +26,10 @@ const MAX_ROWS: usize = 50;
 const MAX_KINDS_SHOWN: usize = 5;
 const MAX_LOSERS_SHOWN: usize = 8;
 
-/// The longest name of a player in a line on a terminal, in characters.
+/// The widest name of a player in a line on a terminal, in columns.
 const MAX_NAME: usize = 20;
 
-/// How long a line may be, and a name in it, in characters.
+/// How wide a line may be, and a name in it, in columns.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct LineWidth {
     line: usize,
@@ -109,6 +111,29 @@ impl Scores {
                 let players = self.names.len() as u64;
                 self.total = players * players.saturating_sub(1) / 2 * self.legs;
             }
+            Event::OrganiserActed { act, effect, .. } => {
+                self.total += u64::from(effect.replay.is_some());
+                match &**act {
+                    Lever::Rename {
+                        agent: Agent::Player(id),
+                        name,
+                    } => drop(self.names.insert(id.clone(), name.clone())),
+                    // Before the start it has no matches.
+                    lever if self.total == 0 => {
+                        if let Some((player, _)) = lever.put_out() {
+                            self.names.remove(player);
+                        }
+                    }
+                    _ => {}
+                }
+            }
+            Event::AgentReturned {
+                agent: Agent::Player(id),
+                meta,
+                ..
+            } => {
+                self.names.insert(id.clone(), meta.display_name.clone());
+            }
             Event::RoundOpened { .. } => {
                 self.round_began = Some(at);
                 self.began.clear();
@@ -167,9 +192,9 @@ impl Scores {
     /// A match as text: one line, or two if the terminal is too narrow.
     pub(crate) fn lines(&self, ended: &MatchEnd<'_>, width: LineWidth) -> String {
         let [counter, what, why] = self.parts(ended, width.name);
-        let indent = counter.chars().count();
+        let indent = counter.width();
         let whole = format!("{counter}{what} · {why}");
-        if whole.chars().count() <= width.line {
+        if whole.width() <= width.line {
             return whole;
         }
         let what = paragraph(&counter, indent, &what);
@@ -194,7 +219,7 @@ impl Scores {
         let name = |id| self.name(id, longest_name);
         let [a, b] = result.players.each_ref().map(name);
         let outcome = match (&result.winner, result.status) {
-            (Some(winner), _) => format!("{winner} wins"),
+            (Some(winner), _) => format!("{} wins", self.bare_name(winner, longest_name)),
             (None, MatchStatus::TechnicalLoss) => "both lose".to_owned(),
             (None, _) => "draw".to_owned(),
         };
@@ -209,7 +234,7 @@ impl Scores {
             format!("{a} – {b}: {outcome}"),
             format!(
                 "{}{told}{}",
-                one_line(&result.reason),
+                one_line(&self.with_names(result, longest_name)),
                 time.unwrap_or_default()
             ),
         ]
@@ -236,13 +261,7 @@ impl Scores {
         rows: &[StandingRow],
         deviations: &DeviationSummary,
     ) -> io::Result<()> {
-        print_standings(out, rows, MAX_ROWS, |row| {
-            if self.people.contains(&row.player_id) {
-                "human"
-            } else {
-                ""
-            }
-        })?;
+        print_standings(out, rows, MAX_ROWS, &self.people)?;
         writeln!(out)?;
         let losses = paragraph("technical losses: ", 4, &self.causes());
         writeln!(out, "{losses}")?;
@@ -330,12 +349,35 @@ impl Scores {
 
     fn name(&self, id: &PlayerId, longest: usize) -> String {
         match self.names.get(id) {
-            Some(name) => match name.char_indices().nth(longest) {
-                Some((end, _)) => format!("{id} {}…", name[..end].trim_end()),
-                None => format!("{id} {name}"),
-            },
+            Some(_) => format!("{id} {}", self.bare_name(id, longest)),
             None => id.to_string(),
         }
+    }
+
+    fn bare_name(&self, id: &PlayerId, longest: usize) -> String {
+        let name = self.names.get(id).map_or(id.as_str(), String::as_str);
+        match cut(name, longest) {
+            whole if whole.len() == name.len() => name.to_owned(),
+            start => format!("{}…", start.trim_end()),
+        }
+    }
+
+    /// The reason of a result, with the names of its players in place of their ids.
+    fn with_names(&self, result: &MatchResult, longest: usize) -> String {
+        let is_id = |letter: char| letter.is_ascii_alphanumeric() || "_-".contains(letter);
+        let mut rest = result.reason.as_str();
+        let mut text = String::new();
+        while let Some(first) = rest.chars().next() {
+            let inside = is_id(first);
+            let end = rest.find(|letter| is_id(letter) != inside);
+            let (piece, after) = rest.split_at(end.unwrap_or(rest.len()));
+            match result.players.iter().find(|id| id.as_str() == piece) {
+                Some(id) => text.push_str(&self.bare_name(id, longest)),
+                None => text.push_str(piece),
+            }
+            rest = after;
+        }
+        text
     }
 }
 

@@ -5,8 +5,10 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use bytes::Bytes;
 use clap::Args;
 use hyper::header::HeaderMap;
+use league_mcp::RequestHead;
 use league_protocol::id::LeagueId;
 use serde_json::json;
 use tokio::sync::watch;
@@ -70,7 +72,7 @@ impl ServeArgs {
             let page = page(&listener.url(&system.network.base_host));
             let resume = self.stored.resume(&root, &league);
             self.greet(out, &league, &page, resume)?;
-            let site = Site::new(root, league, Limits::default().viewers(), true);
+            let site = Site::new(root, league, Limits::default().viewers(), true, None);
             let routes = Routes::behind(gate).with_pages(match self.stored.common.verbose {
                 0 => Arc::new(site),
                 _ => Arc::new(LoggedSite(site)),
@@ -125,5 +127,13 @@ impl Pages for LoggedSite {
             let _ = writeln!(screen::errors(), "GET {path} {}", answered.status);
             answered
         })
+    }
+
+    fn takes(&self, path: &str) -> bool {
+        self.0.takes(path)
+    }
+
+    fn post(&self, path: &str, head: RequestHead, body: Bytes) -> ResponseFuture<'_> {
+        self.0.post(path, head, body)
     }
 }

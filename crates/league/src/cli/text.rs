@@ -1,14 +1,19 @@
 //! Text for people: counts, paragraphs of eighty columns, the standings.
 
+use std::collections::BTreeSet;
 use std::io::{self, Write};
 
+use league_protocol::id::PlayerId;
 use league_protocol::message::StandingRow;
 use serde_json::Value;
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 /// The widest line, in characters.
 pub(crate) const WIDTH: usize = 80;
-/// The longest player name in the standings, in characters.
+/// The widest player name in the standings, in columns.
 const MAX_NAME: usize = 28;
+/// The columns of the widest letter.
+const WIDEST_LETTER: usize = 2;
 /// The columns of the standings after the player.
 pub(crate) const COLUMNS: [&str; 5] = ["played", "won", "drawn", "lost", "points"];
 
@@ -49,27 +54,30 @@ pub(crate) fn figures(row: &StandingRow) -> [String; 5] {
     [played, wins, draws, losses, points].map(u32::to_string)
 }
 
-/// Prints the standings, at most `limit` rows of them; `mark` says what a player is.
+/// Prints the standings, at most `limit` rows of them, and says which players are `people`.
 pub(crate) fn print_standings(
     out: &mut impl Write,
     rows: &[StandingRow],
     limit: usize,
-    mark: impl Fn(&StandingRow) -> &'static str,
+    people: &BTreeSet<PlayerId>,
 ) -> io::Result<()> {
     let shown = &rows[..rows.len().min(limit)];
     let label = |row: &StandingRow| {
         let name = one_line(&row.display_name);
-        let name: String = name.chars().take(MAX_NAME).collect();
-        match mark(row) {
-            "" => format!("{} {name}", row.player_id),
-            mark => format!("{} {name} ({mark})", row.player_id),
-        }
+        let name = cut(&name, MAX_NAME);
+        let mark = match people.contains(&row.player_id) {
+            true => " (human)",
+            false => "",
+        };
+        format!("{} {name}{mark}", row.player_id)
     };
-    let width = shown.iter().map(|row| label(row).chars().count()).max();
+    let width = shown.iter().map(|row| label(row).width()).max();
     let width = width.unwrap_or(0).max("player".len());
     writeln!(out, "   #  {:<width$}  {}", "player", COLUMNS.join("  "))?;
     for row in shown {
-        write!(out, "{:>4}  {:<width$}", row.rank, label(row))?;
+        let label = label(row);
+        let space = " ".repeat(width - label.width());
+        write!(out, "{:>4}  {label}{space}", row.place())?;
         for (figure, column) in figures(row).iter().zip(COLUMNS) {
             write!(out, "  {figure:>0$}", column.len())?;
         }
@@ -78,7 +86,36 @@ pub(crate) fn print_standings(
     if rows.len() > shown.len() {
         writeln!(out, "      and {} more", rows.len() - shown.len())?;
     }
+    let first: Vec<&StandingRow> = shown.iter().filter(|row| row.tie == Some(1)).collect();
+    if let Some(shared) = shared_first(&first) {
+        writeln!(out, "{}", paragraph("      ", 6, &shared))?;
+    }
     Ok(())
+}
+
+/// The beginning of a text, at most so many columns wide on a terminal: a letter of some scripts
+/// takes two columns, an accent none.
+pub(crate) fn cut(text: &str, columns: usize) -> &str {
+    let mut taken = 0;
+    let mut letters = text.char_indices();
+    let end = letters.find(|(_, letter)| {
+        taken += letter.width().unwrap_or(0);
+        taken > columns
+    });
+    end.map_or(text, |(end, _)| &text[..end])
+}
+
+/// Says who shares the first place, if players do.
+fn shared_first(first: &[&StandingRow]) -> Option<String> {
+    let names: Vec<String> = first
+        .iter()
+        .map(|row| one_line(&row.display_name))
+        .collect();
+    let (last, others) = names.split_last()?;
+    Some(format!(
+        "{} and {last} share the first place: only their ids order them",
+        others.join(", ")
+    ))
 }
 
 /// A text broken into lines. The first stands behind a label, the others are indented as far as the
@@ -90,7 +127,7 @@ pub fn paragraph(label: &str, indent: usize, text: &str) -> String {
     let mut lines = label.to_owned();
     let mut taken = 0;
     for word in text.split(' ').flat_map(|word| pieces(word, width)) {
-        let length = word.chars().count();
+        let length = word.width();
         if taken > 0 && taken + 1 + length > width {
             lines.push('\n');
             lines.push_str(&" ".repeat(indent));
@@ -108,12 +145,15 @@ pub fn paragraph(label: &str, indent: usize, text: &str) -> String {
 
 /// A word in pieces that fit a line.
 fn pieces(word: &str, width: usize) -> Vec<String> {
-    let characters: Vec<char> = word.chars().collect();
-    if characters.is_empty() {
-        return vec![String::new()];
+    let mut pieces = Vec::new();
+    let mut rest = word;
+    while rest.width() > width {
+        let piece = cut(rest, width.max(WIDEST_LETTER));
+        pieces.push(piece.to_owned());
+        rest = &rest[piece.len()..];
     }
-    let pieces = characters.chunks(width);
-    pieces.map(|piece| piece.iter().collect()).collect()
+    pieces.push(rest.to_owned());
+    pieces
 }
 
 #[cfg(test)]
@@ -139,6 +179,36 @@ mod tests {
         let shown = paragraph("> ", 2, &"ü".repeat(200));
         assert_eq!(shown.lines().count(), 3);
         assert!(shown.lines().all(|line| line.chars().count() <= WIDTH));
+    }
+
+    #[test]
+    fn columns_stand_below_each_other_whatever_the_script() {
+        let row = |rank, name: &str| StandingRow {
+            rank,
+            tie: None,
+            shared_rank: rank,
+            player_id: league_protocol::id::PlayerId::numbered(rank),
+            display_name: name.into(),
+            played: 2,
+            wins: 1,
+            draws: 0,
+            losses: 1,
+            technical_losses: 0,
+            points: 3,
+        };
+        let long = "囲碁の先生は毎日ゲームをしています";
+        let rows = [
+            row(1, "Ada"),
+            row(2, "囲碁"),
+            row(3, "e\u{301}te\u{301}"),
+            row(4, "שלום"),
+            row(5, long),
+        ];
+        let mut printed = Vec::new();
+        print_standings(&mut printed, &rows, 9, &BTreeSet::new()).unwrap();
+        let printed = String::from_utf8(printed).unwrap();
+        let widths: Vec<usize> = printed.lines().map(UnicodeWidthStr::width).collect();
+        assert!(widths.iter().all(|width| *width == widths[0]), "{printed}");
     }
 
     #[test]

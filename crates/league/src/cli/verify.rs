@@ -1,13 +1,18 @@
 //! `league verify`: checks that a league is what its journal says.
 
 use std::io::{self, Write};
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 
+use league_protocol::token::hex;
+
+use crate::chance::Chance;
 use crate::cli::arguments::StoredLeaguesArgs;
 use crate::cli::failure::{CommandError, chain, unless_reader_gone};
 use crate::cli::text::{count, one_line};
 use crate::cli::{Exit, Output};
+use crate::storage::archive;
 use crate::storage::root::Root;
 use crate::storage::verify::{
     Checked, Conclusion, NotCompared, RepeatedMatch, Verdict, VerifyError, Wrong, leagues, verify,
@@ -25,6 +30,7 @@ use crate::storage::verify::{
 Examples:
   league verify SHARED
   league verify SHARED --league-id league_2025_even_odd
+  league verify week-3.tar.gz               what `league archive` wrote
   league verify --output json /copies/SHARED | jq .verified")]
 pub(crate) struct VerifyArgs {
     #[command(flatten)]
@@ -37,12 +43,50 @@ pub(crate) struct VerifyArgs {
     quiet: bool,
 }
 
+/// An archive in a folder of its own, which is removed in the end.
+struct UnpackedArchive {
+    folder: PathBuf,
+}
+
+impl UnpackedArchive {
+    fn open(file: &Path) -> Result<Self, CommandError> {
+        let what = || format!("could not open the archive `{}`", file.display());
+        let world = |error: io::Error| {
+            let hint = "check the folder for temporary files";
+            CommandError::world(what(), error.to_string(), hint)
+        };
+        let chance = Chance::new(None)
+            .map_err(|error| CommandError::world(what(), error.to_string(), "try again"))?;
+        let name = format!("league-archive-{}", &hex(&chance.bytes())[..16]);
+        let folder = std::env::temp_dir().join(name);
+        std::fs::create_dir(&folder).map_err(world)?;
+        let unpacked = Self { folder };
+        archive::unpack(file, &unpacked.folder).map_err(|error| {
+            let hint = "give a folder, or a file that `league archive` wrote";
+            CommandError::usage(what(), chain(&error), hint)
+        })?;
+        Ok(unpacked)
+    }
+}
+
+impl Drop for UnpackedArchive {
+    fn drop(&mut self) {
+        // There is nothing left to do if it cannot be removed.
+        let _ = std::fs::remove_dir_all(&self.folder);
+    }
+}
+
 /// How many files are listed one by one.
 const MAX_LISTED: usize = 10;
 
 impl VerifyArgs {
     pub(crate) fn run(&self, out: &mut impl Write) -> Result<Exit, CommandError> {
-        let root = Root::new(self.stored.dir());
+        let unpacked = match self.stored.dir().is_file() {
+            true => Some(UnpackedArchive::open(self.stored.dir())?),
+            false => None,
+        };
+        let folder = unpacked.as_ref().map_or(self.stored.dir(), |it| &it.folder);
+        let root = Root::new(folder);
         let chosen = match &self.stored.league_id {
             Some(league) => vec![league.clone()],
             None => leagues(&root).map_err(|error| self.failed(&error))?,
@@ -163,6 +207,10 @@ fn write_checked(verdict: &Verdict, out: &mut impl Write) -> io::Result<()> {
             "  loss      the journal lost lines {times}, the last time up to line {known}, and the \
              organiser went on; {restored} came back from referees"
         )?;
+    }
+    if verdict.levers > 0 {
+        let times = count(verdict.levers, "time");
+        writeln!(out, "  organiser acted {times}, as the journal tells")?;
     }
     let players = count(checked.players as u64, "player");
     let referees = count(checked.referees as u64, "referee");

@@ -2,6 +2,7 @@
 //!
 //! On a terminal they are drawn several times a second, elsewhere they are printed when they change.
 
+use std::collections::BTreeSet;
 use std::io::{self, IsTerminal, Write};
 use std::time::Duration;
 
@@ -214,7 +215,7 @@ fn print(state: &WatchState, common: &CommonArgs, out: &mut impl Write) -> io::R
         }
         (None, Some(seen)) => {
             writeln!(out, "{}", progress(&seen.health))?;
-            print_standings(out, &seen.rows, MAX_ROWS, |_| "")?;
+            print_standings(out, &seen.rows, MAX_ROWS, &BTreeSet::new())?;
             writeln!(out)?;
         }
         (None, None) => {}
@@ -347,7 +348,7 @@ fn draw_standings(frame: &mut Frame<'_>, rows: &[StandingRow], area: Rect) {
         room.saturating_sub(1)
     };
     let cells = |row: &StandingRow| {
-        let (rank, id) = (row.rank.to_string(), row.player_id.to_string());
+        let (rank, id) = (row.place(), row.player_id.to_string());
         // The terminal is drawn past the screen that escapes other output.
         let name = escape(&one_line(&row.display_name)).into_owned();
         aligned(rank, id, name, figures(row))

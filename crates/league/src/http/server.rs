@@ -109,23 +109,10 @@ pub trait Service: Send + Sync {
 pub trait Pages: Send + Sync {
     fn get(&self, path: &str, headers: HeaderMap) -> ResponseFuture<'_>;
     /// Whether pages send something to this path.
-    fn takes(&self, _path: &str) -> bool {
-        false
-    }
+    fn takes(&self, path: &str) -> bool;
     /// Answers the body of a `POST` to a path that it takes.
-    fn post(&self, _path: &str, _head: RequestHead, _body: Bytes) -> ResponseFuture<'_> {
-        Box::pin(async {
-            ServiceResponse {
-                status: 404,
-                headers: HeaderMap::new(),
-                body: ResponseBody::Whole(Bytes::new()),
-            }
-        })
-    }
+    fn post(&self, path: &str, head: RequestHead, body: Bytes) -> ResponseFuture<'_>;
 }
-
-/// The largest body that a page sends, in bytes.
-const MAX_PAGE_BODY: usize = 4 * 1024;
 
 pub(crate) type PipeIn = Box<dyn AsyncBufRead + Send + Unpin>;
 pub(crate) type PipeOut = Box<dyn AsyncWrite + Send + Unpin>;
@@ -389,8 +376,7 @@ impl ConnectionContext {
         Response::from_parts(head, body)
     }
 
-    /// Shows a page, or hands over what a page sends. A page of another site cannot send JSON
-    /// unasked, and the gate has looked at its origin.
+    /// Shows a page, or hands over what a page sends; the gate has looked at its origin.
     async fn answer_by_page(
         &self,
         pages: Arc<dyn Pages>,
@@ -404,14 +390,7 @@ impl ConnectionContext {
             Method::POST => {}
             _ => return not_allowed("POST"),
         }
-        let kind = request.headers().get(CONTENT_TYPE);
-        let kind = kind.and_then(|kind| kind.to_str().ok()).unwrap_or_default();
-        let kind = kind.split(';').next().unwrap_or_default().trim();
-        if !kind.eq_ignore_ascii_case("application/json") {
-            let sentence = "send JSON, with the header `Content-Type: application/json`";
-            return plain(StatusCode::UNSUPPORTED_MEDIA_TYPE, sentence);
-        }
-        match read(request.body_mut(), MAX_PAGE_BODY).await {
+        match read(request.body_mut(), self.max_body).await {
             Ok(body) => {
                 self.phase.begin_answer().await;
                 let head = self.head(take(request.headers_mut()));

@@ -2,12 +2,14 @@
 //!
 //! The first subscription starts a task that follows the journal; it ends with the last one.
 
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
 use http_body_util::channel::Sender;
+use league_core::referee::SpectatorView;
 use league_protocol::id::{LeagueId, MatchId};
 use league_web::league_view::RefereeRecord;
 use league_web::model::{MatchPage, Verification};
@@ -16,6 +18,7 @@ use tokio::sync::broadcast::{self, Receiver};
 
 use super::feed::{Feed, GREETING, heartbeat};
 use super::gzip::{GZIP_HEADER, GzipChunk};
+use super::inquiry::{AgentNews, Inquiry};
 use super::live_view::{LiveView, ReadError};
 use super::observations::{add_model_notes, referee_record};
 use crate::clock;
@@ -30,6 +33,10 @@ const INTERVAL_PER_PLAYER: Duration = Duration::from_millis(2);
 const MAX_INTERVAL: Duration = Duration::from_secs(4);
 /// How often viewers hear that the connection is alive.
 const HEARTBEAT: Duration = Duration::from_secs(5);
+/// How often referees are asked for the positions of their matches.
+const LOOK_INTERVAL: Duration = Duration::from_millis(400);
+/// How many of these questions come for each look at whether all agents are there.
+const LOOKS_PER_PROBE: u32 = 6;
 /// A league of more matches is left to `league verify`.
 const MAX_VERIFIED_MATCHES: u64 = 100_000;
 
@@ -40,6 +47,10 @@ pub(crate) struct Hub {
     state: Mutex<HubState>,
     sender: broadcast::Sender<GzipChunk>,
     viewers: AtomicUsize,
+    /// `None` if the league is not played by this process.
+    inquiry: Option<Inquiry>,
+    /// What it found, shared with the live view.
+    told: Arc<Mutex<AgentNews>>,
 }
 
 struct HubState {
@@ -53,12 +64,26 @@ struct HubState {
 }
 
 impl Hub {
-    pub(crate) fn new(root: Root, league_id: LeagueId, untrusted: bool) -> Self {
+    /// The folder of the league, and of others.
+    pub(crate) fn root(&self) -> &Root {
+        &self.root
+    }
+
+    pub(crate) fn new(
+        root: Root,
+        league_id: LeagueId,
+        untrusted: bool,
+        inquiry: Option<Inquiry>,
+    ) -> Self {
         let feed = Feed::new(clock::now());
+        let mut live = LiveView::new(root.clone(), league_id.clone());
+        live.set_joining(inquiry.as_ref().and_then(Inquiry::joining));
         Self {
+            told: live.told(),
+            inquiry,
             sender: feed.sender(),
             state: Mutex::new(HubState {
-                live: LiveView::new(root.clone(), league_id.clone()),
+                live,
                 feed,
                 following: false,
                 verifying: false,
@@ -109,6 +134,7 @@ impl Hub {
         self.viewers.fetch_add(1, Ordering::Relaxed);
         if !std::mem::replace(&mut state.following, true) {
             tokio::spawn(Arc::clone(self).follow());
+            tokio::spawn(Arc::clone(self).inquire());
         }
         Subscription {
             hub: Arc::clone(self),
@@ -145,6 +171,32 @@ impl Hub {
                 Err(_) => interval = MAX_INTERVAL,
             }
         }
+    }
+
+    /// Asks the agents again and again while there are viewers. A slow agent delays no page.
+    async fn inquire(self: Arc<Self>) {
+        let Some(inquiry) = &self.inquiry else { return };
+        // The task of the viewers before may still wait for an answer.
+        let _turn = inquiry.turn.lock().await;
+        let mut looks: u32 = 0;
+        while self.viewers() > 0 {
+            let live = inquiry.running_matches().await;
+            let mut away = None;
+            if looks.is_multiple_of(LOOKS_PER_PROBE) {
+                away = Some(inquiry.unreachable().await);
+            }
+            looks = looks.wrapping_add(1);
+            self.note(live, away);
+            tokio::time::sleep(LOOK_INTERVAL).await;
+        }
+        // The next viewer must not see what is out of date.
+        self.note(BTreeMap::new(), Some(BTreeMap::new()));
+    }
+
+    fn note(&self, live: BTreeMap<MatchId, SpectatorView>, away: Option<BTreeMap<String, String>>) {
+        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        told.live = live;
+        told.away = away.unwrap_or_else(|| std::mem::take(&mut told.away));
     }
 
     /// Reads the journal and returns the number of players; `None` if there are no viewers left.

@@ -1,19 +1,21 @@
 //! A league as it is now: follows its journal and its observation files, and draws the first page.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use league_core::league::{Event, FixtureStage, RulesError};
+use league_core::referee::SpectatorView;
 use league_protocol::id::{GameType, LeagueId, MatchId};
 use league_protocol::time::Timestamp;
 use league_web::league_view::{LeagueObservations, LeagueView, MAX_TILES};
-use league_web::model::Verification;
+use league_web::model::{Joining, Verification};
 use league_web::page::{self, Links};
 use league_web::parts::{PageParts, Patch};
 use serde_json::Value;
 use thiserror::Error;
 
 use super::gzip::GzipBody;
+use super::inquiry::AgentNews;
 use super::observations::{match_states, observations, referee_record};
 use super::replay_cache::ReplaySource;
 use super::stall::StallDetector;
@@ -27,6 +29,8 @@ const OBSERVATION_AGE: i64 = 1_000;
 const MAX_AWAITED: usize = 64;
 /// How often a record is looked for.
 const MAX_LOOKS: u32 = 20;
+/// Matches of which the last position is kept, to compare it with the result.
+const MAX_SHOWN: usize = 2_000;
 /// More changed ids than this are published as `*`, which means all.
 const MAX_TOUCHED: usize = 200;
 /// Every page has changed.
@@ -53,6 +57,13 @@ pub(crate) struct LiveView {
     observed_at: Timestamp,
     verification: Option<Verification>,
     stall: StallDetector,
+    /// What agents tell while somebody watches.
+    told: Arc<Mutex<AgentNews>>,
+    /// How to join, until the league begins.
+    joining: Option<Joining>,
+    /// The last position of each match that a referee showed.
+    shown: BTreeMap<MatchId, SpectatorView>,
+    contradicted: BTreeSet<MatchId>,
     /// Finished matches whose record has not been seen yet, and how often it was looked for.
     awaited: BTreeMap<MatchId, u32>,
     /// Ids that changed outside the journal.
@@ -82,6 +93,10 @@ impl LiveView {
             observed_at: Timestamp::default(),
             verification: None,
             stall: StallDetector::default(),
+            told: Arc::default(),
+            joining: None,
+            shown: BTreeMap::new(),
+            contradicted: BTreeSet::new(),
             awaited: BTreeMap::new(),
             stirred: BTreeSet::new(),
             parts: PageParts::default(),
@@ -106,6 +121,21 @@ impl LiveView {
     /// The first page, if there is a league.
     pub(crate) fn page(&self) -> Option<GzipBody> {
         self.page.clone()
+    }
+
+    /// The view for projectors, if there is a league.
+    pub(crate) fn stage(&self, now: Timestamp) -> Option<GzipBody> {
+        let stage = self.view()?.stage(&self.observed, now);
+        Some(GzipBody::new(page::stage(&stage)))
+    }
+
+    /// Where the news of agents are put.
+    pub(crate) fn told(&self) -> Arc<Mutex<AgentNews>> {
+        Arc::clone(&self.told)
+    }
+
+    pub(crate) fn set_joining(&mut self, joining: Option<Joining>) {
+        self.joining = joining;
     }
 
     /// The first page as a patch.
@@ -144,7 +174,8 @@ impl LiveView {
     pub(crate) fn refresh(&mut self, now: Timestamp) -> Result<Option<PageChange>, ReadError> {
         self.read_journal()?;
         let stale = now.as_millis() - self.observed_at.as_millis() >= OBSERVATION_AGE;
-        let observed_changed = stale && self.observe(now);
+        let told_changed = self.take_told();
+        let observed_changed = (stale && self.observe(now)) || told_changed;
         let events = self.view().map(LeagueView::events);
         let touched = self.take_touched();
         if events == self.events && !observed_changed && touched.is_empty() {
@@ -206,6 +237,10 @@ impl LiveView {
         }
         let verification = self.damage.as_ref().or(self.verification.as_ref());
         observed.verification = verification.cloned();
+        observed.joining.clone_from(&self.joining);
+        observed.live.clone_from(&self.observed.live);
+        observed.away.clone_from(&self.observed.away);
+        observed.contradicted.clone_from(&self.contradicted);
         let stirred = &mut self.stirred;
         self.awaited.retain(|id, looks| {
             *looks += 1;
@@ -230,6 +265,58 @@ impl LiveView {
         changed
     }
 
+    /// Takes what agents told since; returns whether anything has changed.
+    fn take_told(&mut self) -> bool {
+        let told = self
+            .told
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone();
+        // Agents may leave when the league is over.
+        let told = if self.is_over() {
+            AgentNews::default()
+        } else {
+            told
+        };
+        if told.live == self.observed.live && told.away == self.observed.away {
+            return false;
+        }
+        let AgentNews { live, away } = told;
+        let known = &self.observed.live;
+        let changed = live
+            .iter()
+            .filter(|(id, view)| known.get(*id) != Some(view));
+        self.stirred.extend(changed.map(|(id, _)| id.to_string()));
+        let moved =
+            |agent: &&String| away.contains_key(*agent) != self.observed.away.contains_key(*agent);
+        let agents = away.keys().chain(self.observed.away.keys());
+        let players = agents
+            .filter(moved)
+            .filter_map(|agent| agent.strip_prefix("player:"));
+        self.stirred.extend(players.map(str::to_owned));
+        if self.shown.len() > MAX_SHOWN {
+            self.shown.clear();
+        }
+        self.shown
+            .extend(live.iter().map(|(id, view)| (id.clone(), view.clone())));
+        let observed = Arc::make_mut(&mut self.observed);
+        (observed.live, observed.away) = (live, away);
+        true
+    }
+
+    /// Compares the result of a match with the position that its referee showed last.
+    fn check_shown(&mut self, id: &MatchId) {
+        let Some(shown) = self.shown.remove(id) else {
+            return;
+        };
+        if self.view().and_then(|view| view.shown_truly(id, &shown)) == Some(false) {
+            self.contradicted.insert(id.clone());
+            Arc::make_mut(&mut self.observed)
+                .contradicted
+                .insert(id.clone());
+        }
+    }
+
     /// The matches assigned to referees, as many as are shown.
     fn running(&self) -> Vec<MatchId> {
         let round = self.view().and_then(|view| view.league().round());
@@ -252,6 +339,7 @@ impl LiveView {
         let mut touched = self.journal.take_touched();
         let room = MAX_AWAITED.saturating_sub(self.awaited.len());
         let finished = std::mem::take(&mut self.journal.finished);
+        finished.iter().for_each(|id| self.check_shown(id));
         let newest = finished.into_iter().rev().take(room);
         self.awaited.extend(newest.map(|id| (id, 0)));
         touched.extend(std::mem::take(&mut self.stirred));

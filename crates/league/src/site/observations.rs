@@ -16,12 +16,12 @@ use crate::storage::documents::{MatchDocument, MatchRepository};
 use crate::storage::model_notes::{self, QuestionNote};
 use crate::storage::root::Root;
 use crate::wire::observed::Count;
-use crate::wire::observed::{self, Failed, ObservedDocument, Reach};
+use crate::wire::observed::{self, Failed, ObservedDocument};
 
 /// Messages of a match on its page.
 const MAX_MESSAGES: usize = 1_000;
 /// Questions to the model of one player on the page of a match.
-const MAX_QUESTIONS: usize = 200;
+const MAX_QUESTIONS: usize = 20;
 /// The size of a match file, in bytes.
 const MAX_FILE_BYTES: u64 = 16 * 1024 * 1024;
 
@@ -30,11 +30,8 @@ const MAX_FILE_BYTES: u64 = 16 * 1024 * 1024;
 /// Where two processes called the same agent, the latency with more calls counts.
 pub(crate) fn observations(root: &Root, league: &LeagueId) -> LeagueObservations {
     let mut observed = LeagueObservations::default();
-    let mut reached: BTreeMap<String, Reach> = BTreeMap::new();
     for ObservedDocument { agents, .. } in observed::all(root, league) {
         for (agent, found) in agents {
-            let reach = reached.entry(agent.clone()).or_default();
-            *reach = reach.latest(found.reach);
             if let Some(latency) = found.latency {
                 let known = observed
                     .latencies
@@ -59,8 +56,6 @@ pub(crate) fn observations(root: &Root, league: &LeagueId) -> LeagueObservations
             }
         }
     }
-    let away = reached.into_iter().filter(|(_, reach)| reach.is_away());
-    observed.away = away.map(|(agent, _)| agent).collect();
     observed
 }
 

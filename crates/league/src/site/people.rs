@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use hyper::header::{AUTHORIZATION, HeaderMap, HeaderValue, RETRY_AFTER};
+use hyper::header::{AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderValue, RETRY_AFTER};
 use league_mcp::RequestHead;
 use league_protocol::fault::Code;
 use league_protocol::message::LeagueError;
@@ -54,11 +54,16 @@ struct Moving {
 
 /// Answers what a page sends.
 pub(super) async fn answer(
-    people: &People,
+    people: &Arc<People>,
     path: &str,
     head: RequestHead,
     body: &[u8],
 ) -> ServiceResponse {
+    // A page of another site cannot send JSON unasked.
+    if !is_json(&head.headers) {
+        let sentence = "send JSON, with the header `Content-Type: application/json`";
+        return told(415, json!({"error": sentence}));
+    }
     if path == JOIN {
         return join(people, head, body).await;
     }
@@ -76,25 +81,28 @@ pub(super) async fn answer(
     }
 }
 
-async fn join(people: &People, head: RequestHead, body: &[u8]) -> ServiceResponse {
+async fn join(people: &Arc<People>, head: RequestHead, body: &[u8]) -> ServiceResponse {
     let Ok(joining) = serde_json::from_slice::<Joining>(body) else {
         return told(400, json!({"error": "send `name` and `code`"}));
     };
     match people.join(&joining.name, &joining.code, head.origin).await {
         Ok(secret) => told(200, json!({"seat": secret.reveal()})),
         Err(refusal) => {
+            let mut sentence = refusal.to_string();
             let status = match &refusal {
                 NoSeat::Name => 400,
                 NoSeat::Code => 403,
                 NoSeat::Full(_) | NoSeat::Rejected(_) => 409,
                 NoSeat::Tries(_) => 429,
-                NoSeat::Late => 503,
+                NoSeat::Ending => 503,
                 NoSeat::Listen(_) | NoSeat::Start(_) | NoSeat::Secret(_) => {
                     tracing::warn!(event_type = "SEAT_FAILED", "a seat failed: {refusal}");
+                    // The cause names files of the organiser.
+                    sentence = "the seat could not be started; ask the organiser".to_owned();
                     500
                 }
             };
-            let mut response = told(status, json!({"error": refusal.to_string()}));
+            let mut response = told(status, json!({"error": sentence}));
             if let NoSeat::Tries(wait) = refusal {
                 let seconds = HeaderValue::from(wait.as_secs().max(1));
                 response.headers.insert(RETRY_AFTER, seconds);
@@ -137,7 +145,10 @@ fn make_move(person: &Person, body: &[u8]) -> ServiceResponse {
         );
     };
     let number = moving.number.into();
-    match person.choose(Some(&moving.match_id), &number, &moving.choice) {
+    let made = person
+        .seat
+        .make_move(Some(&moving.match_id), &number, &moving.choice, None);
+    match made {
         Ok(choice) => told(200, json!({"choice": choice})),
         Err(error) => refused(&error),
     }
@@ -153,6 +164,14 @@ fn refused(error: &LeagueError) -> ServiceResponse {
         status,
         json!({"error": error.detail, "code": error.code.as_str()}),
     )
+}
+
+fn is_json(headers: &HeaderMap) -> bool {
+    let kind = headers
+        .get(CONTENT_TYPE)
+        .and_then(|kind| kind.to_str().ok());
+    let kind = kind.and_then(|kind| kind.split(';').next());
+    kind.is_some_and(|kind| kind.trim().eq_ignore_ascii_case("application/json"))
 }
 
 fn person(people: &People, headers: &HeaderMap) -> Option<Arc<Person>> {

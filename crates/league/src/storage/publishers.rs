@@ -104,6 +104,7 @@ pub(crate) fn changes_table(event: &league::Event) -> bool {
         event,
         league::Event::PlayerRegistered { .. }
             | league::Event::AgentReturned { .. }
+            | league::Event::OrganiserActed { .. }
             | league::Event::LeagueStarted { .. }
             | league::Event::ResultRecorded { .. }
             | league::Event::RoundClosed { .. }

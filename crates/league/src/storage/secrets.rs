@@ -95,6 +95,8 @@ struct TokenFile {
     auth_token: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     return_token: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    manager: Option<String>,
 }
 
 /// The tokens that an agent received when it registered.
@@ -104,6 +106,8 @@ pub(crate) struct Tokens {
     pub(crate) token: AuthToken,
     /// Authenticates the agent when it comes back.
     pub(crate) return_token: Option<AuthToken>,
+    /// The address of the manager that gave them.
+    pub(crate) manager: Option<String>,
 }
 
 impl LeagueKeys {
@@ -254,25 +258,50 @@ pub(crate) fn load_tokens(path: &Path) -> Result<Option<Tokens>, SecretError> {
     Ok(file.map(|file| Tokens {
         token: AuthToken::new(file.auth_token),
         return_token: file.return_token.map(AuthToken::new),
+        manager: file.manager,
     }))
 }
 
 /// Reads the tokens of an agent. An agent without tokens creates a pledge to register with and
-/// stores it first, so that it is recognised if it ends before it has stored the answer.
+/// stores it first, so that it is recognised if it ends before it has stored the answer. In the next
+/// league of the same manager it shows what proved it in the last one.
 ///
 /// # Errors
 ///
 /// The file cannot be read or written, or is damaged.
-pub(crate) fn load_or_pledge(path: &Path, chance: &Chance) -> Result<Tokens, SecretError> {
+pub(crate) fn load_or_pledge(
+    path: &Path,
+    manager: &str,
+    chance: &Chance,
+) -> Result<Tokens, SecretError> {
     if let Some(tokens) = load_tokens(path)? {
         return Ok(tokens);
     }
     let tokens = Tokens {
         token: AuthToken::pledge(&chance.bytes()),
-        return_token: None,
+        return_token: last_return_token(path, manager),
+        manager: Some(manager.to_owned()),
     };
     save_tokens(path, &tokens)?;
     Ok(tokens)
+}
+
+/// What an agent came back with in its last league of the same manager; another manager must not
+/// see it.
+fn last_return_token(path: &Path, manager: &str) -> Option<AuthToken> {
+    let name = path.file_name()?;
+    let leagues = fs::read_dir(path.parent()?.parent()?).ok()?;
+    let files = leagues.filter_map(|league| {
+        let file = league.ok()?.path().join(name);
+        let changed = fs::metadata(&file).ok()?.modified().ok()?;
+        let tokens = load_tokens(&file).ok().flatten()?;
+        let is_same = tokens.manager.as_deref() == Some(manager);
+        let token = tokens.return_token.filter(|_| is_same)?;
+        Some((changed, token))
+    });
+    files
+        .max_by_key(|(changed, _)| *changed)
+        .map(|(_, token)| token)
 }
 
 /// Stores the tokens of an agent, and replaces older ones.
@@ -285,6 +314,7 @@ pub(crate) fn save_tokens(path: &Path, tokens: &Tokens) -> Result<(), SecretErro
     let file = TokenFile {
         auth_token: reveal(&tokens.token),
         return_token: tokens.return_token.as_ref().map(reveal),
+        manager: tokens.manager.clone(),
     };
     save(path, &file)
 }
@@ -477,9 +507,24 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("secrets/P01.json");
         let chance = Chance::new(None).unwrap();
-        let made = load_or_pledge(&path, &chance).unwrap();
+        let load = |path: &Path, manager| load_or_pledge(path, manager, &chance).unwrap();
+        let made = load(&path, "http://one/mcp");
         assert!(made.token.is_pledge());
-        assert_eq!(load_or_pledge(&path, &chance).unwrap(), made);
+        assert_eq!(load(&path, "http://one/mcp"), made);
+    }
+
+    #[test]
+    fn next_league_of_the_same_manager_is_shown_the_return_token_of_the_last() {
+        let folder = tempfile::tempdir().unwrap();
+        let chance = Chance::new(None).unwrap();
+        let file = |league: &str| folder.path().join(format!("secrets/{league}/P01.json"));
+        let load = |league, manager| load_or_pledge(&file(league), manager, &chance).unwrap();
+        let mut first = load("one", "http://one/mcp");
+        first.return_token = Some(AuthToken::new("tok-back"));
+        save_tokens(&file("one"), &first).unwrap();
+        let next = load("two", "http://one/mcp");
+        assert_eq!(next.return_token, first.return_token);
+        assert_eq!(load("three", "http://other/mcp").return_token, None);
     }
 
     #[test]
@@ -491,6 +536,7 @@ mod tests {
             let tokens = Tokens {
                 token: AuthToken::new(token),
                 return_token: Some(AuthToken::new("tok-back")),
+                manager: None,
             };
             save_tokens(&path, &tokens).unwrap();
             assert_eq!(load_tokens(&path).unwrap(), Some(tokens));

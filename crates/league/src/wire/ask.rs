@@ -1,11 +1,12 @@
 //! Client for a running league manager: health, queries, starting the league and stepping a match;
-//! and for a referee that hands in its journal.
+//! and for a referee that shows its matches or hands in its journal.
 //!
 //! Each request is one attempt. Callers print the answers.
 
 use std::time::Duration;
 
 use bytes::Bytes;
+use league_core::referee::SpectatorView;
 use league_protocol::dialect::Hints;
 use league_protocol::encode::{Sender, Stamp, conversation, encode};
 use league_protocol::fault::Code;
@@ -21,7 +22,7 @@ use league_protocol::wire::{Context, read_content};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use thiserror::Error;
 use tokio::time::Instant;
 
@@ -211,15 +212,14 @@ impl ManagerClient {
         Ok(())
     }
 
-    /// Lets the referee at an address register, as the administrator.
-    pub(crate) async fn invite_referee(
+    /// Pulls a lever as the administrator; gives what the manager tells of it.
+    pub(crate) async fn pull(
         &self,
-        endpoint: &str,
+        mut arguments: Map<String, Value>,
         admin: &AuthToken,
-    ) -> Result<(), AskError> {
-        let arguments = json!({"contact_endpoint": endpoint, "auth_token": admin.reveal()});
-        self.call::<Value>("invite_referee", &arguments).await?;
-        Ok(())
+    ) -> Result<Value, AskError> {
+        arguments.insert("auth_token".to_owned(), admin.reveal().into());
+        self.call::<Value>("admin", &Value::Object(arguments)).await
     }
 
     /// Asks a referee for a piece of its journal, with the token of its manager.
@@ -234,6 +234,24 @@ impl ManagerClient {
     ) -> Result<JournalPiece, AskError> {
         let arguments = json!({"from": from.to_string(), "auth_token": token.reveal()});
         self.call("get_journal", &arguments).await
+    }
+
+    /// Asks a referee what spectators may see of its matches, with the token of its manager.
+    ///
+    /// # Errors
+    ///
+    /// No answer, or the referee refuses; a foreign referee knows no such tool.
+    pub(crate) async fn running_matches(
+        &self,
+        token: &AuthToken,
+    ) -> Result<Vec<SpectatorView>, AskError> {
+        #[derive(Deserialize)]
+        struct Running {
+            matches: Vec<SpectatorView>,
+        }
+        let arguments = json!({"auth_token": token.reveal()});
+        let running: Running = self.call("get_running_matches", &arguments).await?;
+        Ok(running.matches)
     }
 
     /// Calls a tool whose arguments and answer are plain JSON; a message in reply is a refusal.
@@ -279,6 +297,20 @@ async fn logged(
 
 /// The content of an answer, and the message in it.
 type Content = (Box<RawValue>, Message);
+
+/// Reads the answer of a manager in this process to a call that has no message of its own.
+pub(crate) fn read_reply_body(body: &Bytes) -> Result<Value, AskError> {
+    let answer = Answer {
+        status: 200,
+        body: body.clone(),
+        session: None,
+    };
+    let (json, message) = read(&answer)?;
+    if message != Message::Acknowledged {
+        return Err(AskError::Unclear(excerpt(json.get())));
+    }
+    serde_json::from_str(json.get()).map_err(|error| AskError::Unclear(error.to_string()))
+}
 
 /// Reads an answer; a refusal becomes an error.
 fn read(answer: &Answer) -> Result<Content, AskError> {

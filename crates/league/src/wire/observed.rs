@@ -54,9 +54,6 @@ pub(crate) struct AgentObserved {
     /// Its latency, if it was called.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) latency: Option<Latency>,
-    /// When it was last reached, and when it last could not be.
-    #[serde(default)]
-    pub(crate) reach: Reach,
     /// Its tolerated deviations.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) deviations: Vec<Count>,
@@ -143,7 +140,7 @@ impl Observations {
     }
 
     fn version(&self) -> u64 {
-        let version = self.latencies.changes();
+        let version = self.latencies.calls();
         let version = version.saturating_add(self.deviations.total());
         version.saturating_add(self.failures.total())
     }
@@ -168,9 +165,6 @@ impl Observations {
         let mut agents: BTreeMap<String, AgentObserved> = BTreeMap::new();
         for (agent, latency) in self.latencies.all() {
             agents.entry(agent).or_default().latency = Some(latency);
-        }
-        for (agent, reach) in self.latencies.reached() {
-            agents.entry(agent).or_default().reach = reach;
         }
         for (agent, deviations) in self.deviations.counts() {
             agents.entry(agent).or_default().deviations = deviations;
@@ -453,30 +447,6 @@ pub(crate) struct Latency {
     pub(crate) p95_ms: f64,
 }
 
-/// When an agent was last reached, and when it last could not be.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub(crate) struct Reach {
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) answered_at: Option<Timestamp>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) missed_at: Option<Timestamp>,
-}
-
-impl Reach {
-    /// The latest of both by two observers.
-    pub(crate) fn latest(self, other: Self) -> Self {
-        Self {
-            answered_at: self.answered_at.max(other.answered_at),
-            missed_at: self.missed_at.max(other.missed_at),
-        }
-    }
-
-    /// Whether it could not be reached since it last answered.
-    pub(crate) fn is_away(self) -> bool {
-        self.missed_at > self.answered_at
-    }
-}
-
 /// The latencies of the agents that this process calls.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Latencies(Arc<LatencyTable>);
@@ -484,14 +454,12 @@ pub(crate) struct Latencies(Arc<LatencyTable>);
 #[derive(Debug, Default)]
 struct LatencyTable {
     agents: Mutex<BTreeMap<Agent, Histogram<u32>>>,
-    reach: Mutex<BTreeMap<Agent, Reach>>,
-    changes: AtomicU64,
+    calls: AtomicU64,
 }
 
 impl Latencies {
     /// Records the latency of one call.
     pub(crate) fn note(&self, agent: &Agent, took: Duration) {
-        self.note_reach(agent, |reach| reach.answered_at = Some(clock::now()));
         let took = u64::try_from(took.as_micros()).unwrap_or(MAX_MICROS);
         let mut agents = self.0.agents.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = agents.get_mut(agent) {
@@ -502,33 +470,12 @@ impl Latencies {
             new.saturating_record(took);
             agents.insert(agent.clone(), new);
         }
+        self.0.calls.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Records that an agent could not be reached.
-    pub(crate) fn note_missed(&self, agent: &Agent) {
-        self.note_reach(agent, |reach| reach.missed_at = Some(clock::now()));
-    }
-
-    fn note_reach(&self, agent: &Agent, note: impl FnOnce(&mut Reach)) {
-        let mut agents = self.0.reach.lock().unwrap_or_else(PoisonError::into_inner);
-        if agents.len() < MAX_AGENTS || agents.contains_key(agent) {
-            note(agents.entry(agent.clone()).or_default());
-        }
-        self.0.changes.fetch_add(1, Ordering::Relaxed);
-    }
-
-    /// The number of calls that were recorded.
-    pub(crate) fn changes(&self) -> u64 {
-        self.0.changes.load(Ordering::Relaxed)
-    }
-
-    /// When agents were last reached, and last were not.
-    pub(crate) fn reached(&self) -> BTreeMap<String, Reach> {
-        let agents = self.0.reach.lock().unwrap_or_else(PoisonError::into_inner);
-        let agents = agents.iter();
-        agents
-            .map(|(agent, reach)| (agent.to_string(), *reach))
-            .collect()
+    /// The number of measured calls.
+    pub(crate) fn calls(&self) -> u64 {
+        self.0.calls.load(Ordering::Relaxed)
     }
 
     /// The number of measured agents.
@@ -609,23 +556,6 @@ mod tests {
         assert_eq!(told.calls, 100);
         assert!((47.0..55.0).contains(&told.median_ms), "{told:?}");
         assert!((90.0..105.0).contains(&told.p95_ms), "{told:?}");
-    }
-
-    #[test]
-    fn agent_is_away_until_any_observer_hears_from_it_again() {
-        let at = |second: i64| Some(Timestamp::from_millis(second * 1_000));
-        let reach = |answered_at, missed_at| Reach {
-            answered_at,
-            missed_at,
-        };
-        let missed = reach(at(1), at(2));
-        assert!(missed.is_away() && reach(None, at(2)).is_away());
-        assert!(!missed.latest(reach(at(3), None)).is_away());
-        assert!(!Reach::default().is_away());
-        let latencies = Latencies::default();
-        latencies.note_missed(&Agent::Manager);
-        assert!(latencies.reached()["league_manager"].is_away());
-        assert_eq!(latencies.changes(), 1);
     }
 
     #[test]

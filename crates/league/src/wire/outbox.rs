@@ -306,9 +306,6 @@ impl<M: Machine> LetterQueue<M> {
             }
             Attempt::Lost(error) => {
                 let failure = failure(&error);
-                if failure.code == Code::Connection && !failure.is_local() {
-                    self.context.latencies.note_missed(&letter.to.agent);
-                }
                 self.outbound.log_lost(letter, &failure, after);
                 Err(failure)
             }

@@ -309,7 +309,15 @@ impl<S: ToolService> Router<S> {
         let pipe = Arc::new(Pipe::new(lines));
         let writing = tokio::spawn(write(writer, ready));
         let mut tasks = JoinSet::new();
-        while let Some(line) = next_line(&mut reader).await? {
+        let read = loop {
+            let line = match next_line(&mut reader).await {
+                Ok(Some(line)) => line,
+                Ok(None) => break Ok(()),
+                Err(error) => {
+                    tasks.abort_all();
+                    break Err(error);
+                }
+            };
             while tasks.len() >= MAX_PENDING {
                 tasks.join_next().await;
             }
@@ -327,13 +335,13 @@ impl<S: ToolService> Router<S> {
             } else {
                 tasks.spawn(answering);
             }
-        }
+        };
         while tasks.join_next().await.is_some() {}
         if let Some(sampling) = self.tools.sampling() {
             sampling.close();
         }
         drop(pipe);
-        writing.await.map_err(io::Error::other)?
+        read.and(writing.await.map_err(io::Error::other)?)
     }
 
     async fn answer_line(&self, pipe: &Pipe, line: &Line) -> Option<Vec<u8>> {

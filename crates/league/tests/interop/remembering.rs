@@ -3,7 +3,7 @@
 use std::io::{BufReader, Read, Write};
 use std::net::TcpListener;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::end_to_end::ground::{Ground, LEAGUE};
 use crate::end_to_end::http::read_head;
@@ -55,7 +55,8 @@ fn shortest_kit_forgets_tokens_of_another_league() {
     let ground = Ground::new();
     let manager = ground.manager(&["--players", "9"]);
     let port = free_port();
-    let old = json!([{"player_id": "P05", "manager_token": "old"}, {"R1M1": "old"}]);
+    let old = json!({"player_id": "P05", "manager_token": "old"});
+    let old = json!([old, {"R1M1": "old"}, {}, manager.endpoint]);
     let file = format!("kits/.player-python-{port}.json");
     ground.write(&file, &old);
     let mut kit = Kit::start_at(&ground, "python", &manager.endpoint, port);
@@ -68,6 +69,36 @@ fn shortest_kit_forgets_tokens_of_another_league() {
     std::fs::write(ground.path(&file), "[[1]]").unwrap();
     let mut kit = Kit::start_at(&ground, "python", &manager.endpoint, port);
     kit.program.says("is ignored");
+}
+
+/// The next request that a kit sends to a manager of the test.
+fn registration(manager: &TcpListener) -> Value {
+    let (stream, _) = manager.accept().unwrap();
+    let mut stream = BufReader::new(stream);
+    let (_, length) = read_head(&mut stream).unwrap();
+    let mut body = vec![0; length];
+    stream.read_exact(&mut body).unwrap();
+    serde_json::from_slice::<Value>(&body).unwrap()["params"].take()
+}
+
+#[test]
+fn no_manager_sees_the_tokens_of_another() {
+    for lang in ["python", "python-fastmcp", "javascript"] {
+        let ground = Ground::new();
+        let manager = ground.manager(&["--players", "9"]);
+        let port = free_port();
+        let mut kit = Kit::start_at(&ground, lang, &manager.endpoint, port);
+        kit.program.says("in the league");
+        kit.program.kill();
+        let other = TcpListener::bind("localhost:0").unwrap();
+        let url = format!(
+            "http://localhost:{}/mcp",
+            other.local_addr().unwrap().port()
+        );
+        let _kit = Kit::start_at(&ground, lang, &url, port);
+        let params = registration(&other);
+        assert_eq!(params["auth_token"], Value::Null, "{lang}: {params}");
+    }
 }
 
 #[test]

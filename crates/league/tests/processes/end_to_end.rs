@@ -23,6 +23,7 @@ mod invited;
 mod kills;
 mod kit;
 mod letter;
+mod levers;
 mod lost;
 mod machines;
 pub(crate) mod model_stub;

@@ -66,6 +66,8 @@ pub struct StartMatch {
     pub order_token: AuthToken,
     /// What an earlier attempt handed over, if the match goes on from there.
     pub handed_over: Option<HandedOver>,
+    /// The least time between two steps, in milliseconds, so that people can watch.
+    pub pace_ms: Option<u32>,
     /// Seat A and seat B.
     pub players: [StartMatchPlayer; 2],
 }
@@ -102,6 +104,8 @@ pub struct StartMatchPlayer {
     pub record: WinLossDraw,
     /// Whether a match has waited for it in vain and it was not reached since: it is called once.
     pub absent: bool,
+    /// The seconds by which the organiser extended its clock.
+    pub extra_seconds: Option<u32>,
 }
 
 /// The referee takes the match, or not and why.
@@ -146,6 +150,8 @@ objects! {
         "order_token" [order_token] Needed;
         /// What an earlier attempt handed over, if the match goes on from there.
         "handed_over" [handed_over ? as Continuation] Optional;
+        /// The least time between two steps, in milliseconds, so that people can watch.
+        "pace_ms" [pace_ms ?] Optional;
         /// Seat A and seat B.
         "players" [players as Seats] Needed;
     }
@@ -189,6 +195,8 @@ objects! {
         "record" [record as Record] Optional;
         /// Whether a match has waited for it in vain and it was not reached since: it is called once.
         "absent" [spell_absent => absent] Optional;
+        /// The seconds by which the organiser extended its clock.
+        "extra_seconds" [extra_seconds ?] Optional;
     }
     /// The referee takes the match, or not.
     pub(crate) START_MATCH_ACK: StartMatchAck = "ruling 4" {
@@ -212,13 +220,13 @@ drafts! {
         league_id, round_id, match_id, attempt, game_type, settings, mode = |_| Mode::Auto,
         step_token, strict, score = |_| Score::default(),
         commitment = |_| Commitment([0; 32]), draw_mode, order_token = |_| AuthToken::new(""),
-        handed_over,
+        handed_over, pace_ms,
         players = |hints| [Draft::draft(hints), Draft::draft(hints)]
     }
     StartMatchPlayer {
         player_id, endpoint, dialect = |_| Dialect::V2, speech, is_foreign,
         token_hash = |_| TokenHash::of(""), match_token = |_| AuthToken::new(""), record,
-        absent
+        absent, extra_seconds
     }
     StartMatchAck { match_id, accepted, reason }
 }

@@ -140,6 +140,19 @@ pub struct StandingRow {
     pub technical_losses: u32,
     /// Points.
     pub points: u32,
+    /// The first rank of a tie that only the ids broke; it is not sent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tie: Option<u32>,
+}
+
+impl StandingRow {
+    /// The rank as people read it: `=2` if others share it.
+    pub fn place(&self) -> String {
+        match self.tie {
+            Some(first) => format!("={first}"),
+            None => self.rank.to_string(),
+        }
+    }
 }
 
 /// A player's record before a match, as it is told to that player.
@@ -464,7 +477,7 @@ drafts! {
     StandingsUpdate { league_id, round_id, standings }
     StandingRow {
         rank, shared_rank, player_id, display_name, played, wins, draws, losses, technical_losses,
-        points
+        points, tie
     }
     LeagueCompleted { league_id, total_rounds, total_matches, champion, final_standings }
     Champion { player_id, display_name, points, wins, losses, played }

@@ -3,17 +3,19 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use league_core::league::{FixtureStage, Phase, RefereeEntry};
+use league_core::league::{FixtureStage, LeagueFixture, Phase, RefereeEntry};
+use league_core::referee::SpectatorView;
 use league_protocol::id::MatchId;
 use league_protocol::time::Timestamp;
 
 use super::{
-    LeagueObservations, LeagueView, MAX_CHART_LINES, MAX_CROSS_PLAYERS, MAX_LATEST, MAX_ROWS,
-    MAX_TILES, deviation_totals, outcome, shown_state, tile_state,
+    LeagueObservations, LeagueView, MAX_ARRIVALS, MAX_CHART_LINES, MAX_CROSS_PLAYERS, MAX_LATEST,
+    MAX_NEXT, MAX_ROWS, MAX_TILES, RecordedResult, deviation_totals, outcome, shown_state,
+    tile_state,
 };
 use crate::model::{
-    AgentRow, Board, Chart, ChartLine, Cross, CrossCell, LeagueProgress, LeagueSummary, PlayerRef,
-    ResultLine, TableRow, Tile, TileState,
+    AgentRow, Board, Chart, ChartLine, Cross, CrossCell, LeagueProgress, LeagueSummary, Lobby,
+    PlayerRef, ResultLine, Stage, TableRow, Tile, TileState,
 };
 
 impl LeagueView {
@@ -23,7 +25,7 @@ impl LeagueView {
         let standings: Vec<TableRow> = rows
             .iter()
             .take(MAX_ROWS)
-            .map(|row| self.table_row(row, observed, &deviations))
+            .map(|row| self.table_row(row, &deviations, observed))
             .collect();
         let (tiles, untiled) = self.tiles(observed);
         let league = self.summary(observed);
@@ -33,6 +35,8 @@ impl LeagueView {
             tiles,
             untiled,
             latest: self.latest(),
+            lobby: self.lobby(observed, now),
+            next: self.next_pairings(),
             cross: self.cross(),
             chart: self.chart(&standings),
             agents: self.agents(observed, &deviations, &standings),
@@ -51,7 +55,7 @@ impl LeagueView {
         LeagueProgress {
             rounds: match league.phase {
                 Phase::Registering => 0,
-                Phase::Running | Phase::Completed => self.league.schedule().rounds(),
+                Phase::Running | Phase::Completed => self.league.rounds(),
             },
             round_played: summary.total_matches.saturating_sub(open),
             round_matches: summary.total_matches,
@@ -94,6 +98,7 @@ impl LeagueView {
                     state: tile_state(Some(fixture), recorded.map(|(state, _)| *state)),
                     attempt: fixture.attempt(),
                     since: recorded.filter(|_| running).map(|(_, since)| *since),
+                    live: self.live(fixture, observed),
                 })
             })
             .collect();
@@ -105,20 +110,80 @@ impl LeagueView {
 
     fn latest(&self) -> Vec<ResultLine> {
         let latest = self.results().rev().take(MAX_LATEST);
-        let line = |(match_id, recorded): (&MatchId, &super::RecordedResult)| {
-            let result = &recorded.result;
-            let [a, b] = &result.players;
-            let winner = result.winner.as_ref();
-            ResultLine {
-                match_id: match_id.clone(),
-                players: [self.player_ref(a), self.player_ref(b)],
-                winner: winner.and_then(|winner| recorded.seat(winner)),
-                technical: !result.failed.is_empty(),
-                reason: result.reason.clone(),
-                at: recorded.at,
-            }
+        latest.map(|(id, found)| self.line(id, found)).collect()
+    }
+
+    fn line(&self, match_id: &MatchId, recorded: &RecordedResult) -> ResultLine {
+        let result = &recorded.result;
+        ResultLine {
+            match_id: match_id.clone(),
+            players: result.players.each_ref().map(|id| self.player_ref(id)),
+            outcomes: [0, 1].map(|seat| outcome(result, seat)),
+            reason: result.reason.clone(),
+            at: recorded.at,
+            stories: self.stories.of(match_id),
+        }
+    }
+
+    /// What the referee of a match shows of it, if the match is still in its hands.
+    pub(crate) fn live(
+        &self,
+        fixture: &LeagueFixture,
+        observed: &LeagueObservations,
+    ) -> Option<SpectatorView> {
+        let live = observed.live.get(fixture.match_id())?;
+        let is_running = matches!(
+            fixture.stage(),
+            FixtureStage::Ordered | FixtureStage::Running
+        );
+        (is_running && live.attempt == fixture.attempt()).then(|| live.clone())
+    }
+
+    fn lobby(&self, observed: &LeagueObservations, now: Timestamp) -> Option<Lobby> {
+        if self.league.phase() != Phase::Registering {
+            return None;
+        }
+        let players = self.league.players();
+        let arrivals = players.iter().rev().take(MAX_ARRIVALS);
+        let away = players.iter().filter_map(|player| {
+            let reason = observed.away.get(&format!("player:{}", player.id()))?;
+            Some((self.player_ref(player.id()), reason.clone()))
+        });
+        Some(Lobby {
+            awaited: self.league.rules().start_when,
+            arrivals: arrivals
+                .map(|player| self.player_ref(player.id()))
+                .collect(),
+            away: away.take(MAX_ARRIVALS).collect(),
+            joining: observed.joining.clone(),
+            closes: self.league.registration(now).1,
+        })
+    }
+
+    /// The view for projectors.
+    pub fn stage(&self, observed: &LeagueObservations, now: Timestamp) -> Stage {
+        let surprise = self.stories.surprise();
+        let surprise = surprise.and_then(|id| Some(self.line(id, self.results.get(id)?)));
+        Stage {
+            board: self.board(observed, now),
+            surprise,
+        }
+    }
+
+    fn next_pairings(&self) -> Option<(u32, Vec<[PlayerRef; 2]>)> {
+        let next = match self.league.phase() {
+            Phase::Running => self.league.round().map_or(0, |round| round.number()) + 1,
+            Phase::Registering | Phase::Completed => return None,
         };
-        latest.map(line).collect()
+        let schedule = self.league.schedule();
+        let pairings = (0..schedule.matches_a_round())
+            .filter_map(|index| schedule.pairing(next, index))
+            .filter_map(|pairing| {
+                let [a, b] = pairing.seats;
+                Some([self.player_at(a)?, self.player_at(b)?])
+            });
+        let pairings: Vec<_> = pairings.take(MAX_NEXT).collect();
+        (!pairings.is_empty()).then_some((next, pairings))
     }
 
     fn cross(&self) -> Cross {
@@ -170,7 +235,7 @@ impl LeagueView {
         };
         Chart {
             lines: standings.iter().take(MAX_CHART_LINES).map(line).collect(),
-            rounds: self.league.schedule().rounds(),
+            rounds: self.league.rounds(),
         }
     }
 
@@ -189,7 +254,7 @@ impl LeagueView {
                 id: referee.id().to_string(),
                 name: member.display_name().to_string(),
                 is_referee: true,
-                state: shown_state(state, None, observed.away.contains(&key)),
+                state: shown_state(state, None, observed.away.contains_key(&key)),
                 dialect: member.peer().dialect.as_str(),
                 version: member.version().to_owned(),
                 latency: observed.latencies.get(&key).copied(),

@@ -6,7 +6,8 @@ use std::collections::BTreeMap;
 use league_core::draw;
 use league_core::league::Phase;
 use league_core::league::schedule::Pairing;
-use league_games::{Picture, Seat, Table, Turn};
+use league_core::referee::SpectatorView;
+use league_games::{Picture, PictureCell, Seat, Table, Tone, Turn};
 use league_protocol::fault::Code;
 use league_protocol::id::{MatchId, PlayerId};
 use league_protocol::message::MatchResult;
@@ -66,6 +67,8 @@ impl LeagueView {
             range: self.range(),
             hidden_moves: game.is_some_and(|game| game.rules.hidden_moves),
             simultaneous: game.is_some_and(|game| game.rules.simultaneous),
+            live: fixture.and_then(|fixture| self.live(fixture, observed)),
+            contradicted: observed.contradicted.contains(id),
             positions: result
                 .as_deref()
                 .map(|result| self.positions(id, result))
@@ -97,6 +100,19 @@ impl LeagueView {
             chosen.or_else(|| defaults.get(name))?.as_u64()
         };
         Some((setting("lowest")?, setting("highest")?))
+    }
+
+    /// Whether a position that the referee showed occurs in the match that it reported; `None` if
+    /// there is no result of that attempt yet.
+    pub fn shown_truly(&self, id: &MatchId, live: &SpectatorView) -> Option<bool> {
+        let recorded = self.results.get(id)?;
+        if recorded.attempt != live.attempt || !recorded.result.failed.is_empty() {
+            return None;
+        }
+        let positions = self.positions(id, &recorded.result);
+        // What players may not see before the end is hidden in a live position.
+        let agrees = |drawn: &DrawnPosition| hides(&live.position, &drawn.picture);
+        Some(live.position.rows.is_empty() || positions.iter().any(agrees))
     }
 
     /// The positions of a game that draws them, replayed from its moves and its opened draw.
@@ -137,7 +153,7 @@ impl LeagueView {
     pub fn player_page(&self, id: &PlayerId, observed: &LeagueObservations) -> Option<PlayerPage> {
         let rows = self.league.standings();
         let standing = rows.iter().find(|row| row.player_id == *id)?;
-        let row = self.table_row(standing, observed, &deviation_totals(observed));
+        let row = self.table_row(standing, &deviation_totals(observed), observed);
         let matches = self.played_matches(id);
         let (upcoming, later) = self.upcoming(id, observed);
         Some(PlayerPage {
@@ -210,10 +226,9 @@ impl LeagueView {
         let (Some(place), Phase::Running) = (place, self.league.phase()) else {
             return (Vec::new(), 0);
         };
-        let schedule = self.league.schedule();
         let current = self.league.round().map_or(1, |round| round.number());
-        let rounds = current..=schedule.rounds();
-        let pairings = rounds.filter_map(|round| schedule.pairing_of(place, round));
+        let rounds = current..=self.league.rounds();
+        let pairings = rounds.filter_map(|round| self.league.pairing_of(place, round));
         let mut open = pairings.filter_map(|pairing| self.upcoming_match(place, pairing, observed));
         let next = open.by_ref().take(MAX_UPCOMING).collect();
         (next, open.count())
@@ -245,20 +260,22 @@ impl LeagueView {
         if self.league.phase() == Phase::Registering {
             return None;
         }
-        let schedule = self.league.schedule();
-        schedule.pairing(round, 0)?;
-        let all = schedule.matches_a_round();
-        let pairings = (0..all).filter_map(|index| schedule.pairing(round, index));
+        let league = &self.league;
+        league.pairing(round, 0)?;
+        let all = league.matches_in(round);
+        let pairings = (0..all).filter_map(|index| league.pairing(round, index));
         let matches: Vec<RoundMatch> = pairings
             .take(MAX_ROWS)
             .filter_map(|pairing| self.round_match(pairing, observed))
             .collect();
-        let rests = |player: &u32| schedule.pairing_of(*player, round).is_none();
-        let resting = (0..schedule.players()).find(rests);
+        let rests = |player: &u32| league.pairing_of(*player, round).is_none();
+        let is_regular = round <= league.schedule().rounds();
+        let resting = (0..league.schedule().players()).find(rests);
+        let resting = resting.filter(|_| is_regular);
         Some(RoundPage {
             league: self.summary(observed),
             round,
-            rounds: schedule.rounds(),
+            rounds: league.rounds(),
             unlisted: (all as usize).saturating_sub(matches.len()),
             matches,
             resting: resting.and_then(|player| self.player_at(player)),
@@ -303,7 +320,7 @@ impl LeagueView {
     }
 
     /// The player at a place of the roster.
-    fn player_at(&self, place: u32) -> Option<PlayerRef> {
+    pub(crate) fn player_at(&self, place: u32) -> Option<PlayerRef> {
         let player = self.league.players().get(place as usize)?;
         Some(self.player_ref(player.id()))
     }
@@ -335,6 +352,18 @@ fn choice_text(choice: &Value) -> String {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text,
     }
+}
+
+/// Whether a picture is another one, with some cells hidden.
+fn hides(shown: &Picture, whole: &Picture) -> bool {
+    let cells = |picture: &Picture| -> Vec<PictureCell> {
+        let rows = picture.rows.iter();
+        rows.flat_map(|row| row.cells.clone()).collect()
+    };
+    let (shown, whole) = (cells(shown), cells(whole));
+    let agrees =
+        |(one, other): (&PictureCell, &PictureCell)| one.tone == Tone::Hidden || one == other;
+    shown.len() == whole.len() && shown.iter().zip(&whole).all(agrees)
 }
 
 fn moves_of(result: &MatchResult, seat: usize) -> &[Value] {

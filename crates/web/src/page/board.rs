@@ -4,8 +4,9 @@ use league_core::league::Phase;
 use league_protocol::message::StandingRow;
 use maud::{Markup, PreEscaped, html};
 
+use super::face::face;
 use super::format::{counted, duration, grouped, moment, phase};
-use super::{Links, chart, rows};
+use super::{Links, chart, lobby, rows};
 use crate::model::{Board, LeagueSummary, TableRow};
 use crate::parts::PageParts;
 
@@ -13,6 +14,7 @@ use crate::parts::PageParts;
 pub fn parts(board: &Board, links: Links) -> PageParts {
     let mut parts = PageParts::default();
     parts.block("summary", summary(board, links));
+    parts.block("lobby", lobby::lobby(board));
     parts.block("progress", progress(board, links));
     parts.block("verdict", verification(&board.league));
     parts.list("standings-rows", rows::standings(&board.standings, links));
@@ -34,6 +36,7 @@ pub(crate) fn main(parts: &PageParts) -> Markup {
     let list = |id: &str| PreEscaped(parts.list_html(id));
     html! {
         (block("summary"))
+        (block("lobby"))
         (block("progress"))
         (block("verdict"))
         (replay())
@@ -126,9 +129,29 @@ pub(crate) fn summary(board: &Board, links: Links) -> Markup {
                 @if league.draws_not_proven > 0 { span.note { (not_proven(league.draws_not_proven)) } }
                 @if !league.exposed_referees.is_empty() { span.note { (exposed(&league.exposed_referees)) } }
                 @if league.accepted_losses > 0 { span.note { (losses(league.accepted_losses)) } }
+                @if league.paused { span.note { "paused by the organiser" } }
+                @if let Some(until) = league.registration_until { span.note { "registration until " (moment(until)) } }
+                @if league.waiting > 0 { span { (counted(league.waiting as u64, "player waits", "players wait")) } }
             }
+            (acts(league))
             (stall(league))
             @if let Some((first, others)) = champion.filter(|_| league.is_over()) { (champion_of(&first.standing, others, links)) }
+        }
+    }
+}
+
+/// The last message of the organiser, and all that the organiser did.
+fn acts(league: &LeagueSummary) -> Markup {
+    let message = league.acts.iter().find(|act| act.is_message);
+    html! {
+        @if let Some(message) = message { p.standstill { strong { "Organiser: " } bdi { (message.sentence) } } }
+        @if !league.acts.is_empty() {
+            details.acts {
+                summary { "The organiser acted " (counted(league.acts.len() as u64, "time", "times")) ", last: " bdi { (league.acts[0].sentence) } }
+                ol reversed { @for act in &league.acts {
+                    li { (moment(act.at)) " " bdi { (act.sentence) } @if !act.reason.is_empty() { ", because: " bdi { (act.reason) } } }
+                } }
+            }
         }
     }
 }
@@ -181,11 +204,14 @@ fn stall(league: &LeagueSummary) -> Markup {
 }
 
 fn champion_of(first: &StandingRow, others: &[TableRow], links: Links) -> Markup {
-    let link = |row: &StandingRow| html! { a href=(links.of_player(&row.player_id)) { bdi { (row.display_name) } } };
+    let link = |row: &StandingRow| html! { a href=(links.of_player(&row.player_id)) { (face(&row.player_id)) bdi { (row.display_name) } } };
     html! {
         div.champion {
-            h2 { "Champion" }
-            p.first { (link(first)) }
+            h2 { @if first.tie.is_some() { "Champions, sharing the first place" } @else { "Champion" } }
+            p.first {
+                (link(first))
+                @for row in others.iter().map(|row| &row.standing).filter(|row| row.tie.is_some_and(|tie| tie == 1)) { ", " (link(row)) }
+            }
             p.tally {
                 (counted(first.points.into(), "point", "points")) " · "
                 (first.wins) " won, " (first.draws) " drawn, " (first.losses) " lost"

@@ -4,7 +4,9 @@ use std::fmt::Write as _;
 
 use maud::{Markup, html};
 
+use super::face;
 use super::format::{counted, cut, name};
+use super::isolated;
 use crate::model::{Chart, ChartLine};
 
 /// Lines with a colour, a pattern and a name; the others are grey.
@@ -56,7 +58,7 @@ pub(crate) fn chart(chart: &Chart) -> Markup {
                     path.grey d=(scale.path(&line.points, MAX_GREY_POINTS)) {}
                 }
                 @for (place, line) in coloured.iter().enumerate().rev() {
-                    path class={ "line l" (colours[place]) } d=(scale.path(&line.points, MAX_COLOURED_POINTS)) {}
+                    path class={ "line l" (colours[place]) " " (face::colour(&line.player.id)) } d=(scale.path(&line.points, MAX_COLOURED_POINTS)) {}
                 }
                 @for (place, y) in label_heights(coloured, &scale).into_iter().enumerate() {
                     (scale.label(colours[place], &coloured[place], y))
@@ -71,8 +73,8 @@ pub(crate) fn chart(chart: &Chart) -> Markup {
 fn legend(lines: &[ChartLine], colours: &[usize]) -> Markup {
     html! {
         ol.legend { @for (line, colour) in lines.iter().zip(colours) {
-            li class={ "l" (colour) } {
-                svg viewBox="0 0 36 6" aria-hidden="true" { path class={ "line l" (colour) } d="M2 3h32" {} }
+            li {
+                svg viewBox="0 0 36 6" aria-hidden="true" { path class={ "line l" (colour) " " (face::colour(&line.player.id)) } d="M2 3h32" {} }
                 (name(&line.player)) " " span.of { (line.points.last().copied().unwrap_or_default()) }
             }
         } }
@@ -99,7 +101,7 @@ fn words(chart: &Chart, over: usize) -> String {
     for (place, line) in chart.lines.iter().take(COLOURED).enumerate() {
         let points = line.points.last().copied().unwrap_or_default();
         let comma = if place == 0 { "" } else { ", " };
-        let _ = write!(text, "{comma}{} {points}", line.player.name);
+        let _ = write!(text, "{comma}{} {points}", isolated(&line.player.name));
     }
     text
 }
@@ -174,7 +176,7 @@ impl Scale {
             self.y(line.points.last().copied().unwrap_or_default()),
         );
         html! {
-            g class={ "end l" (colour) } {
+            g class={ "end l" (colour) " " (face::colour(&line.player.id)) } {
                 path.lead d=(format!("M{x:.0} {height:.1}L{:.0} {y:.1}", RIGHT + 12.0)) {}
                 circle cx=(tenth(x)) cy=(tenth(height)) r="4" {}
                 text x=(RIGHT + 18.0) y=(tenth(y + 4.5)) { (cut(&line.player.name, MAX_LABEL_CHARS)) }

@@ -6,6 +6,7 @@ use league_core::league::{AgentState, Phase};
 use league_protocol::time::Timestamp;
 use maud::{Markup, html};
 
+use super::face::face;
 use crate::model::{LatencySummary, PlayerRef, SeatOutcome, TileState};
 
 /// A number with separated thousands: `9,500`.
@@ -68,9 +69,46 @@ pub(crate) fn offset(at: Timestamp, start: Timestamp) -> String {
     format!("+{}.{:03} s", millis / 1_000, millis % 1_000)
 }
 
-/// A name, isolated from the writing direction of the text around it.
+/// A face and a name.
 pub(crate) fn name(named: &PlayerRef) -> Markup {
+    html! { (face(&named.id)) (bare_name(named)) }
+}
+
+/// A name, isolated from the writing direction of the text around it.
+pub(crate) fn bare_name(named: &PlayerRef) -> Markup {
     html! { bdi { @if named.name.is_empty() { (named.id) } @else { (named.name) } } }
+}
+
+/// A sentence of a referee, with the names of players in place of their ids.
+pub(crate) fn sentence(text: &str, players: &[PlayerRef]) -> Markup {
+    let is_id = |letter: char| letter.is_ascii_alphanumeric() || letter == '_' || letter == '-';
+    let mut rest = text;
+    let mut pieces = Vec::new();
+    while let Some(first) = rest.chars().next() {
+        let inside = is_id(first);
+        let end = rest.find(|letter| is_id(letter) != inside);
+        let (piece, after) = rest.split_at(end.unwrap_or(rest.len()));
+        let named = players.iter().find(|player| player.id.as_str() == piece);
+        pieces.push((piece, named));
+        rest = after;
+    }
+    html! {
+        bdi { @for (piece, named) in pieces {
+            @match named { Some(player) => (bare_name(player)), None => (piece) }
+        } }
+    }
+}
+
+/// A rank in words: `1st`, `12th`, `23rd`.
+pub(crate) fn ordinal(rank: u32) -> String {
+    let ending = match (rank % 10, rank % 100) {
+        (_, 11..=13) => "th",
+        (1, _) => "st",
+        (2, _) => "nd",
+        (3, _) => "rd",
+        _ => "th",
+    };
+    format!("{rank}{ending}")
 }
 
 /// Median and 95th percentile, in milliseconds.
@@ -171,6 +209,30 @@ mod tests {
     fn thousands_are_separated() {
         let all = [0, 999, 1_000, 12_345_678].map(grouped);
         assert_eq!(all, ["0", "999", "1,000", "12,345,678"]);
+    }
+
+    #[test]
+    fn ids_in_a_sentence_become_names() {
+        let player = |number: u32, name: &str| PlayerRef {
+            id: league_protocol::id::PlayerId::numbered(number),
+            name: name.to_owned(),
+        };
+        let players = [player(1, "Ada"), player(2, "<i>")];
+        let text = sentence("P01 beat P02; P011 and xP01 (P02) are others", &players);
+        assert_eq!(
+            text.into_string(),
+            "<bdi><bdi>Ada</bdi> beat <bdi>&lt;i&gt;</bdi>; P011 and xP01 \
+             (<bdi>&lt;i&gt;</bdi>) are others</bdi>"
+        );
+    }
+
+    #[test]
+    fn ranks_have_their_endings() {
+        let all = [1, 2, 3, 4, 11, 12, 13, 21, 102, 113].map(ordinal);
+        let expected = [
+            "1st", "2nd", "3rd", "4th", "11th", "12th", "13th", "21st", "102nd", "113th",
+        ];
+        assert_eq!(all, expected);
     }
 
     #[test]

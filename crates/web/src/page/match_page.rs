@@ -6,14 +6,33 @@ use maud::{Markup, html};
 use serde_json::{Value, json};
 
 use super::board::warning;
-use super::format::{counted, cut, duration, mark, mark_class, moment, name, tile_state};
+use super::format::{
+    bare_name, counted, cut, duration, mark, mark_class, moment, name, sentence, tile_state,
+};
 use super::picture::picture;
-use super::{Links, model_use, sequence};
+use super::{Links, live, model_use, sequence, technical};
 use crate::league_view::outcome;
 use crate::model::{DrawnPosition, MatchPage, SeatOutcome};
 
 /// The length of a choice, in characters.
 const MAX_CHOICE_CHARS: usize = 60;
+
+/// What the organiser said of the match, the latest first.
+fn amendments(page: &MatchPage) -> Markup {
+    let id = page.match_id.as_str();
+    let names = |sentence: &str| {
+        let mut words = sentence.split(|letter: char| !letter.is_ascii_alphanumeric());
+        words.any(|word| word == id)
+    };
+    html! {
+        @for act in page.league.acts.iter().filter(|act| !act.is_message && names(&act.sentence)) {
+            p.standstill {
+                strong { "Organiser: " } bdi { (act.sentence) }
+                @if !act.reason.is_empty() { ", because: " bdi { (act.reason) } }
+            }
+        }
+    }
+}
 
 /// The content of `<main>`.
 pub(crate) fn main(page: &MatchPage, links: Links) -> Markup {
@@ -24,18 +43,22 @@ pub(crate) fn main(page: &MatchPage, links: Links) -> Markup {
 pub(crate) fn result(page: &MatchPage, links: Links) -> Markup {
     html! {
         (warning(&page.league))
+        (amendments(page))
         section.duel {
             p.crumbs {
                 a href=(links.board()) { bdi { (page.league.title) } }
                 a href=(links.of_round(page.round)) { "Round " (page.round) } span { (page.match_id) }
             }
-            h1.hush { (page.match_id) ": " (name(&page.players[0])) " – " (name(&page.players[1])) }
+            h1.hush { (page.match_id) ": " (bare_name(&page.players[0])) " – " (bare_name(&page.players[1])) }
             div.seats {
                 (seat(page, 0, links))
-                p.middle { (middle(page)) }
+                div.middle { (middle(page)) }
                 (seat(page, 1, links))
             }
             p.reason { (reason(page)) }
+            @if page.contradicted {
+                p.verdict.broken { "While this match was played, its referee showed a position that does not occur in it." }
+            }
             dl.facts { (facts(page)) }
         }
     }
@@ -44,7 +67,7 @@ pub(crate) fn result(page: &MatchPage, links: Links) -> Markup {
 /// How the result came about: draw, positions, messages.
 pub(crate) fn details(page: &MatchPage, links: Links) -> Markup {
     html! {
-        @if let Some(result) = &page.result { (draw(page, result, links)) }
+        @if let Some(result) = &page.result { (technical::section(page, result)) (draw(page, result, links)) }
         (positions(page, links))
         @if let Some(result) = &page.result { (model_use::section(page, result, links)) }
         (sequence::sequence(page, links))
@@ -74,23 +97,27 @@ fn chosen(result: &MatchResult, seat: usize) -> Markup {
     html! {
         @match (result.choices.get(player), result.failed.get(player)) {
             (_, Some(code)) => span.failed { (code) " " (code.name()) },
+            (Some(Value::Array(moves)), None) => span.moves {
+                (counted(moves.len() as u64, "move", "moves")) ": " bdi { (moves_text(moves)) }
+            },
             (Some(choice), None) => bdi { (choice_text(choice)) },
             (None, None) => "–",
         }
     }
 }
 
-/// A string as it is, moves one after the other, all else as JSON.
+/// A string as it is, all else as JSON.
 fn choice_text(choice: &Value) -> String {
-    let text = match choice {
-        Value::String(text) => text.clone(),
-        Value::Array(moves) => {
-            let moves: Vec<String> = moves.iter().map(Value::to_string).collect();
-            moves.join(" ")
-        }
-        other => other.to_string(),
-    };
-    cut(&text, MAX_CHOICE_CHARS)
+    match choice {
+        Value::String(text) => cut(text, MAX_CHOICE_CHARS),
+        other => cut(&other.to_string(), MAX_CHOICE_CHARS),
+    }
+}
+
+/// The moves of a player, one after the other.
+fn moves_text(moves: &[Value]) -> String {
+    let moves: Vec<String> = moves.iter().map(choice_text).collect();
+    cut(&moves.join(", "), MAX_CHOICE_CHARS)
 }
 
 const fn outcome_text(outcome: SeatOutcome) -> &'static str {
@@ -102,14 +129,16 @@ const fn outcome_text(outcome: SeatOutcome) -> &'static str {
     }
 }
 
-/// Between the seats: the drawn number, or the state of the match.
+/// Between the seats: the drawn number, the last position, or what is played now.
 fn middle(page: &MatchPage) -> Markup {
     let number = page.result.as_deref().and_then(drawn_number);
     html! {
-        @match (number, page.state) {
-            (Some(number), _) => { span.number { (number) } span.of { "drawn" } },
-            (None, Some(state)) => span.state { (tile_state(state)) },
-            (None, None) => span.of { "against" },
+        @match (number, page.state, &page.live, page.positions.last()) {
+            (Some(number), ..) => { span.number { (number) } span.of { "drawn" } },
+            (None, _, Some(shown), _) => (live::live(shown, &page.players)),
+            (None, Some(state), ..) => span.state { (tile_state(state)) },
+            (None, None, _, Some(last)) => (picture(last)),
+            (None, None, ..) => span.of { "against" },
         }
     }
 }
@@ -117,7 +146,8 @@ fn middle(page: &MatchPage) -> Markup {
 fn reason(page: &MatchPage) -> Markup {
     html! {
         @match &page.result {
-            Some(result) => bdi { (result.reason) },
+            Some(result) => (sentence(&result.reason, &page.players)),
+            None if page.live.is_some() => "The position is as the referee shows it now; its report is checked. Choices that the rules hide, and messages, are shown when the match is over.",
             None => "Choices and messages are shown here when the match is over.",
         }
     }

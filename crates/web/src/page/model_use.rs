@@ -14,6 +14,8 @@ use crate::model::{MatchPage, ModelSum};
 const MAX_NAME: usize = 40;
 /// The length of a prompt or an answer, in characters.
 const MAX_WORDS: usize = 8_000;
+/// The length of all prompts and answers on a page, in bytes; the rest is left out.
+const MAX_ALL_WORDS: usize = 512 * 1_024;
 
 /// The models of a match, move by move; nothing if no player told of one.
 pub(crate) fn section(page: &MatchPage, result: &MatchResult, links: Links) -> Markup {
@@ -59,7 +61,16 @@ pub(crate) fn section(page: &MatchPage, result: &MatchResult, links: Links) -> M
 
 /// The questions to the models and what they said, as the players wrote it down.
 fn words(page: &MatchPage) -> Markup {
-    html! { @for note in &page.model_notes {
+    let mut length = 0;
+    let notes = page.model_notes.iter().take_while(|note| {
+        let texts = note.texts.iter();
+        length += texts
+            .map(|(_, text)| text.len().min(4 * MAX_WORDS))
+            .sum::<usize>();
+        length <= MAX_ALL_WORDS
+    });
+    let notes: Vec<_> = notes.collect();
+    html! { @for note in &notes {
         @let seated = page.players.iter().find(|seated| seated.id == note.player_id);
         details.words {
             summary {
@@ -71,6 +82,9 @@ fn words(page: &MatchPage) -> Markup {
                 pre tabindex="0" { bdi { (cut(text, MAX_WORDS)) } }
             }
         }
+    }
+    @if notes.len() < page.model_notes.len() {
+        p.more { "Further prompts and answers are in the notes of the players." }
     } }
 }
 

@@ -3,11 +3,12 @@
 use maud::{Markup, html};
 
 use super::board::warning;
+use super::face::face;
 use super::format::{
-    agent_state, counted, form, grouped, latency, mark, name, tile_state, time_of_day,
+    agent_state, counted, form, grouped, latency, mark, name, sentence, tile_state, time_of_day,
 };
 use super::{Links, chart};
-use crate::model::{PlayedMatch, PlayerPage};
+use crate::model::{PlayedMatch, PlayerPage, PlayerRef};
 
 /// The content of `<main>`.
 pub(crate) fn main(page: &PlayerPage, links: Links) -> Markup {
@@ -16,7 +17,7 @@ pub(crate) fn main(page: &PlayerPage, links: Links) -> Markup {
         (warning(&page.league))
         section.summary {
             p.crumbs { a href=(links.board()) { bdi { (page.league.title) } } span { (standing.player_id) } }
-            h1 { bdi { (standing.display_name) } }
+            h1 { (face(&standing.player_id)) bdi { (standing.display_name) } }
             dl.facts { (facts(page)) }
             @if !row.form.is_empty() { p.form { span { "Form" } (form(&row.form)) } }
         }
@@ -150,14 +151,19 @@ fn history(page: &PlayerPage, links: Links) -> Markup {
                     th.text scope="col" { "Why" }
                     th scope="col" { "At" }
                 } }
-                tbody { @for played in &page.matches { (played_match(played, links)) } }
+                tbody { @for played in &page.matches { (played_match(page, played, links)) } }
             } } }
             @if page.unlisted > 0 { p.more { "and " (counted(page.unlisted as u64, "older match", "older matches")) } }
         }
     }
 }
 
-fn played_match(played: &PlayedMatch, links: Links) -> Markup {
+fn played_match(page: &PlayerPage, played: &PlayedMatch, links: Links) -> Markup {
+    let own = PlayerRef {
+        id: page.row.standing.player_id.clone(),
+        name: page.row.standing.display_name.to_string(),
+    };
+    let players = [own, played.opponent.clone()];
     html! {
         tr {
             th.text scope="row" { a href=(links.of_match(&played.match_id)) { (played.match_id) } }
@@ -165,7 +171,7 @@ fn played_match(played: &PlayedMatch, links: Links) -> Markup {
             td.text.who { a href=(links.of_player(&played.opponent.id)) { (name(&played.opponent)) } }
             td.text { (choice(played.choice.as_deref())) }
             td.text { (choice(played.opponent_choice.as_deref())) }
-            td.text.words { bdi { (played.reason) } }
+            td.text.words { (sentence(&played.reason, &players)) }
             td { (time_of_day(played.at)) }
         }
     }

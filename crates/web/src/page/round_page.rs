@@ -4,8 +4,8 @@ use maud::{Markup, html};
 
 use super::Links;
 use super::board::warning;
-use super::format::{counted, mark, name, tile_state, time_of_day};
-use crate::model::{RoundMatch, RoundMatchState, RoundPage};
+use super::format::{counted, mark, name, sentence, tile_state, time_of_day};
+use crate::model::{PlayerRef, RoundMatch, RoundMatchState, RoundPage};
 
 /// A league of more rounds links only those near the shown one.
 const MAX_LINKED: u32 = 60;
@@ -89,7 +89,7 @@ fn row(fixture: &RoundMatch, links: Links) -> Markup {
             td { (score(&fixture.state, 0)) }
             td { (score(&fixture.state, 1)) }
             td.who { a href=(links.of_player(&b.id)) { (name(b)) } }
-            td.text.words { (description(&fixture.state)) }
+            td.text.words { (description(&fixture.state, &fixture.players)) }
             td.text { @if let Some(referee) = &fixture.referee { (referee) } }
             td { @if let RoundMatchState::Over { at, .. } = &fixture.state { (time_of_day(*at)) } }
         }
@@ -102,12 +102,12 @@ fn score(state: &RoundMatchState, seat: usize) -> Markup {
     }
 }
 
-fn description(state: &RoundMatchState) -> Markup {
+fn description(state: &RoundMatchState, players: &[PlayerRef]) -> Markup {
     html! {
         @match state {
             RoundMatchState::Planned => span.none { "to come" },
             RoundMatchState::Open(state) => (tile_state(*state)),
-            RoundMatchState::Over { reason, .. } => bdi { (reason) },
+            RoundMatchState::Over { reason, .. } => (sentence(reason, players)),
             RoundMatchState::Forgotten => span.none { "played; the result is too old to be kept here" },
         }
     }

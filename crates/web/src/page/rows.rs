@@ -6,13 +6,17 @@ use league_protocol::id::PlayerId;
 use maud::{Markup, html};
 
 use super::Links;
+use super::face::face;
 use super::format::{
-    agent_state, counted, form, grouped, latency, mark_class, mark_letter, name, tile_class,
-    tile_state, time_of_day,
+    agent_state, bare_name, counted, form, grouped, latency, mark, mark_class, mark_letter, name,
+    sentence, tile_class, tile_state, time_of_day,
 };
-use super::model_use;
-use crate::model::{AgentRow, Board, Cross, CrossCell, ResultLine, TableRow, Tile};
+use super::{live, model_use, story};
+use crate::model::{AgentRow, Board, Cross, CrossCell, ResultLine, SeatOutcome, TableRow, Tile};
 use crate::parts::ListItem;
+
+/// Pairings of the next round below the running matches.
+const MAX_NEXT_PAIRS: usize = 4;
 
 /// Draws a list; `draw` returns the key and the element of an item.
 fn items<T>(all: &[T], draw: impl Fn(&T) -> (String, Markup)) -> Vec<ListItem> {
@@ -45,10 +49,10 @@ pub(crate) fn standings(rows: &[TableRow], links: Links) -> Vec<ListItem> {
         let key = format!("row-{}", row.player_id);
         let html = html! {
             tr id=(key) {
-                td { (row.rank) }
+                td { (row.place()) }
                 td { (climbed(table_row.climbed)) }
                 th scope="row" {
-                    a href=(links.of_player(&row.player_id)) { bdi { (row.display_name) } }
+                    a href=(links.of_player(&row.player_id)) { (face(&row.player_id)) bdi { (row.display_name) } }
                     (badges(table_row))
                 }
                 td { (row.points) }
@@ -83,6 +87,9 @@ fn badges(row: &TableRow) -> Markup {
         }
         @if row.deviations > 0 {
             " " span.badge.deviates title="protocol deviations" { "⚠ " (grouped(row.deviations)) }
+        }
+        @if let Some(reason) = &row.away {
+            " " span.badge.gone title=(reason) { "gone" }
         }
         @if let Some(expulsion) = row.expulsion {
             " " span.badge.gone title=(expulsion_note(expulsion)) { (expulsion) }
@@ -129,6 +136,7 @@ pub(crate) fn tiles(tiles: &[Tile], links: Links) -> Vec<ListItem> {
                     @if let Some(since) = tile.since { " · since " (time_of_day(since)) }
                     @if tile.attempt > 1 { " · attempt " (tile.attempt) }
                 }
+                @if let Some(shown) = &tile.live { (live::live(shown, &tile.players)) }
             }
         };
         (key, html)
@@ -151,6 +159,23 @@ pub(crate) fn tiles_note(board: &Board, links: Links) -> Markup {
                 }
             }
             @if round > 0 { " " a href=(links.of_round(round)) { "All of round " (round) } }
+            (next(board, links))
+        }
+    }
+}
+
+/// The first pairings of the next round.
+fn next(board: &Board, links: Links) -> Markup {
+    let Some((round, pairings)) = &board.next else {
+        return Markup::default();
+    };
+    html! {
+        span.next {
+            a href=(links.of_round(*round)) { "Next, in round " (round) } ": "
+            @for (place, [a, b]) in pairings.iter().take(MAX_NEXT_PAIRS).enumerate() {
+                @if place > 0 { ", " } (bare_name(a)) " – " (bare_name(b))
+            }
+            @if pairings.len() > MAX_NEXT_PAIRS { " …" }
         }
     }
 }
@@ -158,25 +183,43 @@ pub(crate) fn tiles_note(board: &Board, links: Links) -> Markup {
 pub(crate) fn latest(results: &[ResultLine], links: Links) -> Vec<ListItem> {
     items(results, |line| {
         let key = format!("latest-{}", line.match_id);
-        let won = |seat: usize| line.winner == Some(seat);
-        let [a, b] = &line.players;
-        let relation = match line.winner {
-            Some(0) => "beat",
-            Some(_) => "lost to",
-            None => "drew with",
-        };
+        let (relation, end) = relation(line.outcomes);
         let html = html! {
-            li id=(key) .technical[line.technical] {
+            li id=(key) {
                 a href=(links.of_match(&line.match_id)) {
-                    span.who.won[won(0)] { (name(a)) }
+                    (seat_in_result(line, 0))
                     span.versus { (relation) }
-                    span.who.won[won(1)] { (name(b)) }
+                    (seat_in_result(line, 1))
+                    @if !end.is_empty() { span.versus { (end) } }
                 }
-                p { span.id { (line.match_id) } " · " (time_of_day(line.at)) " · " bdi { (line.reason) } }
+                p { span.id { (line.match_id) } " · " (time_of_day(line.at)) " · " (sentence(&line.reason, &line.players)) }
+                @for told in &line.stories { p.story { (story::sentence(told, &line.players)) } }
             }
         };
         (key, html)
     })
+}
+
+/// The words between the players of a result, and after them.
+pub(crate) fn relation(outcomes: [SeatOutcome; 2]) -> (&'static str, &'static str) {
+    use SeatOutcome::{Forfeited, Won};
+    match outcomes {
+        [Forfeited, Forfeited] => ("and", "did not play"),
+        [Won, _] => ("beat", ""),
+        [_, Won] => ("lost to", ""),
+        _ => ("drew with", ""),
+    }
+}
+
+/// A player in a result; the mark of a technical loss stands at the player that did not play.
+fn seat_in_result(line: &ResultLine, seat: usize) -> Markup {
+    let outcome = line.outcomes[seat];
+    html! {
+        span.who.won[outcome == SeatOutcome::Won] {
+            (name(&line.players[seat]))
+            @if outcome == SeatOutcome::Forfeited { " " (mark(outcome)) }
+        }
+    }
 }
 
 pub(crate) fn cross_head(cross: &Cross, links: Links) -> Markup {
@@ -245,7 +288,7 @@ pub(crate) fn agents(agents: &[AgentRow], over: bool, links: Links) -> Vec<ListI
             tr id=(key) {
                 th scope="row" {
                     @match player {
-                        Some(id) => a href=(links.of_player(&id)) { bdi { (agent.name) } },
+                        Some(id) => a href=(links.of_player(&id)) { (face(&id)) bdi { (agent.name) } },
                         None => bdi { (agent.name) },
                     }
                     span.id { (agent.id) }

@@ -38,6 +38,7 @@ fn documents() -> Vec<String> {
         not_found(HOSTILE),
         report::write(&report),
     ];
+    all.extend(models::stages().iter().map(stage));
     all.extend(matches.iter().map(|page| match_page(page, site)));
     all.extend(players.iter().map(|page| player_page(page, site)));
     all.extend(rounds.iter().map(|page| round_page(page, site)));
@@ -430,4 +431,68 @@ fn models_are_shown_as_told_and_summed_beside_the_name() {
     ] {
         assert!(html.contains(part), "{part} in {html}");
     }
+}
+
+#[test]
+fn two_absent_players_did_not_draw() {
+    let mut board = models::board();
+    board.latest[0].outcomes = [crate::model::SeatOutcome::Forfeited; 2];
+    let html = board_parts(&board, Links::Site).list_html("latest-rows");
+    assert!(html.contains("did not play"), "{html}");
+    assert!(!html.contains("drew"), "{html}");
+    assert_eq!(html.matches(r#"<b class="t">T</b>"#).count(), 2);
+}
+
+#[test]
+fn technical_loss_quotes_what_the_player_answered() {
+    let message = |from: &str, to: &str, kind: &str, message| crate::model::TranscriptMessage {
+        message,
+        original: None,
+        ..models::message(5, from, to, kind)
+    };
+    let (referee, player) = ("referee:REF01", "player:P02");
+    let error = serde_json::json!({"error_code": "E004", "error_description": "not a choice"});
+    let page = MatchPage {
+        messages: vec![
+            message(referee, player, "CHOOSE_PARITY_CALL", serde_json::json!({})),
+            message(
+                player,
+                referee,
+                "CHOOSE_PARITY_RESPONSE",
+                serde_json::json!({"parity_choice": "seven"}),
+            ),
+            message(referee, player, "GAME_ERROR", error.clone()),
+            message(referee, player, "GAME_ERROR", error),
+        ],
+        ..models::match_page()
+    };
+    let html = match_page::main(&page, Links::Site).into_string();
+    assert!(html.contains("Why a player lost without playing"), "{html}");
+    assert!(html.contains("<strong>E004</strong>: <bdi>not a choice</bdi>. It had answered "));
+    assert!(html.contains("{&quot;parity_choice&quot;:&quot;seven&quot;}"));
+    assert!(html.contains("It had not answered."));
+}
+
+#[test]
+fn contradicted_position_is_told_in_red() {
+    let page = MatchPage {
+        contradicted: true,
+        ..models::match_page()
+    };
+    let html = match_page::main(&page, Links::Site).into_string();
+    assert!(html.contains("its referee showed a position that does not occur in it"));
+}
+
+#[test]
+fn moves_of_a_game_are_counted_and_not_a_headline() {
+    let html = page_of(|result| {
+        result.failed = league_protocol::message::ByPlayer::new();
+        for player in result.players.clone() {
+            result.choices.insert(player, serde_json::json!([4, 1, 7]));
+        }
+    });
+    assert!(
+        html.contains(r#"<span class="moves">3 moves: <bdi>4, 1, 7</bdi></span>"#),
+        "{html}"
+    );
 }

@@ -1,16 +1,18 @@
 //! What the first page tells at which moment.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use league_core::league::{AgentState, Event, Phase};
+use league_protocol::fault::Code;
 use league_protocol::id::PlayerId;
-use league_protocol::message::MatchState;
+use league_protocol::message::{MatchState, MatchStatus};
 use league_web::league_view::LeagueObservations;
 use league_web::model::{Deviation, LatencySummary, SeatOutcome, Stall, TileState};
 
 use league_testkit::LeagueWorld;
 
-use crate::season::{after, at, begun, board, registering, whole};
+use crate::season::{after, at, begun, board, empty_view, registering, whole};
 
 #[test]
 fn board_before_the_start_shows_only_players() {
@@ -37,7 +39,7 @@ fn every_open_match_of_the_round_has_a_tile() {
     assert_eq!(shown.tiles.len(), 1, "the other one is over");
     assert_eq!(players[0].id.as_str(), "P01");
     assert_eq!(shown.latest[0].match_id.as_str(), "R1M1");
-    assert_eq!(shown.latest[0].winner, Some(0));
+    assert_eq!(shown.latest[0].outcomes[0], SeatOutcome::Won);
     assert_eq!((shown.league.played, shown.league.matches), (1, 6));
 }
 
@@ -129,7 +131,7 @@ fn climb_is_relative_to_the_last_round() {
 fn agent_that_cannot_be_reached_is_silent_at_once_while_the_league_runs() {
     let mut world = whole(4);
     let away = LeagueObservations {
-        away: ["player:P02".to_owned()].into(),
+        away: [("player:P02".to_owned(), "connection refused".to_owned())].into(),
         ..LeagueObservations::default()
     };
     let silent = |world: &LeagueWorld| -> Vec<String> {
@@ -218,4 +220,55 @@ fn clocks_of_a_stalled_league_stand_still() {
     assert_eq!(shown.progress.time_left, None);
     let over = after(&whole(4)).board(&seen, at(5_000));
     assert_eq!(over.league.stall, None, "one that is over is over");
+}
+
+#[test]
+fn lobby_names_the_latest_arrival_first_and_who_is_away() {
+    let view = after(&registering(4));
+    let observed = LeagueObservations {
+        away: [("player:P02".to_owned(), "connection refused".to_owned())].into(),
+        ..LeagueObservations::default()
+    };
+    let shown = view.board(&observed, at(100));
+    let lobby = shown.lobby.unwrap();
+    assert_eq!(lobby.arrivals[0].name, "Player 4");
+    let away: Vec<_> = lobby.away.iter().map(|(player, _)| &*player.name).collect();
+    assert_eq!(away, ["Player 2"]);
+    let states: Vec<_> = shown
+        .standings
+        .iter()
+        .map(|row| row.away.is_some())
+        .collect();
+    assert_eq!(states, [false, true, false, false]);
+    assert!(board(&begun(4)).lobby.is_none());
+}
+
+#[test]
+fn technical_losses_are_counted_as_the_table_counts_them() {
+    let mut view = empty_view("even_odd");
+    for event in whole(4).journal() {
+        let mut event = event.clone();
+        if let Event::ResultRecorded { result, .. } = &mut event {
+            let result = Arc::make_mut(result);
+            result.status = MatchStatus::TechnicalLoss;
+            result.winner = None;
+            let failed = result.players.iter();
+            result.failed = failed
+                .map(|player| (player.clone(), Code::Timeout))
+                .collect();
+        }
+        view.apply(&event);
+    }
+    let shown = view.board(&LeagueObservations::default(), at(100));
+    let rows = shown.standings.iter();
+    let in_table: u32 = rows.map(|row| row.standing.technical_losses).sum();
+    assert_eq!(in_table, 12, "two in each of six matches");
+    assert_eq!(shown.progress.technical_losses, 12);
+}
+
+#[test]
+fn next_pairings_are_those_of_the_next_round() {
+    let (round, pairings) = board(&begun(4)).next.unwrap();
+    assert_eq!((round, pairings.len()), (2, 2));
+    assert!(board(&whole(4)).next.is_none(), "no round is left");
 }

@@ -1,6 +1,7 @@
 //! What the pages of players and matches tell.
 
-use league_games::PictureCell;
+use league_core::referee::SpectatorView;
+use league_games::{Picture, PictureCell, Seat};
 use league_protocol::fault::Code;
 use league_protocol::id::{MatchId, PlayerId};
 use league_web::league_view::{LeagueObservations, RefereeRecord};
@@ -219,4 +220,35 @@ fn failures_are_summed_over_referees() {
     ];
     assert_eq!(failures(1), expected);
     assert_eq!(failures(2), []);
+}
+
+#[test]
+fn position_that_a_referee_showed_is_compared_with_its_report() {
+    let mut view = empty_view("tic_tac_toe");
+    for event in whole(2).journal() {
+        view.apply(&with_moves(event, [json!([0, 1, 2]), json!([4, 8])]));
+    }
+    let id = MatchId::new("R1M1").unwrap();
+    let shown = |cells: [&str; 9]| SpectatorView {
+        match_id: id.clone(),
+        attempt: 1,
+        awaited: [true, false],
+        deadline: None,
+        position: Picture::grid(cells.chunks(3).map(|row| {
+            row.iter().map(|text| match *text {
+                "X" => PictureCell::of_seat(Seat::A, "X"),
+                "O" => PictureCell::of_seat(Seat::B, "O"),
+                _ => PictureCell::empty(),
+            })
+        })),
+    };
+    let seen = shown(["X", "", "", "", "O", "", "", "", ""]);
+    assert_eq!(view.shown_truly(&id, &seen), Some(true));
+    let false_one = shown(["", "X", "", "", "O", "", "", "", ""]);
+    assert_eq!(view.shown_truly(&id, &false_one), Some(false));
+    let other_attempt = SpectatorView {
+        attempt: 2,
+        ..false_one
+    };
+    assert_eq!(view.shown_truly(&id, &other_attempt), None);
 }

@@ -1,6 +1,6 @@
 //! Tables for other programs: what stands in them, and that no name breaks out of its cell.
 
-use league_core::league::{Command, Event};
+use league_core::league::{Command, Event, Lever};
 use league_web::tables::{TableKind, csv, json, markdown};
 
 use crate::season::{after, registering};
@@ -11,7 +11,7 @@ fn hostile() -> league_web::league_view::LeagueView {
     if let Some(Event::PlayerRegistered { meta, .. }) = world.events.last_mut() {
         meta.display_name = "=HYPERLINK(\"http://x\"),|a|\n<b>".to_owned();
     }
-    world.when(&Command::Start { admin: true }).unwrap();
+    world.when(&Command::pull(Lever::Start)).unwrap();
     world.settle();
     world.finish("R1M1", None);
     after(&world)

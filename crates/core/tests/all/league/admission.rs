@@ -1,7 +1,8 @@
 //! Which referees are let in, and which agents may come back.
 
 use league_core::league::{
-    Admission, Applicant, Command, Event, Inconsistency, LeagueRules, Refusal, Reply,
+    Admission, Applicant, Command, Event, Inconsistency, LeagueRules, Lever, LeverRefusal, Refusal,
+    Reply,
 };
 use league_protocol::id::{PlayerId, RefereeId};
 use league_protocol::message::RegisterResponse;
@@ -37,9 +38,8 @@ fn admission(world: &LeagueWorld) -> Admission {
 }
 
 fn invite(world: &mut LeagueWorld, endpoint: &str) -> Result<(Vec<Event>, Reply), Refusal> {
-    world.when(&Command::InviteReferee {
-        admin: true,
-        endpoint: endpoint.to_owned(),
+    world.pull(Lever::AdmitReferee {
+        contact_endpoint: endpoint.to_owned(),
     })
 }
 
@@ -139,18 +139,12 @@ fn only_the_organisers_word_lets_a_referee_in_after_the_start() {
 #[test]
 fn organisers_word_is_written_once_and_is_the_administrators() {
     let mut world = LeagueWorld::new(rules());
-    let refused = world.when(&Command::InviteReferee {
-        admin: false,
-        endpoint: "http://localhost:8003/mcp".to_owned(),
-    });
-    assert_eq!(refused.unwrap_err(), Refusal::NotAdmin);
-    let (events, reply) = invite(&mut world, "http://localhost:8003/mcp").unwrap();
-    assert!(matches!(events[..], [Event::RefereeInvited { .. }]));
-    assert_eq!(reply, Reply::Invited);
-    let (events, reply) = invite(&mut world, "http://127.0.0.1:8003").unwrap();
-    assert_eq!((events, reply), (Vec::new(), Reply::Invited));
+    let (events, _) = invite(&mut world, "http://localhost:8003/mcp").unwrap();
+    assert!(matches!(events[..], [Event::OrganiserActed { .. }]));
+    let (events, _) = invite(&mut world, "http://127.0.0.1:8003").unwrap();
+    assert_eq!(events, Vec::new());
     let long = invite(&mut world, &"x".repeat(3_000)).unwrap_err();
-    assert!(matches!(long, Refusal::LongEndpoint(_)));
+    assert_eq!(long, Refusal::Lever(LeverRefusal::LongEndpoint));
     assert_eq!(world.replayed(), world.league);
 }
 
@@ -173,7 +167,7 @@ fn journal_with_a_referee_from_nowhere_fails_the_audit() {
         world.invite_referee("Late", 1);
         world
             .events
-            .retain(|event| !matches!(event, Event::RefereeInvited { .. }));
+            .retain(|event| !matches!(event, Event::OrganiserActed { .. }));
         for event in &mut world.events {
             if let Event::RefereeRegistered {
                 admitted: word,

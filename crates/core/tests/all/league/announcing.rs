@@ -33,7 +33,7 @@ fn quiet(signs: bool) -> LeagueWorld {
         candidate.request.meta.proofs = signs;
         world.register_player(candidate);
     }
-    let start = league_core::league::Command::Start { admin: true };
+    let start = league_core::league::Command::pull(league_core::league::Lever::Start);
     world.when(&start).unwrap();
     world.settle();
     world

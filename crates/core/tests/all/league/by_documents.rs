@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use league_core::league::{
-    Applicant, Command, CorrelationId, Event, FixtureStage, LeagueRules, Refusal, Reply,
+    Applicant, Command, CorrelationId, Event, FixtureStage, LeagueRules, Lever, Refusal, Reply,
     ReportProblem,
 };
 use league_protocol::fault::Code;
@@ -111,7 +111,7 @@ fn token_of_a_referee_that_made_a_pledge_is_never_told() {
     for name in ["Player 1", "Player 2"] {
         world.admit_player(name);
     }
-    world.when(&Command::Start { admin: true }).unwrap();
+    world.when(&Command::pull(Lever::Start)).unwrap();
     world.settle();
     let (_, order) = world.orders().remove(0);
     let player = Agent::Player(order.players[0].player_id.clone());

@@ -1,7 +1,8 @@
 //! Repeated technical losses, and players that were shut down.
 
 use league_core::league::{
-    AgentState, Command, CorrelationId, Event, Expulsion, LeagueRules, Phase, Refusal, Reply,
+    AgentState, Command, CorrelationId, Event, ExitCause, Expulsion, LeagueRules, Phase, Refusal,
+    Reply,
 };
 use league_protocol::fault::Code;
 use league_protocol::id::PlayerId;
@@ -175,7 +176,9 @@ fn absent_player_that_was_put_out_is_in_again_when_it_returns() {
         Some(Expulsion {
             round: 2,
             losses: 2,
-            is_absence: true
+            is_absence: true,
+            cause: ExitCause::Losses,
+            is_annulled: false,
         })
     );
     world.letters.clear();

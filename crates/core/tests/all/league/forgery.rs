@@ -230,7 +230,9 @@ fn turn_based_report_is_replayed_from_its_moves() {
     let candidate = with_game(&mut world, "Whistle");
     world.register_referee(candidate);
     world
-        .when(&league_core::league::Command::Start { admin: true })
+        .when(&league_core::league::Command::pull(
+            league_core::league::Lever::Start,
+        ))
         .unwrap();
     world.settle();
     let (referee, order) = world.orders().remove(0);

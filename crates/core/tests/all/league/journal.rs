@@ -93,6 +93,7 @@ fn every_journal_event_occurs_and_reads_back() {
             "LeagueStarted",
             "MatchesMoved",
             "MovesReceived",
+            "OrganiserActed",
             "PlayerRegistered",
             "PlayerShutDown",
             "RefereeRegistered",

@@ -1,6 +1,6 @@
 //! How the manager proves itself to its agents.
 
-use league_core::league::{Applicant, Command, Reply};
+use league_core::league::{Applicant, Command, Lever, Reply};
 use league_core::letter::Credential;
 use league_protocol::id::PlayerId;
 use league_protocol::message::{Enrolment, RegisterResponse};
@@ -133,7 +133,7 @@ fn v1_agents_get_no_lasting_tokens() {
     let first = register(&mut world, |candidate| candidate.dialect = Dialect::V1);
     assert_eq!(first.manager_token, None);
     world.admit_player("Player 2");
-    world.when(&Command::Start { admin: true }).unwrap();
+    world.when(&Command::pull(Lever::Start)).unwrap();
     world.settle();
     let agent = Agent::Player(first.id);
     let mut letters = world.letters.iter();

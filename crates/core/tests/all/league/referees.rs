@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use league_core::league::{Assignment, Command, CorrelationId, Event, FixtureStage, LeagueRules};
+use league_core::league::{
+    Assignment, Command, CorrelationId, Event, FixtureStage, LeagueRules, Lever,
+};
 use league_core::machine::Machine;
 use league_core::timeouts::{Backoff, FORCED_ATTEMPT};
 use league_protocol::fault::Code;
@@ -24,7 +26,7 @@ fn begun_with(assignment: Assignment, players: u32, capacities: &[u32]) -> Leagu
     for number in 0..players {
         world.admit_player(&format!("Player {number}"));
     }
-    world.when(&Command::Start { admin: true }).unwrap();
+    world.when(&Command::pull(Lever::Start)).unwrap();
     world.settle();
     world
 }

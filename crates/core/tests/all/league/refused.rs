@@ -49,7 +49,10 @@ fn each_reason_for_turning_an_agent_away_is_told_in_the_documents_words() {
     );
     enrolled(&mut world, beta);
     let gamma = world.candidate("Gamma");
-    assert_eq!(reason(&mut world, gamma), "Registration closed");
+    assert_eq!(
+        reason(&mut world, gamma),
+        "Registration closed: all 2 seats are taken"
+    );
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use league_core::draw::LeagueSecrets;
 use league_core::league::{
-    AgentState, Applicant, Command, Event, League, LeagueRules, Refusal, Reply, RulesError,
+    AgentState, Applicant, Command, Event, League, LeagueRules, Lever, Refusal, Reply, RulesError,
 };
 use league_core::machine::Persistence;
 use league_protocol::decode::decode;
@@ -247,10 +247,12 @@ fn two_agents_do_not_share_an_endpoint() {
             candidate.request.meta.contact_endpoint = endpoint.to_owned();
         })
     };
+    let elsewhere =
+        |candidate: Applicant| changed(candidate, |candidate| candidate.is_at_address = false);
     let first = at(world.candidate("Alpha"), "http://localhost:8101/mcp");
     enrolled(&mut world, first);
     for same in ["http://localhost:8101/mcp", "mcp://127.0.0.1:8101"] {
-        let second = at(world.candidate("Beta"), same);
+        let second = elsewhere(at(world.candidate("Beta"), same));
         let refused = reason(&mut world, second.clone());
         assert!(
             refused.contains("player:P01 answers there already"),
@@ -349,7 +351,7 @@ fn pledge_lets_an_agent_return_after_a_lost_answer() {
     let lost = enrolled(&mut world, candidate.clone());
     world.admit_player("Beta");
     world.admit_referee("Whistle", 1);
-    world.when(&Command::Start { admin: true }).unwrap();
+    world.when(&Command::pull(Lever::Start)).unwrap();
     world.settle();
     let stranger = changed(world.candidate("Alpha"), |candidate| {
         candidate.request.token = Some(AuthToken::pledge(&[8; 32]));
@@ -460,7 +462,7 @@ fn agents_token_displaces_an_impostor() {
     enrolled(&mut world, owner(&first, 0x52));
     world.admit_player("Beta");
     world.admit_referee("Whistle", 1);
-    world.when(&Command::Start { admin: true }).unwrap();
+    world.when(&Command::pull(Lever::Start)).unwrap();
     assert_duplicate(&reason(&mut world, owner(&stolen, 0x53)));
 }
 
@@ -506,7 +508,7 @@ fn suspended_and_v1_agents_return_without_a_token() {
     enrolled(&mut world, old.clone());
     world.admit_player("New");
     world.admit_referee("Whistle", 1);
-    world.when(&Command::Start { admin: true }).unwrap();
+    world.when(&Command::pull(Lever::Start)).unwrap();
     world.settle();
     assert_eq!(enrolled(&mut world, old).id.as_str(), "P01");
 }

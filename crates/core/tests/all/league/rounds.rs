@@ -1,7 +1,8 @@
 //! The start, the schedule, the rounds and the end.
 
 use league_core::league::{
-    AgentState, Command, Event, FixtureStage, LeagueRules, MAX_PAST_MATCHES, Phase, Refusal, Reply,
+    AgentState, Command, Event, FixtureStage, LeagueRules, Lever, MAX_PAST_MATCHES, Phase, Refusal,
+    Reply,
 };
 use league_core::machine::Machine;
 use league_protocol::fault::Code;
@@ -54,7 +55,7 @@ fn pairings_do_not_depend_on_registration_order() {
         }
         let schedule = world.when(&Command::CreateSchedule { admin: true });
         let schedule = schedule.unwrap().1;
-        world.when(&Command::Start { admin: true }).unwrap();
+        world.when(&Command::pull(Lever::Start)).unwrap();
         world.settle();
         let begun = world.when(&Command::CreateSchedule { admin: true });
         assert_eq!(begun.unwrap().1, schedule, "as it was shown before");
@@ -76,7 +77,13 @@ fn pairings_do_not_depend_on_registration_order() {
 #[test]
 fn only_the_administrator_starts_the_league_and_once() {
     let mut world = LeagueWorld::new(rules());
-    let start = |admin| Command::Start { admin };
+    let start = |admin| {
+        let Command::Pull(mut pull) = Command::pull(Lever::Start) else {
+            unreachable!("it is a lever");
+        };
+        pull.admin = admin;
+        Command::Pull(pull)
+    };
     let refused = world.when(&start(false)).unwrap_err();
     assert_eq!(
         (refused.clone(), refused.code()),
@@ -95,7 +102,8 @@ fn only_the_administrator_starts_the_league_and_once() {
         }
     ));
     world.admit_referee("Whistle", 1);
-    assert_eq!(world.when(&start(true)).unwrap().1, Reply::Started);
+    let (events, _) = world.when(&start(true)).unwrap();
+    assert!(matches!(events[1], Event::LeagueStarted { .. }));
     assert_eq!(
         world.when(&start(true)).unwrap_err(),
         Refusal::AlreadyStarted
@@ -184,7 +192,7 @@ fn only_v1_players_get_the_start_message() {
     world.when(&Command::RegisterPlayer(old)).unwrap();
     world.admit_player("New");
     world.admit_referee("Whistle", 1);
-    world.when(&Command::Start { admin: true }).unwrap();
+    world.when(&Command::pull(Lever::Start)).unwrap();
     world.settle();
     let old = world.letters_to(&Agent::Player(PlayerId::numbered(1)));
     let Some(Message::LeagueStart(start)) = old.first() else {
@@ -309,7 +317,7 @@ fn stopped_league_only_takes_results() {
     let late = world.candidate("Late");
     let refused = world.when(&Command::RegisterReferee(late)).unwrap_err();
     assert_eq!(refused, Refusal::Stopping);
-    let started = world.when(&Command::Start { admin: true }).unwrap_err();
+    let started = world.when(&Command::pull(Lever::Start)).unwrap_err();
     assert_eq!(started, Refusal::Stopping);
     for refusal in [refused, started] {
         assert_eq!(refusal.to_league_error().code.to_string(), "E009");

@@ -1,6 +1,6 @@
 //! Call styles: declared or detected at registration, and passed on to referees.
 
-use league_core::league::Command;
+use league_core::league::{Command, Lever};
 use league_protocol::message::AgentMeta;
 use league_protocol::sender::{Agent, CallStyle};
 use serde_json::json;
@@ -17,7 +17,7 @@ fn order_names_the_call_style_of_each_player() {
     stranger.speech = None;
     world.when(&Command::RegisterPlayer(stranger)).unwrap();
     world.admit_referee("Whistle", 1);
-    world.when(&Command::Start { admin: true }).unwrap();
+    world.when(&Command::pull(Lever::Start)).unwrap();
     world.settle();
     let orders = world.orders();
     let told = orders[0].1.players.each_ref().map(|player| player.speech);
@@ -39,7 +39,7 @@ fn order_says_which_players_have_not_shown_that_they_know_our_fields() {
     signing.request.meta.proofs = true;
     world.when(&Command::RegisterPlayer(signing)).unwrap();
     world.admit_referee("Whistle", 1);
-    world.when(&Command::Start { admin: true }).unwrap();
+    world.when(&Command::pull(Lever::Start)).unwrap();
     world.settle();
     let orders = world.orders();
     let told = orders[0].1.players.each_ref();

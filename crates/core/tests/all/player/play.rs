@@ -263,26 +263,6 @@ fn thinking_ends_a_little_before_the_deadline() {
 }
 
 #[test]
-fn player_that_grants_itself_more_time_has_it_up_to_the_deadline() {
-    let mut own = rules();
-    own.timeouts.make_move = Duration::from_secs(120);
-    let mut shell = PlayerWorld::enrolled(own);
-    let (now, second) = (shell.now, Duration::from_secs(1));
-    let mut until = |deadline: Timestamp| {
-        let asked = MoveCall {
-            deadline,
-            move_seconds: 30,
-            ..call(&shell, "R1M1", 1)
-        };
-        think(shell.does(wants(asked))).until
-    };
-    assert_eq!(until(now + 90 * second), now + 89 * second);
-    assert_eq!(until(now + 900 * second), now + 119 * second);
-    // A call without a deadline means the seconds that it names.
-    assert_eq!(until(Timestamp::LAST), now + 29 * second);
-}
-
-#[test]
 fn unrequested_choice_is_refused() {
     let mut shell = PlayerWorld::enrolled(rules());
     let unknown = chooses("R1M1", 1, Some(json!("odd")));

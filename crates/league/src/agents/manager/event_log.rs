@@ -129,6 +129,19 @@ fn ordinary(event: &Event) -> Option<Line> {
             let sentence = format!("the organiser lets the referee at {endpoint} register");
             ("REFEREE_INVITED", sentence)
         }
+        Event::OrganiserActed {
+            act,
+            effect,
+            reason,
+            ..
+        } => {
+            let sentence = super::sentence(act, effect);
+            let because = match reason.as_str() {
+                "" => String::new(),
+                reason => format!(", because: {reason}"),
+            };
+            ("ORGANISER_ACTED", format!("{sentence}{because}"))
+        }
         Event::AgentReturned { agent, .. } => ("AGENT_RETURNED", format!("{agent} came back")),
         Event::LeagueStarted { .. } => ("LEAGUE_STARTED", "the league begins".to_owned()),
         // Letters go out before the event is logged.

@@ -27,7 +27,7 @@ const WAIT: Duration = Duration::from_millis(500);
 
 /// Fetches the missing journals of a finished league, within a bound.
 pub(crate) async fn collect_journals(shared: &Shared, actor: &Handle<League>, league: &LeagueId) {
-    let asked = actor.query(|league| (league.referee_access(), league.schedule().total_matches()));
+    let asked = actor.query(|league| (league.referee_access(), league.total_matches()));
     let Ok((referees, matches)) = asked.await else {
         return;
     };

@@ -5,6 +5,7 @@
 //! answers once its match is over, as no choice reaches a file before.
 
 use std::collections::VecDeque;
+use std::io;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -117,33 +118,40 @@ impl Ledger {
 
     /// Writes down what a question may cost, before it is asked; gives its number. A question that
     /// costs nothing has none.
-    pub(crate) async fn asking(&self, most: u64) -> u64 {
+    ///
+    /// # Errors
+    ///
+    /// The notes cannot be written; a question that is asked anyway would be forgotten.
+    pub(crate) async fn asking(&self, most: u64) -> io::Result<u64> {
         if most == 0 {
-            return 0;
+            return Ok(0);
         }
         let number = 1 + self.last.fetch_add(1, Ordering::Relaxed);
         let line = json!({"event": "asking", "question": number, "cost_micro_usd": most});
-        self.write(line).await;
-        number
+        self.write(line).await?;
+        Ok(number)
     }
 
     /// Writes down a question before its answer is used.
     pub(crate) async fn asked(&self, mut line: Value) {
         line["event"] = "asked".into();
-        self.write(line).await;
+        // After a restart the question counts with the most that it may cost.
+        let _ = self.write(line).await;
     }
 
-    async fn write(&self, mut line: Value) {
+    async fn write(&self, mut line: Value) -> io::Result<()> {
         line["league_id"] = self.league.as_str().into();
         let file = self.file.clone();
         let written = tokio::task::spawn_blocking(move || model_notes::append(&file, &line)).await;
-        if let Err(error) | Ok(Err(error)) = written.map_err(std::io::Error::other) {
+        let written = written.map_err(io::Error::other).flatten();
+        if let Err(error) = &written {
             let file = self.file.display();
             tracing::error!(
                 event_type = "MODEL_NOTES_NOT_WRITTEN",
                 "could not write `{file}`: {error}; the cost of a question is not noted"
             );
         }
+        written
     }
 
     /// Keeps a move until its match is over.
@@ -202,6 +210,18 @@ mod tests {
         assert_eq!(cost(price, 1_000_000, 0), 250_000);
         assert_eq!(cost(price, 1, 1), 3);
         assert_eq!(cost(price, 0, 0), 0);
+    }
+
+    #[tokio::test]
+    async fn question_whose_reserve_is_not_written_is_not_asked() {
+        let folder = tempfile::tempdir().unwrap();
+        let writer = DocumentWriter::new(Root::new(folder.path()));
+        // A folder is in the place of the file.
+        let file = folder.path().to_owned();
+        let league = LeagueId::new("spring").unwrap();
+        let ledger = Ledger::open(file, league, writer, &Budget::new(None));
+        assert!(ledger.asking(5).await.is_err());
+        assert_eq!(ledger.asking(0).await.unwrap(), 0, "nothing to note");
     }
 
     #[tokio::test]

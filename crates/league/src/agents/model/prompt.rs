@@ -120,9 +120,9 @@ fn bounded(choice: Option<&Value>) -> Option<&Value> {
     choice.filter(|choice| choice.to_string().len() <= MAX_CHOICE)
 }
 
-/// An answer that names one legal move.
+/// A legal move that came from outside this program: from a model, an assistant or a person.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct ModelChoice {
+pub(crate) struct ExternalMove {
     pub(crate) choice: Value,
     pub(crate) reasoning: Option<String>,
 }
@@ -147,7 +147,7 @@ impl UnusableAnswer {
     }
 }
 
-impl ModelChoice {
+impl ExternalMove {
     /// Reads the move out of an answer: from its JSON objects alone, never from its sentences.
     ///
     /// # Errors
@@ -218,7 +218,7 @@ mod tests {
     use super::*;
 
     fn read(text: &str, options: &[Value]) -> Result<Value, UnusableAnswer> {
-        ModelChoice::read(text, options).map(|answer| answer.choice)
+        ExternalMove::read(text, options).map(|answer| answer.choice)
     }
 
     #[test]
@@ -244,7 +244,7 @@ mod tests {
     #[test]
     fn reasoning_comes_along() {
         let text = r#"{"reasoning": "they like odd", "choice": "even"}"#;
-        let answer = ModelChoice::read(text, &[json!("even")]).unwrap();
+        let answer = ExternalMove::read(text, &[json!("even")]).unwrap();
         assert_eq!(answer.reasoning.as_deref(), Some("they like odd"));
     }
 

@@ -2,16 +2,19 @@
 
 use std::io::{self, Write};
 use std::ops::ControlFlow;
+use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use clap::Args;
 use league_core::league::schedule::RoundRobin;
-use league_core::league::{Event, League, LeagueRules};
+use league_core::league::{Event, League, LeagueRules, Lever};
 use league_core::strategy;
 use league_protocol::id::{GameType, LeagueId};
 use league_protocol::message::{Mode, StandingRow};
 use league_protocol::time::Timestamp;
 use league_protocol::token::AuthToken;
+use league_web::model::Joining;
 use serde_json::json;
 use tokio::runtime::Handle;
 use tokio::sync::{mpsc, watch};
@@ -23,9 +26,11 @@ use crate::agents::assemble::Shared;
 use crate::agents::identity::Membership;
 use crate::agents::manager::{self, InvitedPlayer, LeagueNews};
 use crate::agents::people::People;
+use crate::cli::admin::read_names;
+use crate::cli::agent::last_league::LastLeague;
 use crate::cli::agent::{AgentServer, AgentSetup, not_started, port_of, unknown_strategy};
 use crate::cli::arguments::{
-    CommonArgs, game_type, league_id, number, port, rules_of, seed, usual_league,
+    CommonArgs, duration, game_type, league_id, moment, number, port, rules_of, seed, usual_league,
 };
 use crate::cli::failure::{CommandError, bad_config, chain};
 use crate::cli::leagues::free_name;
@@ -37,9 +42,11 @@ use crate::cli::{Exit, Output};
 use crate::config::{AgentsConfig, DEFAULT_GAME, SecurityConfig, SystemConfig};
 use crate::http::endpoint::{AllowList, BadEndpoint, OwnAddresses};
 use crate::http::local::called;
-use crate::site::Site;
+use crate::http::server::Service;
+use crate::site::{Inquiry, OrganiserSite, Site};
 use crate::storage::record::{Opening, Record, is_over};
 use crate::storage::root::Root;
+use crate::storage::secrets::LeagueKeys;
 use crate::storage::store::{Entry, Journal};
 
 /// The most lines that wait to be printed; further events wait in the journal.
@@ -55,6 +62,8 @@ Examples:
   league manager --players 20 --referees 2
   league manager --players 4 --people 2                 two of them join on the page
   league manager --players 0                            start by hand with `league start`
+  league manager --players 30 --round-every 1m --pace 2s  slow enough to watch
+  league manager --next                                 the next league of a season
   league manager --bind 0.0.0.0 --allow 192.168.1.0/24  for players on other machines")]
 pub(crate) struct ManagerArgs {
     #[command(flatten)]
@@ -102,12 +111,30 @@ pub(crate) struct ManagerArgs {
     /// How often each pair meets [default: from config, 1]
     #[arg(long, value_name = "N", value_parser = number::<u32>(1..=u64::from(RoundRobin::MAX_LEGS)))]
     legs: Option<u32>,
+    /// Close registration at a time: `10m` from now, or 2026-05-04T14:00:00Z
+    #[arg(long, value_name = "TIME", value_parser = moment)]
+    registration_until: Option<Timestamp>,
+    /// Admit only players whose names stand in this file, one a line
+    #[arg(long, value_name = "FILE")]
+    roster: Option<PathBuf>,
+    /// Slow every match down so that people can watch: the least time between its steps
+    #[arg(long, value_name = "DURATION", value_parser = duration)]
+    pace: Option<Duration>,
+    /// The least time from one round to the next, such as 1m
+    #[arg(long, value_name = "DURATION", value_parser = duration)]
+    round_every: Option<Duration>,
+    /// The most matches that are played at once
+    #[arg(long, value_name = "N", value_parser = number::<u32>(1..=1_000_000))]
+    matches_at_once: Option<u32>,
     /// Take all randomness from this number: the league can be repeated, and is not for prizes
     #[arg(long, value_name = "N", value_parser = seed)]
     seed: Option<u64>,
     /// Invite a player that does not register, by its address; may be repeated
     #[arg(long, value_name = "[NAME=]URL", value_parser = InvitedPlayer::parse)]
     invite: Vec<InvitedPlayer>,
+    /// Play the next league of this folder: settings, names and ids of the last one are kept
+    #[arg(long, conflicts_with_all = ["league_id", "game", "seed"])]
+    next: bool,
     /// Go on although the journal lost lines that may have been acknowledged; this stays noted
     #[arg(long)]
     accept_loss: bool,
@@ -134,14 +161,13 @@ impl ManagerArgs {
         self.settle(&mut setup.system.security);
         let setup = setup.secure(LABEL)?;
         let system = &setup.system;
-        let league = self.league_id.clone();
-        let league = &league.unwrap_or_else(|| usual_league(system, self.game.as_ref()));
-        let rules = self.rules(&setup, league)?;
+        let (rules, levers) = self.plan(&setup)?;
+        let league = &rules.league_id.clone();
         self.check_stored(setup.loader.root(), &rules)?;
         let configured = port_of(&setup.agents.league_manager.endpoint)
             .unwrap_or(system.network.default_league_manager_port);
         let listener = setup.listen(LABEL, self.port.unwrap_or(configured)).await?;
-        let shared = self.shared(&setup)?;
+        let shared = self.shared(&setup, levers)?;
         let (tell, news) = LeagueNews::of(&shared.root, league);
         let is_over = is_over(&shared.root.league_journal(league));
         let guests = self.guests(&rules, &setup.agents, &shared).await?;
@@ -163,17 +189,17 @@ impl ManagerArgs {
         if !is_over && self.common.talks() {
             tell_address(out, &setup, (configured, listener.port()), &advertised)?;
         }
-        let viewers = shared.limits.viewers();
-        let site = Site::new(shared.root.clone(), league.clone(), viewers, false);
-        let site = site.with_people(people.clone());
+        let site = site(&shared, league, &running, offer(system, &advertised));
+        let organiser = organiser(&shared, league, &service, &advertised);
+        let site = site.with_people(people.clone()).with_organiser(organiser);
         let screen = ManagerScreen::new(&self.common, is_over, rules.as_ref());
         let (print, lines) = mpsc::channel(MAX_LINES);
         // The league is over for people when its last lines are printed.
         let (over, membership) = watch::channel(Membership::Enrolled);
         let followed = screen.follow(news, (print, over), &shared, &running, league.clone());
         tokio::task::spawn_blocking(followed);
-        let next = self.next_league(&shared.root, league, &wanted.game_type);
         let server = AgentServer {
+            next: Some(self.next_league(&shared.root, league, &wanted.game_type)),
             pages: Some(Arc::new(site)),
             shared,
             running,
@@ -181,16 +207,33 @@ impl ManagerArgs {
             service,
             listener,
             stdio: self.stdio,
-            next: Some(next),
             lines,
             people,
+            rejoin: None,
         };
         let exit = self.exit_when_done;
         server.run(setup, &self.common, exit, &mut out).await
     }
 
+    /// The rules of the league, and the levers that it begins with.
+    fn plan(&self, setup: &AgentSetup) -> Result<(LeagueRules, Vec<Lever>), CommandError> {
+        let levers = self.levers()?;
+        if !self.next {
+            let usual = || usual_league(&setup.system, self.game.as_ref());
+            let league = self.league_id.clone().unwrap_or_else(usual);
+            return Ok((self.rules(setup, &league)?, levers));
+        }
+        let last = LastLeague::find(setup.loader.root())?;
+        let rules = self.next_rules(&last, &last.next_id(setup.loader.root()));
+        let kept = Lever::TakeOver {
+            from: last.league.rules().league_id.clone(),
+            seats: last.league.kept_seats(),
+        };
+        Ok((rules, std::iter::once(kept).chain(levers).collect()))
+    }
+
     /// What the manager shares with the players of people.
-    fn shared(&self, setup: &AgentSetup) -> Result<Shared, CommandError> {
+    fn shared(&self, setup: &AgentSetup, levers: Vec<Lever>) -> Result<Shared, CommandError> {
         let agents = 1 + self.people as usize;
         let (system, tls) = (&setup.system, &setup.tls);
         let shared = self
@@ -200,6 +243,7 @@ impl ManagerArgs {
             listed_referees: setup.agents.listed_referees(),
             listed_dialects: setup.agents.listed_dialects(),
             accept_loss: self.accept_loss,
+            levers,
             ..shared
         })
     }
@@ -279,7 +323,48 @@ impl ManagerArgs {
         if self.manual {
             config.match_mode = Mode::Manual;
         }
-        rules_of(&self.common.root(), &setup.system, &config)
+        let mut rules = rules_of(&self.common.root(), &setup.system, &config)?;
+        rules.round_every = self.round_every.unwrap_or(rules.round_every);
+        rules.matches_at_once = self.matches_at_once.or(rules.matches_at_once);
+        if let Some(pace) = self.pace {
+            rules.pace = pace;
+            rules.match_limit = rules.longest_match();
+        }
+        Ok(rules)
+    }
+
+    /// The rules of the last league, changed by the flags.
+    fn next_rules(&self, last: &LastLeague, league: &LeagueId) -> LeagueRules {
+        let mut rules = LeagueRules {
+            league_id: league.clone(),
+            ..last.league.rules().clone()
+        };
+        let (players, referees) = rules.start_when.unwrap_or((0, 1));
+        let (players, referees) = (
+            self.players.unwrap_or(players),
+            self.referees.unwrap_or(referees),
+        );
+        rules.start_when = (players > 0).then_some((players, referees));
+        rules.legs = self.legs.unwrap_or(rules.legs);
+        rules.round_every = self.round_every.unwrap_or(rules.round_every);
+        rules.pace = self.pace.unwrap_or(rules.pace);
+        rules.matches_at_once = self.matches_at_once.or(rules.matches_at_once);
+        rules.open_referees |= self.open_referees;
+        if self.manual {
+            rules.mode = Mode::Manual;
+        }
+        rules.match_limit = rules.longest_match();
+        rules
+    }
+
+    /// The levers that flags pull when the manager starts.
+    fn levers(&self) -> Result<Vec<Lever>, CommandError> {
+        let until = self
+            .registration_until
+            .map(|until| Lever::OpenRegistration { until: Some(until) });
+        let roster = self.roster.as_ref().map(read_names).transpose()?;
+        let roster = roster.map(|names| Lever::SetRoster { names });
+        Ok(until.into_iter().chain(roster).collect())
     }
 
     /// How to start another league of the same game.
@@ -289,7 +374,10 @@ impl ManagerArgs {
             DEFAULT_GAME => String::new(),
             _ => format!(" --game {game}"),
         };
-        format!("start another with `league manager --league-id {league}{game}{flag}`")
+        format!(
+            "start another with `league manager --next{flag}`, or `league manager --league-id \
+             {league}{game}{flag}`"
+        )
     }
 
     /// Prints where the manager answers, and how to join unless the league is over.
@@ -385,6 +473,18 @@ impl ManagerArgs {
                 differs("--legs", legs, rules.legs.to_string())
             })
             .or_else(|| {
+                let at_once = text(self.matches_at_once);
+                let began = rules.matches_at_once.unwrap_or(0);
+                differs("--matches-at-once", at_once, began.to_string())
+            })
+            .or_else(|| {
+                let text = |time: Duration| format!("{}ms", time.as_millis());
+                let round_every = self.round_every.map(text);
+                let pace = self.pace.map(text);
+                differs("--round-every", round_every, text(rules.round_every))
+                    .or_else(|| differs("--pace", pace, text(rules.pace)))
+            })
+            .or_else(|| {
                 let manual = self.manual && rules.mode != Mode::Manual;
                 manual.then(|| ("--manual".to_owned(), "without `--manual`".to_owned()))
             })
@@ -410,6 +510,9 @@ async fn began_with(running: &RunningAgent<League>, wanted: &LeagueRules) -> Opt
         "mode",
         "open_referees",
         "game_type",
+        "round_every",
+        "pace",
+        "matches_at_once",
     ];
     let rules = running.actor.query(|league| league.rules().clone());
     let rules = rules.await.ok()?;
@@ -479,6 +582,48 @@ fn opening(root: &Root, league: &LeagueId) -> Option<Opening> {
 /// Where people join: the code stands in the fragment, which no browser sends to a server.
 pub(crate) fn people_link(endpoint: &str, code: &str) -> String {
     format!("{}play#code={code}", page(endpoint))
+}
+
+/// The pages of the league, with its lobby.
+fn site(
+    shared: &Shared,
+    league: &LeagueId,
+    running: &RunningAgent<League>,
+    offer: Joining,
+) -> Site {
+    let inquiry = Inquiry::new(shared, running.actor.clone(), Some(offer));
+    let (root, viewers) = (shared.root.clone(), shared.limits.viewers());
+    Site::new(root, league.clone(), viewers, false, Some(inquiry))
+}
+
+/// The page of the organiser, whose key is in the files of the league.
+fn organiser(
+    shared: &Shared,
+    league: &LeagueId,
+    service: &Arc<dyn Service>,
+    endpoint: &str,
+) -> Option<OrganiserSite> {
+    let keys = LeagueKeys::load(&shared.root, league).ok().flatten()?;
+    Some(OrganiserSite::new(
+        Arc::clone(service),
+        keys.admin.hash(),
+        league.to_string(),
+        endpoint.starts_with("https://"),
+        shared.chance.clone(),
+    ))
+}
+
+/// How a player joins: from this machine only, or from others too.
+fn offer(system: &SystemConfig, endpoint: &str) -> Joining {
+    let here = || format!("league player --manager {endpoint} --name NAME");
+    Joining {
+        page: page(endpoint),
+        command: if is_open(system) {
+            joining(system, endpoint)
+        } else {
+            here()
+        },
+    }
 }
 
 /// The address of a manager's page.
@@ -685,6 +830,19 @@ impl ManagerScreen {
                 registered(referee_id.as_str(), &meta.display_name),
             ),
             Event::AgentReturned { agent, .. } => ("returned", format!("{agent} is back")),
+            Event::OrganiserActed {
+                act,
+                effect,
+                reason,
+                ..
+            } => {
+                let sentence = manager::sentence(act, effect);
+                let because = match reason.as_str() {
+                    "" => String::new(),
+                    reason => format!(" · {reason}"),
+                };
+                ("lever", format!("{sentence}{because}"))
+            }
             Event::LeagueStarted { .. } => ("started", "the league begins".to_owned()),
             Event::RoundOpened { round, .. } => ("round", format!("round {round}")),
             Event::LossAccepted { .. } => (

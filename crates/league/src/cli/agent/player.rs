@@ -5,8 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use league_core::player::{Event, MAX_THINK_TIME, PlayerRules};
-use league_core::timeouts::Timeouts;
+use league_core::player::{Event, PlayerRules};
 use league_protocol::id::{GameType, LeagueId, PlayerId};
 use league_protocol::sender::{CallStyle, Dialect};
 use league_protocol::token::AuthToken;
@@ -153,7 +152,7 @@ impl PlayerArgs {
             version: version.clone(),
             endpoint: setup.endpoint(&listener),
             games: self.games(games),
-            timeouts: self.timeouts(&setup),
+            timeouts: timeouts(&setup.system),
             manager: self.join.peer(&setup, self.dialect.unwrap_or(configured)),
             wanted_id: wanted.map(|id| id.to_string()),
             join_code: setup.system.security.join_code(),
@@ -190,15 +189,6 @@ impl PlayerArgs {
     /// field might refuse it.
     fn is_human_at(&self, manager: Option<&Health>) -> bool {
         self.person.is_some() && manager.is_some_and(|manager| manager.knows_human)
-    }
-
-    /// The waits of the player; a person has the whole time that a referee gives.
-    fn timeouts(&self, setup: &AgentSetup) -> Timeouts {
-        let mut waits = timeouts(&setup.system);
-        if self.person.is_some() {
-            waits.make_move = MAX_THINK_TIME;
-        }
-        waits
     }
 
     /// The games that it offers to play; a named strategy may know only some.

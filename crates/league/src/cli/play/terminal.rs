@@ -3,7 +3,7 @@
 //! On a terminal a line counts for the turn that is shown. From a pipe a line is read only when a
 //! turn is open, so that a script may write all its moves at once.
 
-use std::io::{self, BufRead, IsTerminal, Write};
+use std::io::{self, BufRead, IsTerminal, Read, Write};
 use std::sync::Arc;
 use std::thread;
 
@@ -117,8 +117,9 @@ impl Terminal {
         let fresh: Vec<_> = news.results.iter().filter(is_new).cloned().collect();
         for record in fresh {
             self.result(&record, &news)?;
-            self.printed.push(record.match_id.clone());
         }
+        let shown = news.results.iter().map(|record| record.match_id.clone());
+        self.printed = shown.collect();
         let open = self.seat.turn();
         let known = self.shown.as_ref().map(|known| Arc::clone(&known.think));
         let is_shown = |turn: &&ShownTurn| {
@@ -285,14 +286,8 @@ impl Terminal {
             return print_object(&mut self.out, &object);
         }
         writeln!(self.out)?;
-        let own = news.player_id.as_ref();
-        print_standings(&mut self.out, rows, usize::MAX, |row| {
-            if Some(&row.player_id) == own {
-                "human"
-            } else {
-                ""
-            }
-        })
+        let own = news.player_id.iter().cloned().collect();
+        print_standings(&mut self.out, rows, usize::MAX, &own)
     }
 
     fn tell(&mut self, object: &Value, sentence: &str) -> io::Result<()> {
@@ -311,21 +306,24 @@ fn lines() -> mpsc::Receiver<String> {
     let (tell, lines) = mpsc::channel(1);
     thread::spawn(move || {
         let mut input = io::stdin().lock();
-        let mut line = Vec::new();
-        while input
-            .read_until(b'\n', &mut line)
-            .is_ok_and(|read| read > 0)
-        {
-            line.truncate(MAX_LINE);
-            let text = String::from_utf8_lossy(&line).into_owned();
+        while let Ok(Some(line)) = next_line(&mut input) {
             // The receiver may be gone.
-            if tell.blocking_send(text).is_err() {
+            if tell.blocking_send(line).is_err() {
                 break;
             }
-            line.clear();
         }
     });
     lines
+}
+
+/// The next line, cut to its bound; `None` at the end of the input.
+fn next_line(input: &mut impl BufRead) -> io::Result<Option<String>> {
+    let mut line = Vec::new();
+    let read = input.take(MAX_LINE as u64).read_until(b'\n', &mut line)?;
+    if read == MAX_LINE && !line.ends_with(b"\n") {
+        input.skip_until(b'\n')?;
+    }
+    Ok((read > 0).then(|| String::from_utf8_lossy(&line).into_owned()))
 }
 
 /// The legal moves: numbers as they are, all else numbered from 1.
@@ -395,6 +393,19 @@ mod tests {
           your disc: red
         0 2
         ");
+    }
+
+    #[test]
+    fn line_is_cut_to_its_bound() {
+        let long = "x".repeat(MAX_LINE);
+        for (rest, cut) in [("", &*long), ("yyy", &long)] {
+            let text = format!("{long}{rest}\n3\n");
+            let mut input = text.as_bytes();
+            let mut next = || next_line(&mut input).unwrap();
+            assert_eq!(next().as_deref(), Some(cut));
+            assert_eq!(next().as_deref(), Some("3\n"));
+            assert_eq!(next(), None);
+        }
     }
 
     #[test]

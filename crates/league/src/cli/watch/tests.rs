@@ -11,6 +11,7 @@ fn seen(players: u32) -> WatchState {
     let row = |rank: u32| StandingRow {
         rank,
         shared_rank: rank,
+        tie: None,
         player_id: PlayerId::numbered(rank),
         display_name: format!("Agent {rank}").into(),
         played: 2,

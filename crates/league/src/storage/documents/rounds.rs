@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use league_core::league::{Event, League, LeagueRound};
+use league_core::league::{Event, League, LeagueRound, Lever};
 use league_protocol::id::{LeagueId, MatchId, PlayerId, RefereeId};
 use league_protocol::message::{MatchResult, MatchStatus, RoundSummary};
 use league_protocol::time::Timestamp;
@@ -84,6 +84,9 @@ pub struct MatchEntry {
     pub referee_id: Option<RefereeId>,
     /// Its result, once it is over.
     pub result: Option<ResultEntry>,
+    /// What the organiser said of it last, if it counts in another way than it ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub amended: Option<String>,
 }
 
 /// The result of a match.
@@ -202,6 +205,25 @@ impl RoundsProjection {
                     round.completed_at = Some(at);
                 }
             }
+            Event::OrganiserActed { act, effect, .. } => {
+                let named = match &**act {
+                    Lever::Annul { match_id }
+                    | Lever::Replay { match_id }
+                    | Lever::Rule { match_id, .. } => Some(match_id),
+                    _ => None,
+                };
+                let changed = effect.matches.iter();
+                let changed = changed.chain(named.filter(|id| !effect.matches.contains(id)));
+                let sentence = act.to_string();
+                let mut any = false;
+                for match_id in changed {
+                    self.amend(match_id, &sentence);
+                    any = true;
+                }
+                if !any {
+                    return false;
+                }
+            }
             _ => return false,
         }
         self.document.version = sequence;
@@ -250,7 +272,21 @@ impl RoundsProjection {
         }
     }
 
-    /// Changes a match of the last round; matches of earlier rounds never change.
+    /// Notes what the organiser said of a match of any round.
+    fn amend(&mut self, match_id: &MatchId, sentence: &str) {
+        let mut rounds = self.document.rounds.iter_mut().rev();
+        let found = rounds.find_map(|round| {
+            let place = place(match_id)?;
+            let listed = round.matches.get(place)?;
+            (listed.match_id == *match_id).then(|| Arc::make_mut(round))
+        });
+        let entry = found.and_then(|round| round.matches.get_mut(place(match_id)?));
+        if let Some(entry) = entry {
+            entry.amended = Some(sentence.to_owned());
+        }
+    }
+
+    /// Changes a match of the last round; results of earlier rounds never change.
     fn change(&mut self, match_id: &MatchId, change: impl FnOnce(&mut MatchEntry)) {
         let Some(round) = self.last() else { return };
         let found = place(match_id)
@@ -279,6 +315,7 @@ fn entry(round: &LeagueRound, at: Timestamp, league: &League) -> RoundEntry {
                 .referee_of(fixture)
                 .map(|referee| referee.id().clone()),
             result: None,
+            amended: None,
         })
     });
     RoundEntry {

@@ -2,14 +2,16 @@
 //! recomputed league.
 
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use league_core::draw::{LeagueSecret, LeagueSecrets};
-use league_core::league::{Event, League, Tiebreaker};
+use league_core::league::{
+    Effect, Event, League, Lever, Phase, PlayedMatches, PlayerEntry, Tiebreaker,
+};
 use league_core::machine::Machine;
 use league_protocol::id::{LeagueId, MatchId, PlayerId};
-use league_protocol::message::{MatchResult, MatchStatus, Score, StandingRow};
+use league_protocol::message::{MatchResult, MatchStatus, Score};
 use league_protocol::secret::DrawMode;
 use league_protocol::time::Timestamp;
 
@@ -85,7 +87,7 @@ impl<'a> ManagerReplay<'a> {
         checked.players = league.players().len();
         checked.referees = league.referees().len();
         checked.rounds = league.round().map_or(0, |round| round.number());
-        checked.matches = league.schedule().total_matches();
+        checked.matches = league.total_matches();
     }
 
     /// Whether the league is over, or its journal has no opening.
@@ -161,6 +163,11 @@ impl<'a> ManagerReplay<'a> {
                 self.evidence.verdict.accepted_losses = league.epoch();
                 self.evidence.verdict.checked.known_line = Some(*known_version);
             }
+            Event::OrganiserActed { act, effect, .. } => {
+                self.tally.act(act, effect, league);
+                self.evidence.verdict.levers += 1;
+                compare(&self.tally, league).map_err(Finding::Line)?;
+            }
             Event::RoundClosed { .. } => {
                 compare(&self.tally, league).map_err(Finding::Line)?;
             }
@@ -190,7 +197,7 @@ impl<'a> ManagerReplay<'a> {
         else {
             return Ok(());
         };
-        self.tally.add(result, &league.rules().score);
+        self.tally.add(match_id, result);
         self.results += 1;
         let recorded = RecordedResult {
             line: sequence,
@@ -242,10 +249,7 @@ fn reason(event: &Event) -> &'static str {
 }
 
 fn compare(tally: &Tally, league: &League) -> Result<(), String> {
-    let order = &league.rules().tiebreakers;
-    tally
-        .difference(&league.standings(), order)
-        .map_or(Ok(()), Err)
+    tally.difference(league).map_or(Ok(()), Err)
 }
 
 /// The first entry, and no other, must be the opening.
@@ -376,13 +380,58 @@ fn agree(file: PathBuf, version: u64, differs: Option<String>) -> Result<Agreed,
     }
 }
 
-/// The totals of each player, and the points of each match.
+/// What counts of each match, worked out from the results and from what the organiser said.
 #[derive(Debug, Default)]
 pub(crate) struct Tally {
     numbers: BTreeMap<PlayerId, usize>,
-    records: Vec<Totals>,
-    /// Two players and the points of each, for every match.
-    met: Vec<[(u32, u32); 2]>,
+    /// By the first match of each place in the schedule.
+    matches: BTreeMap<MatchId, MatchLine>,
+    /// The first match of each match that is played again.
+    replays: BTreeMap<MatchId, MatchId>,
+    /// Players none of whose matches counts.
+    annulled: BTreeSet<PlayerId>,
+}
+
+/// How a match ended for its players, and what the organiser said of it.
+#[derive(Debug)]
+struct MatchLine {
+    players: [PlayerId; 2],
+    recorded: Option<[Mark; 2]>,
+    ruled: Option<[Mark; 2]>,
+    annulled: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Mark {
+    Win,
+    Draw,
+    Loss,
+    TechnicalLoss,
+}
+
+impl Mark {
+    fn of(result: &MatchResult) -> [Self; 2] {
+        result.players.each_ref().map(|player| {
+            if result.status == MatchStatus::Draw {
+                Self::Draw
+            } else if result.failed.contains_key(player) {
+                Self::TechnicalLoss
+            } else if result.winner.as_ref() == Some(player) {
+                Self::Win
+            } else {
+                Self::Loss
+            }
+        })
+    }
+
+    const fn points(self, score: &Score) -> u32 {
+        match self {
+            Self::Win => score.win,
+            Self::Draw => score.draw,
+            Self::Loss => score.loss,
+            Self::TechnicalLoss => score.technical_loss,
+        }
+    }
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -395,6 +444,16 @@ struct Totals {
 }
 
 impl Totals {
+    fn add(&mut self, mark: Mark, score: &Score) {
+        match mark {
+            Mark::Win => self.wins += 1,
+            Mark::Draw => self.draws += 1,
+            Mark::Loss | Mark::TechnicalLoss => self.losses += 1,
+        }
+        self.technical_losses += u32::from(mark == Mark::TechnicalLoss);
+        self.points = self.points.saturating_add(mark.points(score));
+    }
+
     /// The number by which a table has more of this player, for tiebreakers of one player alone.
     fn figure(&self, by: Tiebreaker) -> i64 {
         match by {
@@ -406,46 +465,111 @@ impl Totals {
     }
 }
 
+/// Two players and the points of each, for every match that counts.
+type Met = Vec<[(usize, u32); 2]>;
+
 impl Tally {
     pub(crate) fn add_player(&mut self, player: &PlayerId) {
-        let next = self.records.len();
+        let next = self.numbers.len();
         self.numbers.entry(player.clone()).or_insert(next);
-        self.records.resize(self.numbers.len(), Totals::default());
     }
 
-    /// Adds a result; a result of players that are not in the league adds nothing.
-    pub(crate) fn add(&mut self, result: &MatchResult, score: &Score) {
-        let [a, b] = &result.players;
-        let (Some(&a), Some(&b)) = (self.numbers.get(a), self.numbers.get(b)) else {
+    /// Adds a result.
+    pub(crate) fn add(&mut self, match_id: &MatchId, result: &MatchResult) {
+        let line = self.line(match_id, || result.players.clone());
+        line.recorded = Some(Mark::of(result));
+    }
+
+    fn line(
+        &mut self,
+        match_id: &MatchId,
+        players: impl FnOnce() -> [PlayerId; 2],
+    ) -> &mut MatchLine {
+        let first = self.replays.get(match_id).unwrap_or(match_id).clone();
+        self.matches.entry(first).or_insert_with(|| MatchLine {
+            players: players(),
+            recorded: None,
+            ruled: None,
+            annulled: false,
+        })
+    }
+
+    /// Takes in what the organiser did; `league` has applied it.
+    fn act(&mut self, lever: &Lever, effect: &Effect, league: &League) {
+        if let Some((player, played)) = lever.put_out() {
+            if played == PlayedMatches::Annulled && league.phase() != Phase::Registering {
+                self.annulled.insert(player.clone());
+            }
+            return;
+        }
+        let (match_id, ruled) = match lever {
+            Lever::Reinstate { player_id } => {
+                self.annulled.remove(player_id);
+                return;
+            }
+            Lever::Annul { match_id } | Lever::Replay { match_id } => (match_id, None),
+            Lever::Rule {
+                match_id,
+                winner,
+                both_lose,
+            } => (match_id, Some((winner, *both_lose))),
+            _ => return,
+        };
+        let fixture = league.fixture(match_id);
+        let seats = fixture.and_then(|fixture| league.seats_of(fixture));
+        let seats = seats.map(|[a, b]| [a.clone(), b.clone()]);
+        let Some(players) = self.players_of(match_id).or(seats) else {
             return;
         };
-        let [at_a, at_b] = [a, b].map(|number| u32::try_from(number).unwrap_or(u32::MAX));
-        let given = [(a, 0), (b, 1)].map(|(number, seat)| {
-            let player = &result.players[seat];
-            let record = &mut self.records[number];
-            let points = if result.status == MatchStatus::Draw {
-                record.draws += 1;
-                score.draw
-            } else if result.failed.contains_key(player) {
-                record.losses += 1;
-                record.technical_losses += 1;
-                score.technical_loss
-            } else if result.winner.as_ref() == Some(player) {
-                record.wins += 1;
-                score.win
-            } else {
-                record.losses += 1;
-                score.loss
-            };
-            record.points = record.points.saturating_add(points);
-            points
+        let line = self.line(match_id, || players.clone());
+        line.annulled = ruled.is_none();
+        line.ruled = ruled.map(|(winner, both_lose)| match winner {
+            Some(winner) => players.each_ref().map(|player| match player == winner {
+                true => Mark::Win,
+                false => Mark::Loss,
+            }),
+            None if both_lose => [Mark::TechnicalLoss; 2],
+            None => [Mark::Draw; 2],
         });
-        self.met.push([(at_a, given[0]), (at_b, given[1])]);
+        if let (Lever::Replay { .. }, Some(replay)) = (lever, &effect.replay) {
+            (line.recorded, line.annulled) = (None, false);
+            let first = self.replays.get(match_id).unwrap_or(match_id).clone();
+            self.replays.insert(replay.clone(), first);
+        }
+    }
+
+    fn players_of(&self, match_id: &MatchId) -> Option<[PlayerId; 2]> {
+        let first = self.replays.get(match_id).unwrap_or(match_id);
+        self.matches.get(first).map(|line| line.players.clone())
+    }
+
+    /// The totals of all players by number, and who met whom.
+    fn totals(&self, score: &Score) -> (Vec<Totals>, Met) {
+        let mut totals = vec![Totals::default(); self.numbers.len()];
+        let mut met = Vec::with_capacity(self.matches.len());
+        let lines = self.matches.values();
+        let is_counted = |line: &&MatchLine| {
+            let out = |player: &PlayerId| self.annulled.contains(player);
+            !line.annulled && !line.players.iter().any(out)
+        };
+        for line in lines.filter(is_counted) {
+            let numbers = line.players.each_ref().map(|id| self.numbers.get(id));
+            let (Some(marks), [Some(&a), Some(&b)]) = (line.ruled.or(line.recorded), numbers)
+            else {
+                continue;
+            };
+            totals[a].add(marks[0], score);
+            totals[b].add(marks[1], score);
+            met.push([(a, marks[0].points(score)), (b, marks[1].points(score))]);
+        }
+        (totals, met)
     }
 
     /// Describes where a table differs from this one.
-    pub(crate) fn difference(&self, rows: &[StandingRow], by: &[Tiebreaker; 5]) -> Option<String> {
-        let order = self.order(by);
+    fn difference(&self, league: &League) -> Option<String> {
+        let (rows, rules) = (league.standings(), league.rules());
+        let (totals, met) = self.totals(&rules.score);
+        let order = self.order(league, &totals, &met);
         if order.len() != rows.len() {
             let (found, expected) = (rows.len(), order.len());
             return Some(format!("the table has {found} rows, expected {expected}"));
@@ -467,27 +591,35 @@ impl Tally {
         })
     }
 
-    fn order(&self, by: &[Tiebreaker; 5]) -> Vec<(&PlayerId, &Totals)> {
+    /// The players with a seat, as the table has them.
+    fn order<'t>(
+        &'t self,
+        league: &League,
+        totals: &'t [Totals],
+        met: &Met,
+    ) -> Vec<(&'t PlayerId, &'t Totals)> {
+        let by = &league.rules().tiebreakers;
         // After the id nothing is left to decide.
         let mut deciding = by.split(|by| *by == Tiebreaker::PlayerId);
         let deciding = deciding.next().unwrap_or_default();
         let mut before = deciding.split(|by| *by == Tiebreaker::HeadToHead);
         let before = before.next().unwrap_or_default();
         let figures = |by: &[Tiebreaker], number: usize| -> Vec<i64> {
-            let record = &self.records[number];
+            let record = &totals[number];
             by.iter().map(|by| record.figure(*by)).collect()
         };
-        let mut between = vec![0_i64; self.records.len()];
+        let mut between = vec![0_i64; totals.len()];
         if deciding.len() > before.len() {
-            for [(a, to_a), (b, to_b)] in &self.met {
-                let (a, b) = (*a as usize, *b as usize);
+            for &[(a, to_a), (b, to_b)] in met {
                 if figures(before, a) == figures(before, b) {
-                    between[a] += i64::from(*to_a);
-                    between[b] += i64::from(*to_b);
+                    between[a] += i64::from(to_a);
+                    between[b] += i64::from(to_b);
                 }
             }
         }
-        let mut order: Vec<_> = self.numbers.iter().collect();
+        let seated: BTreeSet<&PlayerId> = league.players().iter().map(PlayerEntry::id).collect();
+        let players = self.numbers.iter();
+        let mut order: Vec<_> = players.filter(|(id, _)| seated.contains(id)).collect();
         order.sort_by_cached_key(|&(player, &number)| {
             let mut key = figures(deciding, number);
             if let Some(place) = key.get_mut(before.len()) {
@@ -498,7 +630,7 @@ impl Tally {
         });
         order
             .into_iter()
-            .map(|(player, &number)| (player, &self.records[number]))
+            .map(|(player, &number)| (player, &totals[number]))
             .collect()
     }
 }

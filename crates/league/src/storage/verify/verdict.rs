@@ -35,10 +35,21 @@ pub(crate) struct Verdict {
     pub(crate) attempts_above_1: Vec<RepeatedMatch>,
     /// How often the organiser went on although the journal had lost lines.
     pub(crate) accepted_losses: u32,
+    /// How often the organiser pulled a lever.
+    #[serde(skip_serializing_if = "is_none")]
+    pub(crate) levers: u64,
     /// Records that a complete verdict needs.
     pub(crate) not_compared: Vec<NotCompared>,
     /// What was checked; after a failure, what was checked before it.
     pub(crate) checked: Checked,
+}
+
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde passes a reference"
+)]
+const fn is_none(count: &u64) -> bool {
+    *count == 0
 }
 
 /// The conclusion of a verification.
@@ -304,6 +315,7 @@ impl Verdict {
             matches: EvidenceCounts::default(),
             attempts_above_1: Vec::new(),
             accepted_losses: 0,
+            levers: 0,
             not_compared: Vec::new(),
             checked: Checked::default(),
         }

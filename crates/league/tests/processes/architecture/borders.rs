@@ -65,7 +65,7 @@ const ALLOWED: [Allowed; 6] = [
     Allowed {
         name: "league-web",
         ours: &["league-core", "league-games", "league-protocol"],
-        others: &["maud", "serde", "serde_json", "sha2"],
+        others: &["maud", "qrcode", "serde", "serde_json", "sha2"],
     },
 ];
 

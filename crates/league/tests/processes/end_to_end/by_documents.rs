@@ -61,9 +61,10 @@ impl Documented {
     /// Registers as §5.4.2 shows it, after the organiser has let it in.
     fn register(&self, ground: &Ground, manager: &Agent) {
         let invited = json!({
-            "auth_token": admin_token(ground), "contact_endpoint": self.server.endpoint,
+            "auth_token": admin_token(ground), "lever": "admit_referee",
+            "contact_endpoint": self.server.endpoint,
         });
-        call(&manager.endpoint, "invite_referee", &invited);
+        call(&manager.endpoint, "admin", &invited);
         let meta = json!({
             "display_name": "By the documents", "version": "1.0.0", "game_types": ["even_odd"],
             "contact_endpoint": self.server.endpoint, "max_concurrent_matches": 2,
@@ -239,8 +240,10 @@ fn match_with_two_reports_waits_for_a_referee_that_proves_its_draws() {
     // The organiser lets another referee in, which plays the match with a proven draw.
     let port = crate::end_to_end::process::free_port();
     let endpoint = format!("http://localhost:{port}/mcp");
-    let invited = json!({"auth_token": admin_token(&ground), "contact_endpoint": endpoint});
-    call(&manager.endpoint, "invite_referee", &invited);
+    let invited = json!({
+        "auth_token": admin_token(&ground), "lever": "admit_referee", "contact_endpoint": endpoint,
+    });
+    call(&manager.endpoint, "admin", &invited);
     let _other = ground.referee_at(port, 2, &manager.endpoint, &[]);
     manager.process.event("state", "completed");
     let results = ground.results();

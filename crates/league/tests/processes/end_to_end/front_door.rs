@@ -338,10 +338,10 @@ fn organiser_admits_referees_at_addresses_that_can_be_called_only() {
         let ended = admit(wrong);
         assert_ne!(ended.code, Some(0), "{wrong}: {ended:?}");
     }
-    assert_eq!(ground.facts("referee_invited").len(), 0);
+    assert_eq!(ground.facts("organiser_acted").len(), 0);
     let ended = admit("http://localhost:17052/mcp");
     assert_eq!(ended.code, Some(0), "{ended:?}");
-    assert_eq!(ground.facts("referee_invited").len(), 1);
+    assert_eq!(ground.facts("organiser_acted").len(), 1);
 }
 
 #[test]

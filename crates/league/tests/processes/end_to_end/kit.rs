@@ -39,7 +39,7 @@ fn seat(ground: &Ground, name: &str, manager: &str, entrant: impl Entrant + Send
         ..Kit::new(name)
     };
     // It plays until the tests end; a kit that cannot play leaves the league incomplete.
-    thread::spawn(move || kit.play(entrant).unwrap());
+    thread::spawn(move || panic!("{}", kit.play(entrant)));
 }
 
 #[test]

@@ -124,6 +124,7 @@ fn start_match() -> Message {
         match_token: AuthToken::new("tok-r1m1"),
         record: WinLossDraw::default(),
         absent: false,
+        extra_seconds: None,
     };
     Message::StartMatch(Arc::new(StartMatch {
         league_id: league(),
@@ -139,6 +140,7 @@ fn start_match() -> Message {
         commitment: Commitment([0xab; 32]),
         draw_mode: Some(DrawMode::Reproducible),
         order_token: AuthToken::new("tok-order-abc"),
+        pace_ms: None,
         handed_over: Some(HandedOver {
             attempt: 1,
             moves: signed_moves(),

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use league_core::league::{AgentState, Phase};
+use league_core::referee::SpectatorView;
 use league_games::{Picture, PictureCell, PictureRow, Seat};
 use league_protocol::fault::Code;
 use league_protocol::id::{MatchId, PlayerId, RefereeId};
@@ -48,6 +49,10 @@ pub(crate) fn summary(phase: Phase) -> LeagueSummary {
         draws_not_proven: 0,
         exposed_referees: Vec::new(),
         accepted_losses: 0,
+        acts: Vec::new(),
+        paused: false,
+        registration_until: None,
+        waiting: 0,
         strict: false,
         started: Some(at(0)),
         ended: None,
@@ -64,6 +69,7 @@ pub(crate) fn table_row(rank: u32, player: &PlayerRef, points: u32) -> TableRow 
         standing: StandingRow {
             rank,
             shared_rank: rank,
+            tie: None,
             player_id: player.id.clone(),
             display_name: player.name.as_str().into(),
             played: 2,
@@ -77,6 +83,7 @@ pub(crate) fn table_row(rank: u32, player: &PlayerRef, points: u32) -> TableRow 
         form: vec![SeatOutcome::Won, SeatOutcome::Forfeited],
         deviations: u64::from(rank - 1) * 1_200,
         expulsion: None,
+        away: None,
         model: None,
         human: false,
         state: if rank == 1 {
@@ -95,6 +102,7 @@ pub(crate) fn tile() -> Tile {
         state: TileState::Choosing,
         attempt: 2,
         since: None,
+        live: None,
     }
 }
 
@@ -102,10 +110,13 @@ pub(crate) fn result_line() -> ResultLine {
     ResultLine {
         match_id: MatchId::numbered(1, 1),
         players: pair(),
-        winner: Some(0),
-        technical: true,
+        outcomes: [SeatOutcome::Won, SeatOutcome::Forfeited],
         reason: HOSTILE.to_owned(),
         at: at(0),
+        stories: vec![Story::FirstWin {
+            winner: 0,
+            losses: 6,
+        }],
     }
 }
 
@@ -184,6 +195,8 @@ pub(crate) fn board() -> Board {
         tiles: vec![tile()],
         untiled: 3,
         latest: vec![result_line()],
+        lobby: None,
+        next: Some((3, vec![pair()])),
         cross: cross(),
         chart: chart(),
         agents: vec![agent(true), agent(false)],
@@ -206,10 +219,50 @@ pub(crate) fn empty_board() -> Board {
         tiles: Vec::new(),
         untiled: 0,
         latest: Vec::new(),
+        lobby: Some(lobby()),
+        next: None,
         cross: Cross::default(),
         chart: Chart::default(),
         agents: Vec::new(),
     }
+}
+
+pub(crate) fn lobby() -> Lobby {
+    Lobby {
+        awaited: Some((30, 2)),
+        arrivals: pair().to_vec(),
+        away: vec![(player(2, HOSTILE), HOSTILE.to_owned())],
+        joining: Some(Joining {
+            page: "http://192.0.2.7:8000/".to_owned(),
+            command: format!("league player --manager http://192.0.2.7:8000/mcp --name {HOSTILE}"),
+        }),
+        closes: Some(at(60_000)),
+    }
+}
+
+pub(crate) fn live() -> SpectatorView {
+    SpectatorView {
+        match_id: MatchId::numbered(2, 1),
+        attempt: 2,
+        awaited: [false, true],
+        deadline: Some(at(30_000)),
+        position: Picture::grid([[
+            PictureCell::of_seat(Seat::A, HOSTILE),
+            PictureCell::hidden(),
+        ]]),
+    }
+}
+
+/// The stage before, during and after a league.
+pub(crate) fn stages() -> Vec<Stage> {
+    let mut running = board();
+    running.league.phase = Phase::Running;
+    running.tiles[0].live = Some(live());
+    let stage = |board| Stage {
+        board,
+        surprise: Some(result_line()),
+    };
+    [empty_board(), running, board()].map(stage).into()
 }
 
 pub(crate) fn opened_draw() -> OpenedDraw {
@@ -293,6 +346,8 @@ pub(crate) fn match_page() -> MatchPage {
         range: Some((1, 10)),
         hidden_moves: true,
         simultaneous: true,
+        live: None,
+        contradicted: false,
         times: Some(MatchTimes {
             created: Some(at(1)),
             started: None,

@@ -1,0 +1,254 @@
+//! The levers of the organiser, as tools and the page send them: arguments become a lever of the core.
+
+use league_core::league::{Command, Effect, Lever, LeverPull, Reply};
+use league_protocol::fault::Code;
+use league_protocol::id::{PlayerId, RefereeId};
+use league_protocol::message::LeagueError;
+use league_protocol::sender::Agent;
+use league_protocol::token::AuthToken;
+use league_protocol::tools::{ToolArguments, find_lever};
+use serde_json::{Map, Value, json};
+
+use super::ManagerService;
+use crate::agents::missing;
+use crate::wire::dispatcher::ServiceReply;
+
+/// Arguments that are numbers or truth values, which may come as texts.
+const NUMBERS: [&str; 3] = ["players", "waiting", "seconds"];
+const TRUTHS: [&str; 1] = ["both_lose"];
+
+impl ManagerService {
+    /// The command of a lever; the error is what the caller is told.
+    pub(super) async fn lever_command(
+        &self,
+        arguments: &ToolArguments,
+        admin: bool,
+    ) -> Result<Command, ServiceReply> {
+        let Some(name) = arguments.text("lever") else {
+            return Err(missing("lever"));
+        };
+        let mut members = arguments.members.clone();
+        let reason = take_text(&mut members, "reason")?.unwrap_or_default();
+        let code = take_text(&mut members, "join_code")?.filter(|code| !code.is_empty());
+        check_names(name, &members)?;
+        for name in NUMBERS {
+            retype(&mut members, name, |text| {
+                text.trim().parse::<u32>().ok().map(Value::from)
+            })?;
+        }
+        for name in TRUTHS {
+            retype(&mut members, name, |text| {
+                text.trim().parse::<bool>().ok().map(Value::from)
+            })?;
+        }
+        if name == "set_roster" {
+            let names = members.remove("names");
+            members.insert("names".to_owned(), lines(names));
+        }
+        if let Some(text) = take_text(&mut members, "agent")? {
+            let agent = self.agent_of(&text).await?;
+            members.insert("agent".to_owned(), json!(agent));
+        }
+        members.retain(|name, value| !(value.is_null() || value == "" && name != "text"));
+        let lever: Lever = serde_json::from_value(Value::Object(members))
+            .map_err(|error| invalid("lever", format!("`{name}`: {error}")))?;
+        if let Lever::AdmitReferee { contact_endpoint } | Lever::ShareAddress { contact_endpoint } =
+            &lever
+            && admin
+            && let Err(error) = self.allowed.find_named(contact_endpoint).await
+        {
+            return Err(invalid("contact_endpoint", error.to_string()));
+        }
+        Ok(Command::Pull(Box::new(LeverPull {
+            admin,
+            lever,
+            reason,
+            code: code.map(AuthToken::new),
+            chance: self.chance.bytes(),
+        })))
+    }
+
+    /// The agent that goes by an id, in capitals or not.
+    async fn agent_of(&self, id: &str) -> Result<Agent, ServiceReply> {
+        let id = id.trim();
+        let id = id.strip_prefix("player:").unwrap_or(id);
+        let id = id.strip_prefix("referee:").unwrap_or(id).to_owned();
+        let unknown = format!("there is no agent `{id}` in this league");
+        let found = self.actor.query(move |league| {
+            let player = PlayerId::new(&id).ok();
+            let player = player.and_then(|id| Some(league.player(&id)?.id().clone()));
+            let referee = RefereeId::new(&id).ok();
+            let referee = referee.and_then(|id| Some(league.referee(&id)?.id().clone()));
+            player
+                .map(Agent::Player)
+                .or_else(|| referee.map(Agent::Referee))
+        });
+        match found.await {
+            Ok(Some(agent)) => Ok(agent),
+            Ok(None) => Err(invalid("agent", unknown)),
+            Err(error) => Err(crate::agents::actor_unavailable(error)),
+        }
+    }
+}
+
+/// The reply to a lever, without an envelope.
+pub(super) fn pulled(reply: &Reply) -> Option<Value> {
+    match reply {
+        Reply::Pulled(pulled) => {
+            let (lever, effect) = &**pulled;
+            let mut told = json!({
+                "status": if *lever == Lever::Start { "started" } else { "ok" },
+                "lever": lever.name(),
+                "sentence": sentence(lever, effect),
+            });
+            if !effect.matches.is_empty() {
+                told["matches"] = json!(effect.matches);
+            }
+            if let Some(replay) = &effect.replay {
+                told["replay"] = json!(replay);
+            }
+            if !effect.seated.is_empty() {
+                told["seated"] = json!(effect.seated);
+            }
+            Some(told)
+        }
+        Reply::NewToken(token) => Some(json!({
+            "status": "ok",
+            "lever": "new_token",
+            "sentence": "the agent gets a new token: hand it over, it is told only once",
+            "return_token": token.reveal(),
+        })),
+        _ => None,
+    }
+}
+
+/// What happened and what follows from it.
+pub(crate) fn sentence(lever: &Lever, effect: &Effect) -> String {
+    match effect.sentence() {
+        follows if follows.is_empty() => lever.to_string(),
+        follows => format!("{lever} ({follows})"),
+    }
+}
+
+/// Refuses a lever that does not exist, and an argument that it does not have.
+fn check_names(name: &str, members: &Map<String, Value>) -> Result<(), ServiceReply> {
+    let Some(entry) = find_lever(name) else {
+        let excerpt: String = name.chars().take(40).collect();
+        let known: Vec<&str> = league_protocol::tools::LEVERS
+            .iter()
+            .map(|it| it.name)
+            .collect();
+        let known = known.join("`, `");
+        return Err(invalid(
+            "lever",
+            format!("there is no lever `{excerpt}`; give `{known}`"),
+        ));
+    };
+    let is_known = |member: &str| {
+        let mut arguments = entry.arguments.iter();
+        member == "lever"
+            || member == "auth_token"
+            || arguments.any(|(argument, ..)| *argument == member)
+    };
+    match members.keys().find(|member| !is_known(member)) {
+        Some(stranger) => {
+            let stranger: String = stranger.chars().take(40).collect();
+            Err(invalid(
+                "lever",
+                format!("`{name}` takes no argument `{stranger}`"),
+            ))
+        }
+        None => Ok(()),
+    }
+}
+
+fn take_text(
+    members: &mut Map<String, Value>,
+    name: &'static str,
+) -> Result<Option<String>, ServiceReply> {
+    match members.remove(name) {
+        None | Some(Value::Null) => Ok(None),
+        Some(Value::String(text)) => Ok(Some(text)),
+        Some(_) => Err(invalid(name, format!("`{name}` must be a text"))),
+    }
+}
+
+/// Reads a text as another kind of value.
+fn retype(
+    members: &mut Map<String, Value>,
+    name: &'static str,
+    read: impl Fn(&str) -> Option<Value>,
+) -> Result<(), ServiceReply> {
+    let Some(Value::String(text)) = members.get(name) else {
+        return Ok(());
+    };
+    if text.trim().is_empty() {
+        members.remove(name);
+        return Ok(());
+    }
+    let value = read(text);
+    let Some(value) = value else {
+        let shown: String = text.chars().take(40).collect();
+        return Err(invalid(name, format!("`{name}` cannot be `{shown}`")));
+    };
+    members.insert(name.to_owned(), value);
+    Ok(())
+}
+
+/// Names as a list: one a line, or a list already.
+fn lines(names: Option<Value>) -> Value {
+    match names {
+        Some(Value::String(text)) => {
+            let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+            lines.collect::<Vec<_>>().into()
+        }
+        Some(list) => list,
+        None => json!([]),
+    }
+}
+
+fn invalid(path: &str, detail: String) -> ServiceReply {
+    let mut error = LeagueError::new(Code::InvalidMessage, detail);
+    error.path = Some(path.to_owned());
+    ServiceReply::error(error)
+}
+
+#[cfg(test)]
+mod tests {
+    use league_protocol::tools::LEVERS;
+
+    use super::*;
+
+    /// The table of the tool and the levers of the core are the same.
+    #[test]
+    fn every_lever_of_the_table_is_a_lever_of_the_core() {
+        for entry in &LEVERS {
+            let mut object = Map::new();
+            object.insert("lever".to_owned(), entry.name.into());
+            for (argument, ..) in entry.arguments {
+                let value = match *argument {
+                    "players" | "waiting" | "seconds" => json!(3),
+                    "both_lose" => json!(true),
+                    "names" => json!(["Ann"]),
+                    "agent" => json!(Agent::Player(PlayerId::numbered(1))),
+                    "match_id" => json!("R1M1"),
+                    "played" => json!("kept"),
+                    "until" => json!("2026-05-04T14:00:00Z"),
+                    _ => json!("P01"),
+                };
+                object.insert((*argument).to_owned(), value);
+            }
+            let lever: Lever = serde_json::from_value(Value::Object(object)).unwrap();
+            assert_eq!(lever.name(), entry.name);
+            assert!(!lever.to_string().is_empty());
+        }
+    }
+
+    #[test]
+    fn stranger_among_the_arguments_is_refused() {
+        let members = |text: &str| serde_json::from_str(text).unwrap();
+        assert!(check_names("pause", &members(r#"{"lever":"pause"}"#)).is_ok());
+        assert!(check_names("pause", &members(r#"{"lever":"pause","player_id":"P01"}"#)).is_err());
+        assert!(check_names("explode", &members("{}")).is_err());
+    }
+}

@@ -1,0 +1,160 @@
+//! `league list` and `league archive`: the leagues of a folder, their all-time table, and a league as
+//! one file.
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use clap::Args;
+use league_core::league::Phase;
+use league_web::season::{Season, SeasonLeague};
+use serde_json::json;
+
+use crate::cli::arguments::StoredLeaguesArgs;
+use crate::cli::failure::{CommandError, chain};
+use crate::cli::leagues::StoredLeagueArgs;
+use crate::cli::text::{count, one_line, print_object};
+use crate::cli::{Exit, Output};
+use crate::site::read_season;
+use crate::storage::archive;
+use crate::storage::root::Root;
+
+/// The most rows of the all-time table that are printed.
+const MAX_ROWS: usize = 30;
+
+/// List the leagues of a folder, and the all-time table of their players
+///
+/// A folder of leagues is a season: `league manager --next` plays its next one.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  league list
+  league list SHARED --output json | jq .league_id")]
+pub(crate) struct ListArgs {
+    #[command(flatten)]
+    stored: StoredLeaguesArgs,
+}
+
+impl ListArgs {
+    pub(crate) fn run(&self, out: &mut impl Write) -> Result<Exit, CommandError> {
+        let root = Root::new(self.stored.dir());
+        let season = read_season(&root).map_err(|error| {
+            let what = format!(
+                "could not list the leagues of `{}`",
+                self.stored.dir().display()
+            );
+            let hint = "name the folder that holds `data/leagues`";
+            CommandError::usage(what, chain(&error), hint)
+        })?;
+        match self.stored.output {
+            Output::Json => print_json(&season, out)?,
+            Output::Text => print_text(&season, out)?,
+        }
+        Ok(Exit::Yes)
+    }
+}
+
+fn print_json(season: &Season, out: &mut impl Write) -> Result<(), CommandError> {
+    for league in &season.leagues {
+        let object = json!({
+            "event": "league", "league_id": league.league_id, "game": league.game,
+            "phase": league.phase.as_str(), "players": league.players,
+            "matches_played": league.played, "matches": league.matches,
+            "champions": league.champions,
+        });
+        print_object(out, &object)?;
+    }
+    for row in &season.rows {
+        let object = json!({
+            "event": "player", "display_name": row.name, "leagues": row.leagues,
+            "titles": row.titles, "played": row.played, "wins": row.wins, "draws": row.draws,
+            "losses": row.losses, "points": row.points,
+        });
+        print_object(out, &object)?;
+    }
+    Ok(())
+}
+
+fn print_text(season: &Season, out: &mut impl Write) -> Result<(), CommandError> {
+    for league in &season.leagues {
+        writeln!(out, "{}", line(league))?;
+    }
+    if season.leagues.len() < 2 {
+        return Ok(());
+    }
+    writeln!(out, "\nall-time table")?;
+    writeln!(
+        out,
+        "      {:<28} {:>7} {:>6} {:>6} {:>6}",
+        "player", "leagues", "titles", "played", "points"
+    )?;
+    for (place, row) in (1..).zip(season.rows.iter().take(MAX_ROWS)) {
+        let name: String = one_line(&row.name).chars().take(28).collect();
+        writeln!(
+            out,
+            "  {place:>3} {name:<28} {:>7} {:>6} {:>6} {:>6}",
+            row.leagues, row.titles, row.played, row.points
+        )?;
+    }
+    if season.rows.len() > MAX_ROWS {
+        writeln!(out, "      and {} more", season.rows.len() - MAX_ROWS)?;
+    }
+    Ok(())
+}
+
+fn line(league: &SeasonLeague) -> String {
+    let state = match league.phase {
+        Phase::Registering => "registering".to_owned(),
+        Phase::Running => format!("{} of {} played", league.played, league.matches),
+        Phase::Completed => match league.champions.as_slice() {
+            [] => "over".to_owned(),
+            [only] => format!("won by {}", one_line(only)),
+            several => format!("first place shared by {}", one_line(&several.join(", "))),
+        },
+    };
+    let players = count(league.players as u64, "player");
+    format!(
+        "{} · {} · {players} · {state}",
+        league.league_id, league.game
+    )
+}
+
+/// Write a league as one file, which `league verify FILE` checks
+///
+/// The file holds the journals and documents of the league, and no secrets.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  league archive                              the league played last, as ID.tar.gz
+  league archive SHARED --league-id week_3 -o week-3.tar.gz
+  league verify week-3.tar.gz")]
+pub(crate) struct ArchiveArgs {
+    #[command(flatten)]
+    stored: StoredLeagueArgs,
+    /// The file to write [default: ID.tar.gz]
+    #[arg(short, long = "out", value_name = "FILE")]
+    out: Option<PathBuf>,
+}
+
+impl ArchiveArgs {
+    pub(crate) fn run(&self, out: &mut impl Write) -> Result<Exit, CommandError> {
+        let (root, league) = self.stored.find()?;
+        let usual = PathBuf::from(format!("{league}.tar.gz"));
+        let file = self.out.as_ref().unwrap_or(&usual);
+        let files = archive::write(&root, &league, file).map_err(|error| {
+            let what = format!("could not archive league `{league}`");
+            CommandError::world(what, chain(&error), "choose another file with `-o`")
+        })?;
+        let common = &self.stored.common;
+        if common.output == Output::Json {
+            let name = file.to_string_lossy();
+            let object = json!({
+                "event": "archive", "league_id": league, "file": name, "files": files,
+            });
+            print_object(out, &object)?;
+        } else if !common.quiet {
+            let (file, files) = (file.display(), count(files as u64, "file"));
+            writeln!(out, "wrote {file} with {files} of league `{league}`")?;
+        }
+        Ok(Exit::Yes)
+    }
+}

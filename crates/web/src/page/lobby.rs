@@ -1,0 +1,125 @@
+//! The lobby: who is there before a league begins, and how to join it.
+
+use maud::{Markup, html};
+use qrcode::{Color, QrCode};
+
+use super::format::{counted, name, time_of_day};
+use crate::model::{Board, Joining, Lobby};
+
+/// Light modules around a code, as its standard wants.
+const QUIET_ZONE: usize = 4;
+
+/// The lobby as a part of the board; empty once the league has begun.
+pub(crate) fn lobby(board: &Board) -> Markup {
+    html! {
+        @match board.lobby.as_ref().filter(|_| board.league.stall.is_none()) {
+            None => div #lobby {},
+            Some(lobby) => section #lobby .card.lobby aria-labelledby="lobby-title" { (inside(board, lobby)) },
+        }
+    }
+}
+
+/// What the lobby shows, on the board and on the stage.
+pub(crate) fn inside(board: &Board, lobby: &Lobby) -> Markup {
+    html! {
+        div.arrivals {
+            h2 #lobby-title { (headcount(board, lobby)) }
+            (waiting(board, lobby))
+            @if let Some(closes) = lobby.closes {
+                p.countdown data-until-ms=(closes.as_millis()) { "Registration closes at " (time_of_day(closes)) "." }
+            }
+            @if !lobby.arrivals.is_empty() {
+                p.more { "Latest arrival first:" }
+                ol.faces { @for player in &lobby.arrivals { li { (name(player)) } } }
+            }
+            @if !lobby.away.is_empty() {
+                p.away { "These players do not answer:" }
+                ul.away { @for (player, reason) in &lobby.away { li { (name(player)) ": " bdi { (reason) } } } }
+            }
+        }
+        @if let Some(joining) = &lobby.joining { (how_to_join(joining)) }
+    }
+}
+
+fn headcount(board: &Board, lobby: &Lobby) -> Markup {
+    let here = board.league.players;
+    html! {
+        @match lobby.awaited {
+            Some((players, _)) => { strong.count { (here) span.of { " of " (players) } } " players are here" },
+            None => { strong.count { (here) } " " (if here == 1 { "player is" } else { "players are" }) " here" },
+        }
+    }
+}
+
+/// What the league waits for.
+fn waiting(board: &Board, lobby: &Lobby) -> Markup {
+    let referees = board.league.referees;
+    html! {
+        p.more {
+            @match lobby.awaited {
+                Some((_, awaited)) if referees < awaited as usize => {
+                    (referees) " of " (counted(awaited.into(), "referee", "referees"))
+                },
+                _ => (counted(referees as u64, "referee", "referees")),
+            }
+            @if lobby.awaited.is_some() { ". The league begins when all are here." }
+            @else { ". The organiser begins the league." }
+        }
+    }
+}
+
+fn how_to_join(joining: &Joining) -> Markup {
+    html! {
+        div.join {
+            p { "Join with" }
+            p.command { code { (joining.command) } }
+            p { "This page: " a href=(joining.page) { (joining.page) } }
+            (code(&joining.page))
+        }
+    }
+}
+
+/// A text as a QR code; nothing if it is too long for one.
+pub(crate) fn code(text: &str) -> Markup {
+    let Ok(code) = QrCode::new(text) else {
+        return Markup::default();
+    };
+    let width = code.width();
+    let dark = code.to_colors();
+    let path: String = dark
+        .iter()
+        .enumerate()
+        .filter(|(_, color)| **color == Color::Dark)
+        .map(|(place, _)| {
+            let (x, y) = (place % width + QUIET_ZONE, place / width + QUIET_ZONE);
+            format!("M{x} {y}h1v1h-1z")
+        })
+        .collect();
+    let size = width + 2 * QUIET_ZONE;
+    html! {
+        svg.qr viewBox=(format!("0 0 {size} {size}")) role="img" aria-label="QR code of this page's address" shape-rendering="crispEdges" {
+            rect.light width=(size) height=(size) {}
+            path.dark d=(path) {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_code_has_a_quiet_zone_and_its_finder_patterns() {
+        let html = code("http://192.168.0.7:8000/").into_string();
+        assert!(html.contains(r#"viewBox="0 0 33 33""#), "{html}");
+        // The three corners begin with a dark module, the fourth does not have a pattern.
+        for corner in ["M4 4h1", "M28 4h1", "M4 28h1"] {
+            assert!(html.contains(corner), "{corner}");
+        }
+    }
+
+    #[test]
+    fn a_text_that_fits_no_code_has_none() {
+        assert_eq!(code(&"x".repeat(10_000)).into_string(), "");
+    }
+}

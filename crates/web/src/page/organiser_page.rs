@@ -1,0 +1,99 @@
+//! The page of the organiser: the login with the key of the league, and a form for each lever.
+
+use league_protocol::tools::{LEVERS, LeverEntry};
+use maud::{Markup, html};
+
+use super::Links;
+
+/// What the organiser's page shows besides the forms.
+#[derive(Debug, Clone, Default)]
+pub struct OrganiserPage {
+    /// The title of the league.
+    pub title: String,
+    /// What each form has to send back, so that no other site can pull a lever.
+    pub form_token: String,
+    /// What the last lever did, or why it could not be pulled.
+    pub told: Option<Result<String, String>>,
+}
+
+/// Asks for the key.
+pub(crate) fn login(problem: Option<&str>) -> Markup {
+    html! {
+        section.summary {
+            h1 { "Organiser" }
+            p.lead { "Log in with the key of the league, which " code { "league admin key" } " prints on the machine of the manager." }
+            @if let Some(problem) = problem { p.standstill role="alert" { (problem) } }
+        }
+        section.card {
+            form method="post" action="/admin/login" {
+                p { label { "Key " input type="password" name="key" required autocomplete="current-password" maxlength="200"; } }
+                p { button type="submit" { "Log in" } }
+            }
+        }
+    }
+}
+
+/// The levers.
+pub(crate) fn main(page: &OrganiserPage) -> Markup {
+    html! {
+        section.summary {
+            p.crumbs { a href=(Links::Site.board()) { bdi { (page.title) } } span { "Organiser" } }
+            h1 { "Organiser" }
+            p.lead { "What you do here is written to the journal of the league and shown to all." }
+            @match &page.told {
+                Some(Ok(sentence)) => p.lead role="status" { strong { bdi { (sentence) } } },
+                Some(Err(problem)) => p.standstill role="alert" { bdi { (problem) } },
+                None => {}
+            }
+        }
+        section.card {
+            h2 { "Levers" }
+            @for entry in &LEVERS { (form(entry, &page.form_token)) }
+        }
+        section.card {
+            form method="post" action="/admin/logout" {
+                input type="hidden" name="form_token" value=(page.form_token);
+                button type="submit" { "Log out" }
+            }
+        }
+    }
+}
+
+fn form(entry: &LeverEntry, form_token: &str) -> Markup {
+    html! {
+        details.lever {
+            summary { strong { (words(entry.name)) } " " span { (entry.sentence) } }
+            form method="post" action="/admin/pull" autocomplete="off" {
+                input type="hidden" name="form_token" value=(form_token);
+                input type="hidden" name="lever" value=(entry.name);
+                @for (name, about, needed) in entry.arguments { (field(name, about, *needed)) }
+                p { label { "Reason " input name="reason" maxlength="500" required[entry.needs_reason]; } }
+                p { button type="submit" { (words(entry.name)) } }
+            }
+        }
+    }
+}
+
+fn field(name: &str, about: &str, needed: bool) -> Markup {
+    html! {
+        p { label {
+            (words(name)) " "
+            @match name {
+                "names" => textarea name=(name) rows="6" {},
+                "played" => select name=(name) { option value="kept" { "kept" } option value="annulled" { "annulled" } },
+                "both_lose" => select name=(name) { option value="" { "no" } option value="true" { "yes" } },
+                "players" | "waiting" | "seconds" => input type="number" min="0" name=(name) required[needed];,
+                _ => input name=(name) maxlength="500" required[needed];,
+            }
+            " " small { (about) }
+        } }
+    }
+}
+
+/// A name with its first letter large and spaces between its words.
+fn words(name: &str) -> String {
+    let spaced = name.replace('_', " ");
+    let mut letters = spaced.chars();
+    let first = letters.next().map(|first| first.to_ascii_uppercase());
+    first.into_iter().chain(letters).collect()
+}

@@ -1,0 +1,66 @@
+//! The page of a season: its leagues, and the all-time table.
+
+use maud::{Markup, html};
+
+use super::format::{counted, moment, phase};
+use crate::season::{Season, SeasonLeague, SeasonRow};
+
+/// The most rows of the all-time table on the page.
+const MAX_ROWS: usize = 500;
+
+/// The content of `<main>`.
+pub(crate) fn main(season: &Season) -> Markup {
+    html! {
+        section.summary {
+            p.crumbs { a href=(super::Links::Site.board()) { "Board" } span { "Season" } }
+            h1 { "Season" }
+            p.lead {
+                span { (counted(season.leagues.len() as u64, "league", "leagues")) }
+                span { (counted(season.rows.len() as u64, "player", "players")) }
+            }
+        }
+        section.card aria-labelledby="all-time-title" {
+            h2 #all-time-title { "All-time table" }
+            div.scroll tabindex="0" role="region" aria-labelledby="all-time-title" { table {
+                thead { tr {
+                    th scope="col" { "#" } th.text scope="col" { "Player" } th scope="col" { "Leagues" }
+                    th scope="col" { "Titles" } th scope="col" { "Played" } th scope="col" { "Won" }
+                    th scope="col" { "Drawn" } th scope="col" { "Lost" } th scope="col" { "Points" }
+                } }
+                tbody { @for (place, row) in (1..).zip(season.rows.iter().take(MAX_ROWS)) { (player(place, row)) } }
+            } }
+            @if season.rows.len() > MAX_ROWS { p.more { "and " (season.rows.len() - MAX_ROWS) " more" } }
+        }
+        section.card aria-labelledby="leagues-title" {
+            h2 #leagues-title { "Leagues" }
+            div.scroll tabindex="0" role="region" aria-labelledby="leagues-title" { table {
+                thead { tr {
+                    th.text scope="col" { "League" } th.text scope="col" { "Game" } th.text scope="col" { "State" }
+                    th scope="col" { "Players" } th scope="col" { "Matches" } th.text scope="col" { "Champion" }
+                    th.text scope="col" { "Ended" }
+                } }
+                tbody { @for league in season.leagues.iter().rev() { (row(league)) } }
+            } }
+        }
+    }
+}
+
+fn player(place: usize, row: &SeasonRow) -> Markup {
+    html! {
+        tr {
+            td { (place) } td.text { bdi { (row.name) } } td { (row.leagues) } td { (row.titles) }
+            td { (row.played) } td { (row.wins) } td { (row.draws) } td { (row.losses) } td { (row.points) }
+        }
+    }
+}
+
+fn row(league: &SeasonLeague) -> Markup {
+    html! {
+        tr {
+            td.text { (league.league_id) } td.text { (league.game) } td.text { (phase(league.phase)) }
+            td { (league.players) } td { (league.played) " of " (league.matches) }
+            td.text { @for (place, name) in league.champions.iter().enumerate() { @if place > 0 { ", " } bdi { (name) } } }
+            td.text { @if let Some(at) = league.ended { (moment(at)) } }
+        }
+    }
+}

@@ -1,0 +1,141 @@
+//! The stage: the league on a projector, as slides that follow each other by themselves
+//! (`stage.js`). Without a script they stand one below the other.
+
+use maud::{Markup, html};
+
+use super::format::{counted, form, moment, name, phase, sentence, tile_state};
+use super::{Links, live, lobby, rows, story};
+use crate::model::{Board, PlayerRef, ResultLine, Stage, TableRow};
+
+/// Rows of the table on one slide.
+const ROWS_ON_A_SLIDE: usize = 30;
+/// Slides of the table.
+const MAX_TABLE_SLIDES: usize = 2;
+/// Matches on the slide of running ones.
+const MAX_LIVE: usize = 6;
+
+/// The content of `<main>`.
+pub(crate) fn main(stage: &Stage) -> Markup {
+    let board = &stage.board;
+    html! {
+        h1.hush { bdi { (board.league.title) } ": stage" }
+        @if let Some(lobby) = board.lobby.as_ref() {
+            (slide("lobby", "Lobby", html! { div.lobby { (lobby::inside(board, lobby)) } }))
+        }
+        @if let Some(podium) = podium(board) { (slide("podium", "Podium", podium)) }
+        @for (number, rows) in board.standings.chunks(ROWS_ON_A_SLIDE).take(MAX_TABLE_SLIDES).enumerate() {
+            (slide(["standings", "standings-2"][number.min(1)], "Standings", standings(board, rows)))
+        }
+        @if !board.tiles.is_empty() { (slide("live", "Being played", running(board))) }
+        @if let Some(line) = &stage.surprise { (slide("surprise", "The last surprise", surprise(line))) }
+        @if let Some((round, pairings)) = &board.next { (slide("next", "Next", next(*round, pairings))) }
+        (controls())
+    }
+}
+
+fn slide(id: &'static str, title: &'static str, content: Markup) -> Markup {
+    html! {
+        section.slide id={ "slide-" (id) } data-title=(title) aria-labelledby={ "title-" (id) } {
+            h2 id={ "title-" (id) } { (title) }
+            (content)
+        }
+    }
+}
+
+/// The script shows them, and sets the words.
+fn controls() -> Markup {
+    html! {
+        nav #stage-controls hidden aria-label="Slides" {
+            button #stage-back type="button" { "Back" }
+            button #stage-pause type="button" { "Pause" }
+            button #stage-forward type="button" { "Forward" }
+            p #stage-label role="status" {}
+            p.keys { "Keys: ← → slides, space pause, F full screen" }
+        }
+    }
+}
+
+fn standings(board: &Board, rows: &[TableRow]) -> Markup {
+    let league = &board.league;
+    html! {
+        p.lead {
+            span { bdi { (league.title) } }
+            span { (phase(league.phase)) }
+            @if league.round > 0 { span { "Round " (league.round) " of " (board.progress.rounds) } }
+            @if league.matches > 0 { span { (league.played) " of " (counted(league.matches, "match", "matches")) } }
+        }
+        ol.ranks.many[rows.len() > ROWS_ON_A_SLIDE / 2] {
+            @for row in rows { (rank(row)) }
+        }
+    }
+}
+
+fn rank(row: &TableRow) -> Markup {
+    let standing = &row.standing;
+    let player = PlayerRef {
+        id: standing.player_id.clone(),
+        name: standing.display_name.to_string(),
+    };
+    html! {
+        li.gone[row.away.is_some() || row.expulsion.is_some()] {
+            span.rank { (standing.rank) }
+            span.who { (name(&player)) }
+            span.form { (form(&row.form)) }
+            strong { (standing.points) }
+        }
+    }
+}
+
+fn running(board: &Board) -> Markup {
+    html! {
+        ol.matches { @for tile in board.tiles.iter().take(MAX_LIVE) {
+            li {
+                p.pair { span.who { (name(&tile.players[0])) } "–" span.who { (name(&tile.players[1])) } }
+                @match &tile.live {
+                    Some(shown) => (live::live(shown, &tile.players)),
+                    None => p.more { (tile_state(tile.state)) },
+                }
+            }
+        } }
+        @let more = board.tiles.len().saturating_sub(MAX_LIVE) + board.untiled;
+        @if more > 0 { p.more { "and " (counted(more as u64, "more match", "more matches")) } }
+    }
+}
+
+fn surprise(line: &ResultLine) -> Markup {
+    let (relation, end) = rows::relation(line.outcomes);
+    html! {
+        p.pair { span.who { (name(&line.players[0])) } (relation) " " span.who { (name(&line.players[1])) } (end) }
+        @for told in &line.stories { p.story { (story::sentence(told, &line.players)) } }
+        p.more { (sentence(&line.reason, &line.players)) }
+        p.more { a href=(Links::Site.of_match(&line.match_id)) { (line.match_id) } " · " (moment(line.at)) }
+    }
+}
+
+fn next(round: u32, pairings: &[[PlayerRef; 2]]) -> Markup {
+    html! {
+        p.lead { "Round " (round) }
+        ol.pairings.many[pairings.len() > 8] { @for [a, b] in pairings {
+            li { span.who { (name(a)) } span.versus { "–" } span.who { (name(b)) } }
+        } }
+    }
+}
+
+/// The first three of a league that is over.
+fn podium(board: &Board) -> Option<Markup> {
+    let first = board.standings.first().filter(|_| board.league.is_over())?;
+    let places = ["first", "second", "third"];
+    let top = board.standings.iter().zip(places);
+    Some(html! {
+        p.lead { span { bdi { (board.league.title) } } @if let Some(at) = board.league.ended { span { "ended " (moment(at)) } } }
+        ol.podium { @for (row, place) in top {
+            @let standing = &row.standing;
+            @let player = PlayerRef { id: standing.player_id.clone(), name: standing.display_name.to_string() };
+            li class=(place) {
+                span.rank { (standing.shared_rank.max(first.standing.shared_rank)) }
+                span.who { (name(&player)) }
+                span.more { (counted(standing.points.into(), "point", "points")) }
+            }
+        } }
+    })
+}

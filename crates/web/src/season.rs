@@ -1,0 +1,134 @@
+//! A season: the leagues of one folder, and the all-time table of their players.
+//!
+//! A player is known over the leagues by the seat that was kept for it, and else by its name.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+use league_core::league::Phase;
+use league_protocol::id::PlayerId;
+use league_protocol::time::Timestamp;
+
+use crate::league_view::{LeagueObservations, LeagueView};
+
+/// One league of a season.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SeasonLeague {
+    pub league_id: String,
+    pub game: String,
+    pub phase: Phase,
+    pub players: usize,
+    pub played: u64,
+    pub matches: u64,
+    pub started: Option<Timestamp>,
+    pub ended: Option<Timestamp>,
+    /// Who won it, once it is over; several if they share the first place.
+    pub champions: Vec<String>,
+}
+
+/// One player of the all-time table.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct SeasonRow {
+    pub name: String,
+    pub leagues: u32,
+    /// Leagues won, alone or shared.
+    pub titles: u32,
+    pub played: u32,
+    pub wins: u32,
+    pub draws: u32,
+    pub losses: u32,
+    pub points: u64,
+}
+
+/// The leagues of a folder and their players.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Season {
+    /// The oldest first.
+    pub leagues: Vec<SeasonLeague>,
+    /// The best first: by titles, then points, wins and name.
+    pub rows: Vec<SeasonRow>,
+}
+
+impl Season {
+    /// Adds up leagues.
+    pub fn of(views: &[LeagueView]) -> Self {
+        let by_id: BTreeMap<&str, &LeagueView> = views
+            .iter()
+            .map(|view| (view.league().rules().league_id.as_str(), view))
+            .collect();
+        let mut leagues = Vec::new();
+        let mut rows: BTreeMap<String, SeasonRow> = BTreeMap::new();
+        for view in views {
+            leagues.push(Self::league(view, &by_id, &mut rows));
+        }
+        leagues.sort_by(|one, other| {
+            let key = |league: &SeasonLeague| (league.started.is_none(), league.started);
+            key(one)
+                .cmp(&key(other))
+                .then_with(|| one.league_id.cmp(&other.league_id))
+        });
+        let mut rows: Vec<SeasonRow> = rows.into_values().collect();
+        rows.sort_by_cached_key(|row| {
+            let merits = (row.titles, row.points, row.wins);
+            (Reverse(merits), row.name.clone())
+        });
+        Self { leagues, rows }
+    }
+
+    fn league(
+        view: &LeagueView,
+        all: &BTreeMap<&str, &LeagueView>,
+        rows: &mut BTreeMap<String, SeasonRow>,
+    ) -> SeasonLeague {
+        let summary = view.summary(&LeagueObservations::default());
+        let mut champions = Vec::new();
+        for standing in view.league().standings().iter() {
+            let row = rows
+                .entry(first_name(view, all, &standing.player_id))
+                .or_default();
+            row.name = standing.display_name.to_string();
+            row.leagues += 1;
+            row.played += standing.played;
+            row.wins += standing.wins;
+            row.draws += standing.draws;
+            row.losses += standing.losses;
+            row.points += u64::from(standing.points);
+            let is_first = standing.tie.unwrap_or(standing.rank) == 1;
+            if summary.is_over() && is_first && standing.played > 0 {
+                row.titles += 1;
+                champions.push(row.name.clone());
+            }
+        }
+        SeasonLeague {
+            league_id: summary.league_id,
+            game: match summary.game.as_str() {
+                "" => summary.game_type,
+                _ => summary.game,
+            },
+            phase: summary.phase,
+            players: summary.players,
+            played: summary.played,
+            matches: summary.matches,
+            started: summary.started,
+            ended: summary.ended,
+            champions,
+        }
+    }
+}
+
+/// The name of a player in the first league of its chain of kept seats, without case.
+fn first_name(view: &LeagueView, all: &BTreeMap<&str, &LeagueView>, player: &PlayerId) -> String {
+    let mut first = view;
+    // A chain is no longer than the season.
+    for _ in 0..all.len() {
+        let before = first.league_before(player).and_then(|id| all.get(id));
+        let before = before.filter(|before| before.league().player(player).is_some());
+        match before {
+            Some(before) => first = before,
+            None => break,
+        }
+    }
+    let name = first.league().player(player);
+    let name = name.map(|player| player.member().display_name().trim().to_lowercase());
+    name.unwrap_or_default()
+}
