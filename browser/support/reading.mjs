@@ -18,11 +18,12 @@ export async function table(page) {
   return page.locator('#standings-rows').evaluate((body) => {
     const word = (cell) => cell.querySelector('abbr')?.title ?? cell.textContent.trim();
     const heads = [...body.closest('table').querySelectorAll('thead th')].map(word);
-    return [...body.rows].map((row) => {
+    return [...body.rows].map((row, index) => {
       const cell = (head) => row.cells[heads.indexOf(head)];
       const number = (head) => Number(cell(head).textContent);
       return {
-        rank: number('Rank'),
+        // `=3` is a shared place; the order is that of the file.
+        rank: cell('Rank').textContent.startsWith('=') ? index + 1 : number('Rank'),
         player: row.id.replace('row-', ''),
         name: cell('Player').querySelector('a').textContent,
         played: number('Played'),

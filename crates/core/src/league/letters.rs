@@ -443,7 +443,9 @@ impl<'a> LetterWriter<'a> {
         let Some(fixture) = fixture.filter(due) else {
             return;
         };
-        if !self.league.may_order() || self.league.paused {
+        // A pause holds matches that have not begun; one that runs still learns what changes.
+        let is_held = self.league.paused && fixture.stage == FixtureStage::Ordered;
+        if !self.league.may_order() || is_held {
             return;
         }
         let (Some(referee), Some(players)) =

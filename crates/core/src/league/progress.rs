@@ -265,8 +265,8 @@ impl League {
     fn extension(&self, fixture: &LeagueFixture) -> Duration {
         let seats = fixture.pairing.seats.iter();
         let of_players = seats.filter_map(|seat| self.players.get(*seat));
-        let of_players: u32 = of_players.map(|player| player.extra_time).sum();
-        let seconds = u64::from(of_players) + 2 * u64::from(fixture.extra_time);
+        let of_players: u64 = of_players.map(|player| u64::from(player.extra_time)).sum();
+        let seconds = of_players + 2 * u64::from(fixture.extra_time);
         let answers = u64::from(self.rules.timeouts.attempts.max(1)) * MAX_EXTENDED_ANSWERS;
         Duration::from_secs(seconds.saturating_mul(answers))
     }

@@ -574,6 +574,13 @@ impl Registration<'_> {
     /// Whether a returning player signs from now on: referees see auth tokens, so that only the
     /// return token changes it.
     fn signs_again(&self, agent: &Agent, proof: Proof) -> bool {
+        let member = self.league.find_agent(agent);
+        let member = member.and_then(|index| self.league.member(index));
+        // Proofs are checked by the return token that the manager derives, which such an agent does
+        // not have.
+        if member.is_some_and(|member| member.is_renewed || member.is_readmitted) {
+            return false;
+        }
         if self.is_return_token(agent, proof) {
             return self.signs();
         }

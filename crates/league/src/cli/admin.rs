@@ -479,7 +479,9 @@ pub(crate) fn read_names(file: &PathBuf) -> Result<Vec<String>, CommandError> {
             "give a text file with one name a line",
         )
     })?;
+    // Some editors begin a file with a mark of its encoding.
     let lines = text
+        .trim_start_matches('\u{feff}')
         .lines()
         .map(|line| line.split('#').next().unwrap_or(""));
     let names = lines.map(str::trim).filter(|line| !line.is_empty());

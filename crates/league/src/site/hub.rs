@@ -180,22 +180,24 @@ impl Hub {
         let _turn = inquiry.turn.lock().await;
         let mut looks: u32 = 0;
         while self.viewers() > 0 {
-            let live = inquiry.running_matches().await;
-            let mut away = None;
+            self.note(Some(inquiry.running_matches().await), None);
             if looks.is_multiple_of(LOOKS_PER_PROBE) {
-                away = Some(inquiry.unreachable().await);
+                self.note(None, Some(inquiry.unreachable().await));
             }
             looks = looks.wrapping_add(1);
-            self.note(live, away);
             tokio::time::sleep(LOOK_INTERVAL).await;
         }
         // The next viewer must not see what is out of date.
-        self.note(BTreeMap::new(), Some(BTreeMap::new()));
+        self.note(Some(BTreeMap::new()), Some(BTreeMap::new()));
     }
 
-    fn note(&self, live: BTreeMap<MatchId, SpectatorView>, away: Option<BTreeMap<String, String>>) {
+    fn note(
+        &self,
+        live: Option<BTreeMap<MatchId, SpectatorView>>,
+        away: Option<BTreeMap<String, String>>,
+    ) {
         let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
-        told.live = live;
+        told.live = live.unwrap_or_else(|| std::mem::take(&mut told.live));
         told.away = away.unwrap_or_else(|| std::mem::take(&mut told.away));
     }
 

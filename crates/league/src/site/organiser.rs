@@ -89,9 +89,13 @@ impl OrganiserSite {
 
     /// The login, or the levers for the holder of the key.
     pub(crate) fn get(&self, headers: &HeaderMap) -> ServiceResponse {
-        let Some((_, session)) = self.session(headers) else {
+        let Some((id, session)) = self.session(headers) else {
             return html(200, page::organiser_login(None));
         };
+        // What was told may hold a token: it is shown once.
+        if let Some(session) = self.lock().sessions.get_mut(&id) {
+            session.told = None;
+        }
         html(
             200,
             page::organiser(&OrganiserPage {
@@ -146,15 +150,16 @@ impl OrganiserSite {
         let now = Instant::now();
         let mut state = self.lock();
         state.wrong.retain(|at| now - *at < ATTEMPT_TIME);
-        if state.wrong.len() >= MAX_ATTEMPTS {
-            let mut response = refuse(429, "Too many wrong keys; wait a minute.");
-            let wait = HeaderValue::from_static("60");
-            response.headers.insert(RETRY_AFTER, wait);
-            return response;
-        }
         let key = fields.get("key").map(|key| AuthToken::new(key.trim()));
         // Compared by its hash, so that the time of the comparison tells nothing.
         let Some(key) = key.filter(|key| key.hash() == self.key) else {
+            // The right key is always taken: wrong keys of others must not keep the organiser out.
+            if state.wrong.len() >= MAX_ATTEMPTS {
+                let mut response = refuse(429, "Too many wrong keys; wait a minute.");
+                let wait = HeaderValue::from_static("60");
+                response.headers.insert(RETRY_AFTER, wait);
+                return response;
+            }
             state.wrong.push(now);
             drop(state);
             return refuse(403, "This is not the key of the league.");

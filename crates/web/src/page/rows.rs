@@ -88,11 +88,10 @@ fn badges(row: &TableRow) -> Markup {
         @if row.deviations > 0 {
             " " span.badge.deviates title="protocol deviations" { "⚠ " (grouped(row.deviations)) }
         }
-        @if let Some(reason) = &row.away {
-            " " span.badge.gone title=(reason) { "gone" }
-        }
         @if let Some(expulsion) = row.expulsion {
             " " span.badge.gone title=(expulsion_note(expulsion)) { (expulsion) }
+        } @else if let Some(reason) = &row.away {
+            " " span.badge.gone title=(reason) { "gone" }
         } @else if row.state == AgentState::Suspended {
             " " span.badge.gone { (agent_state(row.state, false)) }
         }

@@ -80,10 +80,7 @@ fn tools_of_a_manager_work() {
     assert_eq!(first["player_A_id"], "P01", "{schedule}");
     assert_eq!(first["player_B_id"], "P02", "{schedule}");
     assert!(first.get("player_a").is_none(), "{schedule}");
-    assert_eq!(
-        done(manager, "start_league", &admin),
-        json!({"status": "started"})
-    );
+    assert_eq!(done(manager, "start_league", &admin)["status"], "started");
     assert_eq!(refused(manager, "create_schedule", &json!({})), "E011");
     let nobody = json!({"auth_token": anna["auth_token"]});
     assert_eq!(refused(manager, "start_league", &nobody), "E012");

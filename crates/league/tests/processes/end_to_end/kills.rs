@@ -125,8 +125,8 @@ fn disturbed_league(seed: u64, most: u64, tally: &mut Tally) {
 
 /// Sees that a result is what it would have been; says whether it is so to the last number.
 ///
-/// A match that another referee took up is drawn for again, as its attempt counts in the draw
-/// (ruling 27): then players and choices are the same, and the number need not be.
+/// A match that another referee took up is asked and drawn for again, as its attempt counts in both
+/// (ruling 27): then the players are the same, and choices and number need not be.
 fn agrees(found: &Value, expected: &Value, seed: u64) -> bool {
     if found["draw"]["attempt"] == 1 {
         assert_eq!(found, expected, "seed {seed}");
@@ -134,10 +134,6 @@ fn agrees(found: &Value, expected: &Value, seed: u64) -> bool {
     }
     assert_eq!(
         found["players"], expected["players"],
-        "seed {seed}: {found}"
-    );
-    assert_eq!(
-        found["choices"], expected["choices"],
         "seed {seed}: {found}"
     );
     false

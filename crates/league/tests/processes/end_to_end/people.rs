@@ -213,7 +213,7 @@ fn stranger_gets_no_seat_and_makes_no_move() {
         post("/play/join", &[("content-type", "text/plain")], &right),
         415
     );
-    assert_eq!(post("/play/join", &[kind], &"x".repeat(5_000)), 413);
+    assert_eq!(post("/play/join", &[kind], &"x".repeat(300_000)), 413);
     for path in ["/play/turn", "/play/move", "/play/leave"] {
         for secret in [None, Some("tok-seat-00"), Some(room.code.as_str())] {
             assert_eq!(room.post(path, secret, &json!({})).status, 401, "{path}");
