@@ -150,6 +150,9 @@ pub(crate) enum StartError {
     },
     #[error("the rules of the league do not fit: {0}")]
     Rules(#[from] league_core::league::RulesError),
+    /// A flag that the league does not take.
+    #[error("{0}")]
+    Lever(String),
 }
 
 /// A machine restored from its journal, and the journal.

@@ -13,6 +13,7 @@ use std::sync::Arc;
 use caller_limit::CallerLimit;
 pub(crate) use hand_in::collect_journals;
 use league_core::league::{Command, Event, League, LeagueRules, Lever, LeverPull, Refusal, Reply};
+use league_core::machine::Machine as _;
 use league_protocol::finding::harmless;
 use league_protocol::id::{LeagueId, MatchId};
 use league_protocol::message::{
@@ -36,6 +37,7 @@ use crate::agents::assemble::{
 use crate::agents::identity::{AgentInfo, Membership, Unregistered};
 use crate::agents::{RunningAgent, actor_unavailable, missing, not_for_me};
 use crate::chance::Chance;
+use crate::clock;
 use crate::http::client::Client;
 use crate::http::endpoint::{AllowList, OwnAddresses};
 use crate::http::server::Service;
@@ -133,7 +135,14 @@ pub(crate) fn start(
         .map(|player| player.registration(&rules.game_type, &allowed, &chance));
     let is_new = restored.machine.players().is_empty();
     let levers = shared.levers.iter().filter(|_| is_new).cloned();
-    let registrations = levers.map(Command::pull).chain(registrations).collect();
+    let levers: Vec<Command> = levers.map(Command::pull).collect();
+    // Before anyone can register: a roster that is refused must not leave the league open to all.
+    for lever in &levers {
+        if let Err(refusal) = restored.machine.decide(clock::now(), lever).answer {
+            return Err(StartError::Lever(refusal.to_string()));
+        }
+    }
+    let registrations = levers.into_iter().chain(registrations).collect();
     let caller_limit = CallerLimit::new(rules, shared.join_code.as_ref());
     let parts = AgentParts {
         first: registrations,

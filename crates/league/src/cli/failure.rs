@@ -186,6 +186,7 @@ pub(crate) fn start_hint(error: &StartError, flags: &str) -> String {
         }
         StartError::Foreign { .. } => "choose another id or another `--root`",
         StartError::Rules(_) => "correct the league's file under `config/leagues`",
+        StartError::Lever(_) => "correct `--roster` or `--registration-until`",
     };
     hint.to_owned()
 }
