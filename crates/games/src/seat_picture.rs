@@ -26,7 +26,7 @@ impl SeatPicture {
     pub fn of(view: &Value, options: &[Value]) -> Self {
         let Some(members) = view.as_object() else {
             return Self {
-                facts: vec![("view".to_owned(), plain(view))],
+                facts: fact("view", view).into_iter().collect(),
                 ..Self::default()
             };
         };

@@ -347,6 +347,10 @@ impl TryScore {
                 out,
                 "  technical   {many} lost without a legal answer in time"
             )?;
+            if tried.keep.is_none() {
+                let log = "`--keep DIR` keeps what it prints on standard error, in `logs/bots`";
+                writeln!(out, "              {log}")?;
+            }
         }
         if let Some(sum) = &self.model {
             writeln!(

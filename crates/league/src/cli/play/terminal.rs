@@ -154,10 +154,18 @@ impl Terminal {
             MatchOutcome::TechnicalLoss => "you lost by not playing",
         };
         let opponent = self.name(&record.opponent_id, news);
-        let sentence = format!("{} against {opponent}: {outcome}", record.match_id);
+        let mut sentence = format!("{} against {opponent}: {outcome}", record.match_id);
+        // A hidden choice is told at the end; of games with many moves the position says more.
+        if let (Some(own), Some(other)) = (&record.my_choice, &record.opponent_choice)
+            && own.is_string()
+        {
+            let (own, other) = (label(own), label(other));
+            sentence = format!("{sentence}; you chose {own}, {opponent} chose {other}");
+        }
         let object = json!({
             "event": "match", "match_id": record.match_id, "opponent_id": record.opponent_id,
             "result": record.result, "points": record.points,
+            "my_choice": record.my_choice, "opponent_choice": record.opponent_choice,
         });
         self.tell(&object, &sentence)
     }
