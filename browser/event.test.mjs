@@ -51,7 +51,8 @@ scene('a player that died is shown as gone within seconds, with the reason', asy
 });
 
 scene('an open game is seen move by move while it is played', async (stage) => {
-  const words = ['--players', '2', '--referees', '1', '--game', 'tic_tac_toe', '--pace', '1s'];
+  // A game of seven moves at the least, and pages that stay: a busy browser must not miss it.
+  const words = ['--players', '2', '--referees', '1', '--game', 'connect_four', '--pace', '2s', '--web'];
   const league = stage.start('run', '--ports', 'auto', '--root', stage.folder(), ...words);
   const site = await pageOf(league);
   const page = await stage.visit(site);
