@@ -113,7 +113,7 @@ fn shared_first(first: &[&StandingRow]) -> Option<String> {
         .collect();
     let (last, others) = names.split_last()?;
     Some(format!(
-        "{} and {last} share the first place: only their ids order them",
+        "{} and {last} share the first place",
         others.join(", ")
     ))
 }

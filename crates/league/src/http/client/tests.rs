@@ -246,7 +246,7 @@ async fn next_address_of_a_name_is_tried_and_forbidden_ones_are_not() {
     let listener = TcpListener::bind(("127.0.0.2", 0)).await.unwrap();
     let port = listener.local_addr().unwrap().port();
     let url = format!("http://heron.example:{port}/mcp");
-    let second = named(&url, "127.0.0.0/8", &["127.0.0.1 127.0.0.2"]);
+    let second = named(&url, "127.0.0.0/8", &["127.0.0.3 127.0.0.2"]);
     assert_eq!(Client::default().probe(&second, BOUND).await, Ok(()));
     drop(listener);
     let lost = Client::default().probe(&second, BOUND).await;
