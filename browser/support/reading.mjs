@@ -54,7 +54,7 @@ export async function assertFinalTable(page, root) {
 
 /** Waits until a league on the page is over. */
 export async function over(page) {
-  await page.getByText('Champion', { exact: true }).waitFor({ timeout: LONGEST_LEAGUE });
+  await page.locator('.champion').waitFor({ timeout: LONGEST_LEAGUE });
 }
 
 /** Waits until the board shows so many results or more. */
