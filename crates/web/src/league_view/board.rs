@@ -214,7 +214,7 @@ impl LeagueView {
         let schedule = self.league.schedule();
         let mut meetings = schedule.meetings(one, other).rev();
         meetings.find_map(|pairing| {
-            let match_id = MatchId::numbered(pairing.round, pairing.index + 1);
+            let match_id = pairing.match_id();
             let seat = pairing.seats.iter().position(|seat| *seat == one)?;
             let outcome = match self.results.get(&match_id) {
                 Some(recorded) => Some(outcome(&recorded.result, seat)),

@@ -240,7 +240,7 @@ impl LeagueView {
         pairing: Pairing,
         observed: &LeagueObservations,
     ) -> Option<UpcomingMatch> {
-        let match_id = MatchId::numbered(pairing.round, pairing.index + 1);
+        let match_id = pairing.match_id();
         let state = match self.fixture_state(&match_id, pairing.round, observed) {
             RoundMatchState::Planned => None,
             RoundMatchState::Open(state) => Some(state),
@@ -283,7 +283,7 @@ impl LeagueView {
     }
 
     fn round_match(&self, pairing: Pairing, observed: &LeagueObservations) -> Option<RoundMatch> {
-        let match_id = MatchId::numbered(pairing.round, pairing.index + 1);
+        let match_id = pairing.match_id();
         let [a, b] = pairing.seats;
         Some(RoundMatch {
             players: [self.player_at(a)?, self.player_at(b)?],
