@@ -97,6 +97,9 @@ impl<'o> Recorder<'o> {
                     self.capture_pending();
                 }
             }
+            Event::OrganiserActed { act, at, .. } if self.start.is_some() => {
+                self.capture(*at, act.to_string());
+            }
             Event::LeagueCompleted { at } => self.capture(*at, "The league is over".to_owned()),
             _ => {}
         }

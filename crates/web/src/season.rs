@@ -5,8 +5,9 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use league_core::league::Phase;
+use league_core::league::{Phase, PlayerEntry};
 use league_protocol::id::PlayerId;
+use league_protocol::message::StandingRow;
 use league_protocol::time::Timestamp;
 
 use crate::league_view::{LeagueObservations, LeagueView};
@@ -81,8 +82,17 @@ impl Season {
         rows: &mut BTreeMap<String, SeasonRow>,
     ) -> SeasonLeague {
         let summary = view.summary(&LeagueObservations::default());
+        let standings = view.league().standings();
+        let may_win = |standing: &StandingRow| {
+            let player = view.league().player(&standing.player_id);
+            let expulsion = player.and_then(PlayerEntry::expulsion);
+            let is_penalty = expulsion.is_some_and(|expulsion| expulsion.is_penalty());
+            summary.is_over() && !is_penalty && standing.played > 0
+        };
+        let best = standings.iter().find(|standing| may_win(standing));
+        let best = best.map(StandingRow::shared_place);
         let mut champions = Vec::new();
-        for standing in view.league().standings().iter() {
+        for standing in standings.iter() {
             let row = rows
                 .entry(first_name(view, all, &standing.player_id))
                 .or_default();
@@ -93,8 +103,7 @@ impl Season {
             row.draws += standing.draws;
             row.losses += standing.losses;
             row.points += u64::from(standing.points);
-            let is_first = standing.tie.unwrap_or(standing.rank) == 1;
-            if summary.is_over() && is_first && standing.played > 0 {
+            if may_win(standing) && Some(standing.shared_place()) == best {
                 row.titles += 1;
                 champions.push(row.name.clone());
             }

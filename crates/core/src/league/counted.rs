@@ -43,7 +43,7 @@ impl CountedResult {
     pub fn note(&self) -> Option<String> {
         Some(match self {
             Self::Open | Self::Recorded(_) => return None,
-            Self::Ruled(_) => "ruled by the organiser".to_owned(),
+            Self::Ruled(_) => "counts as the organiser ruled".to_owned(),
             Self::Annulled => "does not count: annulled by the organiser".to_owned(),
             Self::PlayerOut(player) => format!("does not count: no match of {player} counts"),
             Self::Replayed(replay) => format!("does not count: played again as {replay}"),
@@ -84,17 +84,18 @@ impl League {
         }
     }
 
-    /// The matches of a player in the rounds that have begun, and how each counts; the first round
-    /// first.
+    /// The matches of a player in the rounds that have begun, its seat, and how each counts; the
+    /// first round first.
     pub fn matches_of(
         &self,
         player: &PlayerId,
-    ) -> impl DoubleEndedIterator<Item = (Pairing, CountedResult)> {
+    ) -> impl DoubleEndedIterator<Item = (Pairing, usize, CountedResult)> {
         let reached = self.round.as_ref().map_or(0, |round| round.number);
         let number = self.players.find(player);
         (1..=reached).filter_map(move |round| {
             let pairing = self.pairing_of(number?, round)?;
-            Some((pairing, self.counted_at(pairing)))
+            let seat = usize::from(Some(pairing.seats[1]) == number);
+            Some((pairing, seat, self.counted_at(pairing)))
         })
     }
 

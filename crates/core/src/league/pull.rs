@@ -12,8 +12,8 @@ use league_protocol::token::{AuthToken, TokenHash};
 use super::command::{Refusal, Reply};
 use super::event::Event;
 use super::lever::{
-    Effect, KeptSeat, Lever, LeverPull, LeverRefusal, MAX_ENDPOINT, MAX_EXTENSION,
-    MAX_LEVER_TEXT, MAX_REPLAYS, MAX_ROSTER, PlayedMatches, id_of,
+    Effect, KeptSeat, Lever, LeverPull, LeverRefusal, MAX_ENDPOINT, MAX_EXTENSION, MAX_LEVER_TEXT,
+    MAX_REPLAYS, MAX_ROSTER, PlayedMatches, id_of,
 };
 use super::roster::{AgentIndex, Member, PlayerEntry, Seat, folded, place};
 use super::round::{FixtureStage, read_match_id};

@@ -11,7 +11,6 @@
 //! A schedule of several legs repeats the round robin; each leg swaps the seats of the one before.
 use league_protocol::id::MatchId;
 
-
 /// How seats A and B are given out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sides {

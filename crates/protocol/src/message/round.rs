@@ -153,6 +153,11 @@ impl StandingRow {
             None => self.rank.to_string(),
         }
     }
+
+    /// The same as a number: rows of a tie have one rank.
+    pub fn shared_place(&self) -> u32 {
+        self.tie.unwrap_or(self.rank)
+    }
 }
 
 /// A player's record before a match, as it is told to that player.

@@ -201,8 +201,9 @@ pub(crate) fn latest(results: &[ResultLine], links: Links) -> Vec<ListItem> {
 
 /// The words between the players of a result, and after them.
 pub(crate) fn relation(outcomes: [SeatOutcome; 2]) -> (&'static str, &'static str) {
-    use SeatOutcome::{Forfeited, Won};
+    use SeatOutcome::{Forfeited, NotCounted, Won};
     match outcomes {
+        [NotCounted, _] => ("–", ""),
         [Forfeited, Forfeited] => ("and", "did not play"),
         [Won, _] => ("beat", ""),
         [_, Won] => ("lost to", ""),

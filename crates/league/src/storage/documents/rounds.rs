@@ -206,12 +206,7 @@ impl RoundsProjection {
                 }
             }
             Event::OrganiserActed { act, effect, .. } => {
-                let named = match &**act {
-                    Lever::Annul { match_id }
-                    | Lever::Replay { match_id }
-                    | Lever::Rule { match_id, .. } => Some(match_id),
-                    _ => None,
-                };
+                let named = act.changed_match();
                 let changed = effect.matches.iter();
                 let changed = changed.chain(named.filter(|id| !effect.matches.contains(id)));
                 let sentence = act.to_string();
