@@ -50,7 +50,30 @@ pub struct Season {
     pub rows: Vec<SeasonRow>,
 }
 
+impl SeasonRow {
+    fn merits(&self) -> (u32, u64, u32) {
+        (self.titles, self.points, self.wins)
+    }
+}
+
 impl Season {
+    /// The rows with their places; players that only their names tell apart share one, such as `=2`.
+    pub fn places(&self) -> impl Iterator<Item = (String, &SeasonRow)> {
+        let groups = self
+            .rows
+            .chunk_by(|one, other| one.merits() == other.merits());
+        let mut above = 0;
+        groups.flat_map(move |group| {
+            let place = above + 1;
+            above += group.len();
+            let told = match group.len() {
+                1 => place.to_string(),
+                _ => format!("={place}"),
+            };
+            group.iter().map(move |row| (told.clone(), row))
+        })
+    }
+
     /// Adds up leagues.
     pub fn of(views: &[LeagueView]) -> Self {
         let by_id: BTreeMap<&str, &LeagueView> = views
@@ -69,10 +92,7 @@ impl Season {
                 .then_with(|| one.league_id.cmp(&other.league_id))
         });
         let mut rows: Vec<SeasonRow> = rows.into_values().collect();
-        rows.sort_by_cached_key(|row| {
-            let merits = (row.titles, row.points, row.wins);
-            (Reverse(merits), row.name.clone())
-        });
+        rows.sort_by_cached_key(|row| (Reverse(row.merits()), row.name.clone()));
         Self { leagues, rows }
     }
 
@@ -140,4 +160,24 @@ fn first_name(view: &LeagueView, all: &BTreeMap<&str, &LeagueView>, player: &Pla
     let name = first.league().player(player);
     let name = name.map(|player| player.member().display_name().trim().to_lowercase());
     name.unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn players_that_only_names_tell_apart_share_a_place() {
+        let row = |name: &str, points| SeasonRow {
+            name: name.to_owned(),
+            points,
+            ..SeasonRow::default()
+        };
+        let season = Season {
+            leagues: Vec::new(),
+            rows: vec![row("a", 9), row("b", 7), row("c", 7), row("d", 1)],
+        };
+        let places: Vec<String> = season.places().map(|(place, _)| place).collect();
+        assert_eq!(places, ["1", "=2", "=2", "4"]);
+    }
 }

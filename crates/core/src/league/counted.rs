@@ -6,12 +6,14 @@
 use std::collections::BTreeSet;
 
 use league_protocol::id::{MatchId, PlayerId};
+use league_protocol::message::StandingRow;
 
 use super::League;
 use super::lever::Amendment;
+use super::roster::PlayerEntry;
 use super::round::read_match_id;
 use super::schedule::Pairing;
-use super::standings::MatchEnding;
+use super::standings::{MatchEnding, Ranking};
 
 /// How a match counts in the table.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -103,6 +105,14 @@ impl League {
     pub fn uncounted_matches(&self) -> u64 {
         self.matches_played()
             .saturating_sub(self.standings.counted())
+    }
+
+    /// The first row of a table whose player was not put out as a penalty.
+    pub(crate) fn champion<'t>(&self, table: &'t Ranking) -> Option<&'t StandingRow> {
+        table.rows.iter().find(|row| {
+            let expulsion = self.player(&row.player_id).and_then(PlayerEntry::expulsion);
+            !expulsion.is_some_and(|expulsion| expulsion.is_penalty())
+        })
     }
 
     pub(crate) fn amendment(&self, place: Pairing) -> Option<&Amendment> {

@@ -140,7 +140,7 @@ pub struct StandingRow {
     pub technical_losses: u32,
     /// Points.
     pub points: u32,
-    /// The first rank of a tie that only the ids broke; it is not sent.
+    /// The first rank of a tie that only the ids broke; only answers to queries tell it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tie: Option<u32>,
 }

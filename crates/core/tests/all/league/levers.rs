@@ -335,6 +335,32 @@ fn player_that_is_put_out_loses_or_does_not_count() {
 }
 
 #[test]
+fn disqualified_player_is_not_told_as_the_champion() {
+    let mut world = second_round();
+    finish_round(&mut world, 2);
+    world.pull(Lever::Pause).unwrap();
+    finish_round(&mut world, 3);
+    let first = world.league.standings()[0].player_id.clone();
+    let (player_id, played) = (first.clone(), PlayedMatches::Kept);
+    let disqualify = Lever::Disqualify { player_id, played };
+    world.pull(disqualify).unwrap();
+    world.letters.clear();
+    world.pull(Lever::Resume).unwrap();
+    world.settle();
+    let rows = world.league.standings();
+    assert_eq!(rows[0].player_id, first, "its results count");
+    let told = world
+        .letters
+        .iter()
+        .find_map(|letter| match &letter.message {
+            Message::LeagueCompleted(end) => end.champion.clone(),
+            _ => None,
+        });
+    assert_eq!(told.unwrap().player_id, rows[1].player_id);
+    check(&world);
+}
+
+#[test]
 fn reinstated_player_has_its_results_again_and_plays_on() {
     let mut world = second_round();
     let player_id = player(1);

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use league_core::league::{Event, League, LeagueRound, Lever};
+use league_core::league::{Event, League, LeagueRound};
 use league_protocol::id::{LeagueId, MatchId, PlayerId, RefereeId};
 use league_protocol::message::{MatchResult, MatchStatus, RoundSummary};
 use league_protocol::time::Timestamp;
