@@ -5,8 +5,9 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use league_core::league::Phase;
+use league_core::league::{Phase, PlayerEntry};
 use league_protocol::id::PlayerId;
+use league_protocol::message::StandingRow;
 use league_protocol::time::Timestamp;
 
 use crate::league_view::{LeagueObservations, LeagueView};
@@ -49,7 +50,30 @@ pub struct Season {
     pub rows: Vec<SeasonRow>,
 }
 
+impl SeasonRow {
+    fn merits(&self) -> (u32, u64, u32) {
+        (self.titles, self.points, self.wins)
+    }
+}
+
 impl Season {
+    /// The rows with their places; players that only their names tell apart share one, such as `=2`.
+    pub fn places(&self) -> impl Iterator<Item = (String, &SeasonRow)> {
+        let groups = self
+            .rows
+            .chunk_by(|one, other| one.merits() == other.merits());
+        let mut above = 0;
+        groups.flat_map(move |group| {
+            let place = above + 1;
+            above += group.len();
+            let told = match group.len() {
+                1 => place.to_string(),
+                _ => format!("={place}"),
+            };
+            group.iter().map(move |row| (told.clone(), row))
+        })
+    }
+
     /// Adds up leagues.
     pub fn of(views: &[LeagueView]) -> Self {
         let by_id: BTreeMap<&str, &LeagueView> = views
@@ -68,10 +92,7 @@ impl Season {
                 .then_with(|| one.league_id.cmp(&other.league_id))
         });
         let mut rows: Vec<SeasonRow> = rows.into_values().collect();
-        rows.sort_by_cached_key(|row| {
-            let merits = (row.titles, row.points, row.wins);
-            (Reverse(merits), row.name.clone())
-        });
+        rows.sort_by_cached_key(|row| (Reverse(row.merits()), row.name.clone()));
         Self { leagues, rows }
     }
 
@@ -81,8 +102,17 @@ impl Season {
         rows: &mut BTreeMap<String, SeasonRow>,
     ) -> SeasonLeague {
         let summary = view.summary(&LeagueObservations::default());
+        let standings = view.league().standings();
+        let may_win = |standing: &StandingRow| {
+            let player = view.league().player(&standing.player_id);
+            let expulsion = player.and_then(PlayerEntry::expulsion);
+            let is_penalty = expulsion.is_some_and(|expulsion| expulsion.is_penalty());
+            summary.is_over() && !is_penalty && standing.played > 0
+        };
+        let best = standings.iter().find(|standing| may_win(standing));
+        let best = best.map(StandingRow::shared_place);
         let mut champions = Vec::new();
-        for standing in view.league().standings().iter() {
+        for standing in standings.iter() {
             let row = rows
                 .entry(first_name(view, all, &standing.player_id))
                 .or_default();
@@ -93,8 +123,7 @@ impl Season {
             row.draws += standing.draws;
             row.losses += standing.losses;
             row.points += u64::from(standing.points);
-            let is_first = standing.tie.unwrap_or(standing.rank) == 1;
-            if summary.is_over() && is_first && standing.played > 0 {
+            if may_win(standing) && Some(standing.shared_place()) == best {
                 row.titles += 1;
                 champions.push(row.name.clone());
             }
@@ -131,4 +160,24 @@ fn first_name(view: &LeagueView, all: &BTreeMap<&str, &LeagueView>, player: &Pla
     let name = first.league().player(player);
     let name = name.map(|player| player.member().display_name().trim().to_lowercase());
     name.unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn players_that_only_names_tell_apart_share_a_place() {
+        let row = |name: &str, points| SeasonRow {
+            name: name.to_owned(),
+            points,
+            ..SeasonRow::default()
+        };
+        let season = Season {
+            leagues: Vec::new(),
+            rows: vec![row("a", 9), row("b", 7), row("c", 7), row("d", 1)],
+        };
+        let places: Vec<String> = season.places().map(|(place, _)| place).collect();
+        assert_eq!(places, ["1", "=2", "=2", "4"]);
+    }
 }

@@ -156,6 +156,7 @@ pub(crate) const fn tile_state(state: TileState) -> &'static str {
         TileState::Ordered => "called",
         TileState::Queued => "queued",
         TileState::Waiting => "waiting for a referee",
+        TileState::Dropped => "not played",
     }
 }
 
@@ -167,7 +168,7 @@ pub(crate) const fn tile_class(state: TileState) -> &'static str {
         TileState::Inviting => "inviting",
         TileState::Ordered => "ordered",
         TileState::Queued => "queued",
-        TileState::Waiting => "waiting",
+        TileState::Waiting | TileState::Dropped => "waiting",
     }
 }
 
@@ -178,6 +179,7 @@ pub(crate) const fn mark_letter(outcome: SeatOutcome) -> &'static str {
         SeatOutcome::Drew => "D",
         SeatOutcome::Lost => "L",
         SeatOutcome::Forfeited => "T",
+        SeatOutcome::NotCounted => "–",
     }
 }
 
@@ -188,6 +190,7 @@ pub(crate) const fn mark_class(outcome: SeatOutcome) -> &'static str {
         SeatOutcome::Drew => "d",
         SeatOutcome::Lost => "l",
         SeatOutcome::Forfeited => "t",
+        SeatOutcome::NotCounted => "n",
     }
 }
 
