@@ -35,7 +35,7 @@ use hyper::header::{
 use league_mcp::{RequestHead, ResponseBody};
 use league_protocol::id::{LeagueId, MatchId, PlayerId};
 use league_web::assets::{self, Asset};
-use league_web::page::{self, Links};
+use league_web::page::{self, Links, OrganiserPage};
 use league_web::season::SeasonEntry;
 use tokio::sync::Semaphore;
 
@@ -132,7 +132,12 @@ impl Site {
             return asset(name, &headers);
         }
         if let Some(organiser) = self.organiser.as_ref().filter(|_| path == "/admin") {
-            return organiser.get(&headers);
+            let page = if organiser.knows(&headers) {
+                self.in_turn(organiser_page).await
+            } else {
+                None
+            };
+            return organiser.get(&headers, page.unwrap_or_default());
         }
         if let (people::PAGE, Some(people)) = (path.as_str(), &self.people) {
             let page = GzipBody::new(page::seat_page(people.league().as_str()));
@@ -235,6 +240,20 @@ impl Pages for Site {
                 _ => response(404, "text/plain", Bytes::new()),
             }
         })
+    }
+}
+
+/// What the organiser sees of the league besides the forms.
+fn organiser_page(hub: &Arc<Hub>) -> OrganiserPage {
+    let league = hub.read(|live| {
+        let view = live.view()?;
+        Some((view.summary(live.observed()), view.agent_names()))
+    });
+    let (league, agents) = league.ok().flatten().unzip();
+    OrganiserPage {
+        league,
+        agents: agents.unwrap_or_default(),
+        ..OrganiserPage::default()
     }
 }
 

@@ -222,7 +222,11 @@ mod tests {
             (MAX_PICTURE_ROWS + 1, 0, 0, false),
             (1, 1, MAX_PICTURE_TEXT + 1, false),
         ] {
-            assert_eq!(is_in_bounds(&view(rows, cells, text)), shown, "{rows} {cells} {text}");
+            assert_eq!(
+                is_in_bounds(&view(rows, cells, text)),
+                shown,
+                "{rows} {cells} {text}"
+            );
         }
     }
 }

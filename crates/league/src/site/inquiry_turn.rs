@@ -141,7 +141,8 @@ impl InquiryTurn {
         for agent in &due {
             let known = self.seen.remove(agent);
             let problem = known.and_then(|known| known.problem);
-            self.seen.insert(agent.clone(), LastTry { at: now, problem });
+            self.seen
+                .insert(agent.clone(), LastTry { at: now, problem });
         }
         due
     }
@@ -155,5 +156,149 @@ impl InquiryTurn {
             live: self.live.clone(),
             away: away.collect(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use league_core::league::RefereeAccess;
+    use league_games::Picture;
+    use league_protocol::id::PlayerId;
+    use league_protocol::token::AuthToken;
+
+    use super::*;
+
+    /// So many referees that each run one match.
+    fn work(referees: u32) -> Vec<RefereeWork> {
+        let one = |number| {
+            let access = RefereeAccess {
+                referee_id: RefereeId::numbered(number),
+                endpoint: "http://localhost:1/mcp".into(),
+                token: AuthToken::new("token"),
+            };
+            (access, BTreeSet::from([MatchId::numbered(1, number)]))
+        };
+        (1..=referees).map(one).collect()
+    }
+
+    fn view(match_id: MatchId) -> SpectatorView {
+        SpectatorView {
+            match_id,
+            attempt: 1,
+            awaited: [true; 2],
+            deadline: None,
+            position: Picture::default(),
+        }
+    }
+
+    #[test]
+    fn every_referee_has_its_turn_and_its_matches_stay_until_then() {
+        let mut turn = InquiryTurn::default();
+        let now = Instant::now();
+        let mut asked = BTreeSet::new();
+        for turns in 1..=3 {
+            let chosen = turn.choose(work(70), now);
+            assert_eq!(chosen.len(), MAX_ASKED);
+            for (access, matches) in chosen {
+                let views = matches.iter().cloned().map(view).collect();
+                asked.insert(access.referee_id.clone());
+                turn.take_answer(access.referee_id, &matches, Some(views), now);
+            }
+            assert_eq!(turn.news().live.len(), asked.len(), "turn {turns}");
+        }
+        assert_eq!(asked.len(), 70);
+        turn.choose(work(1), now);
+        assert_eq!(
+            turn.news().live.len(),
+            1,
+            "matches that are over are forgotten"
+        );
+    }
+
+    #[test]
+    fn referee_that_fails_is_asked_again_after_a_growing_pause() {
+        let mut turn = InquiryTurn::default();
+        let began = Instant::now();
+        let mut now = began;
+        let mut pauses = Vec::new();
+        for _ in 0..9 {
+            let (access, matches) = turn.choose(work(1), now).remove(0);
+            turn.take_answer(access.referee_id, &matches, None, now);
+            let failed = now;
+            while turn.choose(work(1), now).is_empty() {
+                now += Duration::from_secs(1);
+            }
+            pauses.push((now - failed).as_secs());
+        }
+        assert_eq!(pauses, [1, 2, 4, 8, 16, 32, 60, 60, 60]);
+        let (access, matches) = turn.choose(work(1), now).remove(0);
+        turn.take_answer(access.referee_id.clone(), &matches, Some(Vec::new()), now);
+        assert_eq!(
+            turn.choose(work(1), now).len(),
+            1,
+            "an answer ends the pause"
+        );
+    }
+
+    #[test]
+    fn referee_shows_its_own_matches_only() {
+        let mut turn = InquiryTurn::default();
+        let own = BTreeSet::from([MatchId::numbered(1, 1)]);
+        let views = [1, 2].map(|number| view(MatchId::numbered(1, number)));
+        turn.take_answer(
+            RefereeId::numbered(1),
+            &own,
+            Some(views.into()),
+            Instant::now(),
+        );
+        assert_eq!(turn.news().live.into_keys().collect::<BTreeSet<_>>(), own);
+    }
+
+    #[test]
+    fn few_agents_are_tried_in_a_turn_and_none_that_answered_lately() {
+        let agents: Vec<Agent> = (1..=20)
+            .map(|number| Agent::Player(PlayerId::numbered(number)))
+            .collect();
+        let all: Vec<&Agent> = agents.iter().collect();
+        let now = Instant::now();
+        let mut turn = InquiryTurn::default();
+        turn.take_sign_of_life(&agents[0], now);
+        let mut tried = Vec::new();
+        for expected in [8, 8, 3, 0] {
+            let due = turn.due(&all, now);
+            assert_eq!(due.len(), expected);
+            tried.extend(due);
+        }
+        tried.sort();
+        assert_eq!(
+            tried,
+            agents[1..],
+            "each once, but not the one that answered"
+        );
+        let later = now + SIGN_OF_LIFE;
+        assert_eq!(
+            turn.due(&all, later).len(),
+            MAX_TRIED,
+            "and again after a while"
+        );
+    }
+
+    #[tokio::test]
+    async fn agent_is_away_from_a_failed_try_to_the_next_answer() {
+        let agent = Agent::Player(PlayerId::numbered(1));
+        let now = Instant::now();
+        let mut turn = InquiryTurn::default();
+        turn.begin(now);
+        turn.due(&[&agent], now);
+        let gone = agent.clone();
+        turn.probes
+            .spawn(async move { (gone, Some("refused".to_owned())) });
+        while turn.news().away.is_empty() {
+            tokio::task::yield_now().await;
+            turn.begin(now);
+        }
+        assert_eq!(turn.news().away["player:P01"], "refused");
+        turn.take_sign_of_life(&agent, now + Duration::from_secs(1));
+        assert!(turn.news().away.is_empty());
     }
 }

@@ -75,3 +75,37 @@ impl KeptLeagues {
         Some(entry)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use league_protocol::time::Timestamp;
+
+    use super::*;
+    use crate::tests::journals::{Journals, league_id, opening, write_journal};
+
+    #[test]
+    fn league_is_read_again_only_when_its_journal_has_changed() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = Root::new(folder.path());
+        let journals = Journals::played(4, 1);
+        let file = root.league_journal(&league_id());
+        let first = opening("league_manager", Some(journals.rules().clone()));
+        let first = [(Timestamp::default(), &first)];
+        let entries = journals.manager().map(|(_, at, record)| (*at, record));
+        write_journal(&file, first.into_iter().chain(entries));
+        let mut kept = KeptLeagues::default();
+        let season = kept.read(&root, None).unwrap();
+        assert_eq!((season.leagues.len(), season.rows.len()), (1, 4));
+
+        // What is in the file now could not be read as a league.
+        let state = fs::metadata(&file).unwrap();
+        fs::write(&file, vec![b'\n'; usize::try_from(state.len()).unwrap()]).unwrap();
+        let open = || fs::File::options().write(true).open(&file).unwrap();
+        open().set_modified(state.modified().unwrap()).unwrap();
+        assert_eq!(kept.read(&root, None).unwrap(), season, "it is not read");
+        open().set_modified(SystemTime::UNIX_EPOCH).unwrap();
+        assert!(kept.read(&root, None).unwrap().leagues.is_empty());
+    }
+}

@@ -73,7 +73,10 @@ fn how_to_join(joining: &Joining) -> Markup {
     html! {
         div.join {
             p { "Join with" }
-            p.command { code { (joining.command) } }
+            // A word goes to the next line as a whole, so that `--name` is not torn apart.
+            p.command { code { @for (place, word) in joining.command.split(' ').enumerate() {
+                @if place > 0 { " " } span { (word) }
+            } } }
             p { "This page: " a href=(joining.page) { (joining.page) } }
             (code(&joining.page))
         }

@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 
-use super::format::{counted, moment, phase};
+use super::format::{counted, grouped, moment, phase};
 use crate::season::{Season, SeasonLeague, SeasonRow};
 
 /// The most rows of the all-time table on the page.
@@ -58,7 +58,8 @@ fn row(league: &SeasonLeague) -> Markup {
     html! {
         tr {
             td.text { (league.league_id) } td.text { (league.game) } td.text { (phase(league.phase)) }
-            td { (league.players) } td { (league.played) " of " (league.matches) }
+            td { (league.players) }
+            td { @if league.matches == 0 { "–" } @else { (grouped(league.played)) " of " (grouped(league.matches)) } }
             td.text { @for (place, name) in league.champions.iter().enumerate() { @if place > 0 { ", " } bdi { (name) } } }
             td.text { @if let Some(at) = league.ended { (moment(at)) } }
         }

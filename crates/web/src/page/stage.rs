@@ -3,7 +3,9 @@
 
 use maud::{Markup, html};
 
-use super::format::{AFTER_THIS_ROUND, countdown, counted, form, moment, name, phase, sentence, tile_state};
+use super::format::{
+    AFTER_THIS_ROUND, countdown, counted, form, moment, name, phase, sentence, tile_state,
+};
 use super::{Links, live, lobby, rows, story};
 use crate::model::{Board, NextRound, PlayerRef, ResultLine, Stage, TableRow};
 
