@@ -245,7 +245,8 @@ impl Pages for Site {
 
 /// What the organiser sees of the league besides the forms.
 fn organiser_page(hub: &Arc<Hub>) -> OrganiserPage {
-    let league = hub.read(|live| {
+    // The organiser has just changed it, perhaps.
+    let league = hub.read_anew(|live| {
         let view = live.view()?;
         Some((view.summary(live.observed()), view.agent_names()))
     });

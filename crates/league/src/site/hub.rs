@@ -118,6 +118,13 @@ impl Hub {
         Ok(read(&state.live))
     }
 
+    /// The same, with what was written a moment ago.
+    pub(crate) fn read_anew<T>(&self, read: impl FnOnce(&LiveView) -> T) -> Result<T, ReadError> {
+        let mut state = self.lock();
+        state.refresh()?;
+        Ok(read(&state.live))
+    }
+
     /// Subscribes a viewer that has seen the event `last`.
     pub(crate) fn subscribe(self: &Arc<Self>, last: Option<&str>) -> Subscription {
         let mut state = self.lock();

@@ -26,7 +26,7 @@ pub(crate) fn inside(board: &Board, lobby: &Lobby) -> Markup {
             h2 #lobby-title { (headcount(board, lobby)) }
             (waiting(board, lobby))
             @if let Some(closes) = lobby.closes {
-                p { "Registration closes " (countdown(closes, "now")) "." }
+                p.more { "Registration closes " (countdown(closes, "now")) "." }
             }
             @if !lobby.arrivals.is_empty() {
                 p.more { "Latest arrival first:" }

@@ -23,9 +23,9 @@ pub(crate) fn main(season: &Season) -> Markup {
             h2 #all-time-title { "All-time table" }
             div.scroll tabindex="0" role="region" aria-labelledby="all-time-title" { table {
                 thead { tr {
-                    th scope="col" { "#" } th.text scope="col" { "Player" } th scope="col" { "Leagues" }
-                    th scope="col" { "Titles" } th scope="col" { "Played" } th scope="col" { "Won" }
-                    th scope="col" { "Drawn" } th scope="col" { "Lost" } th scope="col" { "Points" }
+                    th scope="col" { "#" } th.text scope="col" { "Player" } th scope="col" { "Titles" }
+                    th scope="col" { "Points" } th scope="col" { "Leagues" } th scope="col" { "Played" }
+                    th scope="col" { "Won" } th scope="col" { "Drawn" } th scope="col" { "Lost" }
                 } }
                 tbody { @for (place, row) in (1..).zip(season.rows.iter().take(MAX_ROWS)) { (player(place, row)) } }
             } }
@@ -48,8 +48,8 @@ pub(crate) fn main(season: &Season) -> Markup {
 fn player(place: usize, row: &SeasonRow) -> Markup {
     html! {
         tr {
-            td { (place) } td.text { bdi { (row.name) } } td { (row.leagues) } td { (row.titles) }
-            td { (row.played) } td { (row.wins) } td { (row.draws) } td { (row.losses) } td { (row.points) }
+            td { (place) } td.text { bdi { (row.name) } } td { (row.titles) } td { (row.points) }
+            td { (row.leagues) } td { (row.played) } td { (row.wins) } td { (row.draws) } td { (row.losses) }
         }
     }
 }
