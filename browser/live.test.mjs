@@ -90,18 +90,18 @@ scene('rows glide when they change places, and not when something comes to stand
 
 scene('a page out of touch says so, comes back by itself and has lost nothing', async (stage) => {
   const root = stage.folder();
-  const words = ['--players', '6', '--pace', '1s', '--ports', 'auto', '--web'];
+  const words = ['--players', '6', '--pace', '2s', '--ports', 'auto', '--web'];
   const league = stage.start('run', ...words, '--root', root);
   const address = await pageOf(league);
   const page = await stage.visit(address, { forgiven: GONE });
   await takeNotes(page);
   const touch = page.locator('#touch');
   await playedAtLeast(page, 2);
-  assert.equal(await page.locator('body').getAttribute('data-touch'), 'live');
+  await page.locator('body[data-touch=live]').waitFor();
 
   await league.kill();
   await touch.getByText(/Out of touch since \d\d:\d\d:\d\d/).waitFor();
-  assert.equal(await page.locator('body').getAttribute('data-touch'), 'lost');
+  await page.locator('body[data-touch=lost]').waitFor();
   assert.equal((await table(page)).length, 6, 'the table is still there');
 
   const faster = ['--resume', '--pace', '100ms', '--web'];

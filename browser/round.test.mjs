@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 
 import { match, played, reason } from './support/leagues.mjs';
-import { pageOf, playedAtLeast } from './support/reading.mjs';
+import { managed } from './support/players.mjs';
 import { served } from './support/sites.mjs';
 import { scene } from './support/scene.mjs';
 
@@ -35,19 +35,23 @@ scene('the rounds of a league that is over are found from its board', async (sta
 });
 
 scene('a round that is played fills by itself, and the next one is known', async (stage) => {
-  const words = ['--players', '8', '--pace', '1s', '--ports', 'auto', '--web', '--root', stage.folder()];
-  const address = await pageOf(stage.start('run', ...words));
-  const board = await stage.visit(address);
-  await playedAtLeast(board, 0);
-  // Six rounds come before it, so that a slow machine still finds it to come.
-  const last = await stage.visit(new URL('/round/7', address).href);
+  const names = ['Ada', 'Bela', 'Cleo', 'Dora', 'Edda', 'Fips', 'Gina', 'Hugo'];
+  let release;
+  const held = new Promise((resolve) => { release = resolve; });
+  const words = ['--players', '8', '--referees', '1'];
+  const { root, endpoint, site } = await managed(stage, { names, words, thinks: () => held });
+  const board = await stage.visit(site);
+  stage.start('referee', '--port', '0', '--manager', endpoint, '--root', root);
+  await board.locator('#tiles > *').first().waitFor();
+  const last = await stage.visit(new URL('/round/7', site).href);
   await last.getByRole('heading', { level: 1, name: 'Round 7 of 7' }).waitFor();
   assert.equal(await rows(last).filter({ hasText: 'to come' }).count(), 4);
   assert.equal(await rows(last).getByRole('link', { name: 'R7M1' }).count(), 0);
 
-  const player = await stage.visit(new URL('/player/P01', address).href);
+  const player = await stage.visit(new URL('/player/P01', site).href);
   const coming = player.locator('ol.coming li');
   assert.ok((await coming.count()) > 0, 'its next matches are named');
+  release();
 
   await rows(last).filter({ hasText: /number was/ }).nth(3).waitFor();
   await last.getByText('all played').waitFor();

@@ -9,7 +9,7 @@ const PHONE = { viewport: { width: 360, height: 740 }, hasTouch: true, isMobile:
 
 scene('a person joins by the link on a phone, plays and sees the result', async (stage) => {
   const root = stage.folder();
-  const seats = ['--players', '2', '--people', '1', '--referees', '1', '--strategies', 'random'];
+  const seats = ['--players', '2', '--people', '1', '--move-time', '10m', '--referees', '1', '--strategies', 'random'];
   const run = stage.start('run', '--root', root, '--ports', 'auto', '--game', 'tic_tac_toe', '--web', ...seats);
   const [, link] = await run.says(/join at (\S+)/);
   const page = await stage.visit(link, PHONE);

@@ -1,15 +1,14 @@
-// Pictures: of the board, the lobby and the stage at every size and in both themes, so that people
-// look at them, and those that the documentation shows. Called by `cargo xtask browser --shots DIR`.
+// Pictures: of all kinds of pages at every size and in both themes, so that people look at them, and those that the documentation shows. Called by `cargo xtask browser --shots DIR`.
 
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 
 import { managed } from './support/players.mjs';
-import { pageOf, playedAtLeast } from './support/reading.mjs';
+import { pageOf, playedAtLeast, slide } from './support/reading.mjs';
 import { drawn } from './support/terminal.mjs';
 import { Stage, closed } from './support/stage.mjs';
 
-const WIDTHS = [360, 768, 1920];
+const WIDTHS = [390, 1280, 1920];
 const THEMES = ['light', 'dark'];
 
 /** How many players, and at which result the picture is taken; the first two are over by then. */
@@ -45,8 +44,12 @@ async function boards({ players, referees, at }) {
     const page = await stage.visit(address, { colorScheme, reducedMotion: 'reduce' });
     await playedAtLeast(page, at);
     await pictures(page, `board-${players}`, colorScheme);
+    for (const path of ['match/R1M1', 'player/P01', 'round/1']) {
+      await page.goto(`${address}${path}`);
+      await pictures(page, `${path.split('/')[0]}-${players}`, colorScheme);
+    }
     await page.goto(`${address}stage`);
-    await page.keyboard.press('ArrowRight');
+    await slide(page, 'standings');
     await pictures(page, `stage-${players}`, colorScheme);
     await page.close();
   }
@@ -65,14 +68,24 @@ async function pictures(page, name, colorScheme) {
   }
 }
 
-/** A league that waits for its last player. */
+/** A league that waits for its last player: the lobby, the season and the organiser's page. */
 async function lobbies() {
   const names = ['Ada', 'Grace', '囲碁の先生', 'שלום עולם', 'Zoë', 'Agent with a rather long name'];
-  const { site } = await managed(stage, { names, words: ['--players', '30', '--referees', '1'] });
+  const words = ['--players', '30', '--referees', '1', '--registration-until', '10m'];
+  const { root, endpoint, site } = await managed(stage, { names, words });
+  const key = await stage.start('admin', 'key', '-q', '--manager', endpoint, '--root', root).succeeds();
   for (const colorScheme of THEMES) {
     const page = await stage.visit(site, { colorScheme, reducedMotion: 'reduce' });
     await page.locator('#lobby .qr').waitFor();
     await pictures(page, 'lobby', colorScheme);
+    await page.goto(`${site}season`);
+    await pictures(page, 'season', colorScheme);
+    await page.goto(`${site}admin`);
+    await pictures(page, 'login', colorScheme);
+    await page.getByLabel('Key').fill(key.trim());
+    await page.keyboard.press('Enter');
+    await page.locator('.lever').filter({ hasText: 'Disqualify' }).first().click();
+    await pictures(page, 'organiser', colorScheme);
     await page.close();
   }
 }
@@ -83,7 +96,7 @@ async function liveStage() {
   const league = run(...words);
   const viewport = { width: 1920, height: 1080 };
   const page = await stage.visit(`${await pageOf(league)}stage`, { viewport, reducedMotion: 'reduce' });
-  await page.keyboard.press('ArrowRight');
+  await slide(page, 'live');
   await page.waitForFunction(() => document.querySelectorAll('#slide-live .tone-b').length >= 6);
   await page.screenshot({ path: join(folder, 'stage.png') });
   await league.kill();

@@ -10,7 +10,7 @@ import { served } from './support/sites.mjs';
 /** A league that was killed after its first result; gives its folder. */
 async function killed(stage) {
   const root = stage.folder();
-  const words = ['--players', '6', '--pace', '700ms', '--ports', 'auto', '--root', root];
+  const words = ['--players', '6', '--pace', '1500ms', '--ports', 'auto', '--root', root];
   const league = stage.start('run', ...words);
   await league.says(/^ 1\/15 /m);
   await league.kill();

@@ -14,13 +14,17 @@ export const SPITE = '</script><script>__pwned="said"</script><img src=x onerror
  * @param thinks is awaited with the id of the match before a player tells its choice
  */
 export async function players(thinks = async () => {}) {
-  const server = createServer(async (request, response) => {
+  const answer = async (request, response) => {
     const called = await json(request);
     const asked = called.params ?? {};
     if (asked.message_type === 'CHOOSE_PARITY_CALL') await thinks(asked.match_id);
     const result = fair(asked, Number(request.url.split('/')[1]));
     response.setHeader('content-type', 'application/json');
     response.end(JSON.stringify({ jsonrpc: '2.0', id: called.id, result }));
+  };
+  // A caller that went away, or a page that was closed while a player thought, is not a failure.
+  const server = createServer((request, response) => {
+    answer(request, response).catch(() => response.destroy());
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');

@@ -4,7 +4,7 @@
 import { spawn } from 'node:child_process';
 
 /** How long a program may take to say what is waited for, in milliseconds. */
-export const PATIENCE = 30_000;
+export const PATIENCE = 120_000;
 
 const program = process.env.LEAGUE_BIN ?? 'league';
 

@@ -5,7 +5,7 @@ import assert from 'node:assert/strict';
 import { standings } from './leagues.mjs';
 
 /** How long a league may take to come as far as is waited for, in milliseconds. */
-const LONGEST_LEAGUE = 60_000;
+const LONGEST_LEAGUE = 240_000;
 
 /** Waits until a program says where its page is, and gives the address. */
 export async function pageOf(program) {
@@ -66,6 +66,20 @@ export async function playedAtLeast(page, results) {
   );
 }
 
+/** Goes to a slide of the stage, which stays there. */
+export async function slide(page, id) {
+  const label = page.locator('#stage-label');
+  await label.filter({ hasText: / of / }).waitFor();
+  if (!(await label.textContent()).includes('paused')) await page.keyboard.press('Space');
+  await label.filter({ hasText: 'paused' }).waitFor();
+  const [, slides] = (await label.textContent()).match(/of (\d+)/);
+  for (let step = 0; step < Number(slides); step += 1) {
+    if ((await page.locator(`#slide-${id}.shown`).count()) === 1) return;
+    await page.keyboard.press('ArrowRight');
+  }
+  await page.locator(`#slide-${id}.shown`).waitFor();
+}
+
 /**
  * Has the page note what happens to it from now on. The notes are gone if it is loaded anew.
  *
@@ -81,14 +95,18 @@ export async function takeNotes(page) {
       notes.orders[rows.map((row) => row.id).join()] = true;
       notes.texts[rows.map((row) => row.textContent).join()] = true;
       notes.played[document.querySelector('#progress progress')?.value ?? 0] = true;
+      count();
     };
     const count = () => {
       const moving = document.getAnimations().filter((one) => one.playState === 'running');
       notes.motion = Math.max(notes.motion, moving.length);
-      requestAnimationFrame(count);
+    };
+    const countOn = () => {
+      count();
+      requestAnimationFrame(countOn);
     };
     look();
-    count();
+    countOn();
     new MutationObserver(look).observe(document.body, {
       subtree: true,
       childList: true,

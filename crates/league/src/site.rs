@@ -9,12 +9,14 @@ mod feed;
 mod gzip;
 mod hub;
 mod inquiry;
+mod inquiry_turn;
 pub(crate) mod live_view;
 mod observations;
 mod organiser;
 mod people;
 mod replay_cache;
 mod report_source;
+mod season;
 mod stall;
 
 use std::collections::BTreeMap;
@@ -33,24 +35,24 @@ use hyper::header::{
 use league_mcp::{RequestHead, ResponseBody};
 use league_protocol::id::{LeagueId, MatchId, PlayerId};
 use league_web::assets::{self, Asset};
-use league_web::league_view::LeagueView;
-use league_web::page::{self, Links};
-use league_web::season::Season;
+use league_web::page::{self, Links, OrganiserPage};
+use league_web::season::SeasonEntry;
 use tokio::sync::Semaphore;
 
 use crate::agents::people::People;
 use crate::clock;
 use crate::http::server::{Pages, ResponseFuture, ServiceResponse};
 use crate::storage::root::Root;
-use crate::storage::verify::{VerifyError, leagues};
 use gzip::{GzipBody, accepts_gzip};
 use hub::Hub;
 pub(crate) use inquiry::Inquiry;
-use live_view::{LiveView, ReadError};
+use live_view::ReadError;
 use replay_cache::ReplayCache;
+use season::SeasonCache;
 
 pub(crate) use organiser::OrganiserSite;
 pub(crate) use report_source::ReportSource;
+pub(crate) use season::read_season;
 pub(crate) use stall::resume;
 
 /// Events that may wait for one viewer.
@@ -59,6 +61,8 @@ const MAX_QUEUED_EVENTS: usize = 4;
 const MAX_CONCURRENT_PAGES: usize = 4;
 /// How long a request may wait for its turn.
 const TURN_TIMEOUT: Duration = Duration::from_secs(10);
+
+const HTML: &str = "text/html; charset=utf-8";
 
 /// Pages may only show what we send, and connect only to us.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; \
@@ -77,6 +81,7 @@ const FIXED_HEADERS: [(HeaderName, &str); 5] = [
 pub(crate) struct Site {
     hub: Arc<Hub>,
     replay: ReplayCache,
+    season: SeasonCache,
     /// A permit allows the use of a blocking thread.
     turns: Semaphore,
     max_viewers: usize,
@@ -101,6 +106,7 @@ impl Site {
         Self {
             hub: Arc::new(Hub::new(root, league, untrusted, inquiry)),
             replay: ReplayCache::default(),
+            season: SeasonCache::default(),
             turns: Semaphore::new(MAX_CONCURRENT_PAGES),
             max_viewers,
             people: None,
@@ -126,19 +132,28 @@ impl Site {
             return asset(name, &headers);
         }
         if let Some(organiser) = self.organiser.as_ref().filter(|_| path == "/admin") {
-            return organiser.get(&headers);
+            let page = if organiser.knows(&headers) {
+                self.in_turn(organiser_page).await
+            } else {
+                None
+            };
+            return organiser.get(&headers, page.unwrap_or_default());
         }
         if let (people::PAGE, Some(people)) = (path.as_str(), &self.people) {
             let page = GzipBody::new(page::seat_page(people.league().as_str()));
-            return compressed(200, "text/html; charset=utf-8", &page, &headers);
+            return compressed(200, HTML, &page, &headers);
         }
         let response = match path.as_str() {
             "/feed" => self.feed(&headers).await,
             "/film.json" => self.replay(&headers).await,
+            "/season" => self.season(&headers).await,
             _ => {
+                if shows_agents(&path) {
+                    self.hub.inquire_once().await;
+                }
                 let page = move |hub: &Arc<Hub>| {
                     let (status, page) = page_at(hub, &path);
-                    compressed(status, "text/html; charset=utf-8", &page, &headers)
+                    compressed(status, HTML, &page, &headers)
                 };
                 self.in_turn(page).await
             }
@@ -164,6 +179,17 @@ impl Site {
         });
         let recording = self.replay.get(source.await??).await?;
         Some(compressed(200, "application/json", &recording, headers))
+    }
+
+    async fn season(&self, headers: &HeaderMap) -> Option<ServiceResponse> {
+        let own = self.in_turn(|hub| hub.read(|live| live.view().map(SeasonEntry::of)));
+        let own = own.await?.ok().flatten();
+        let season = self.season.get(self.hub.root().clone(), own).await;
+        let (status, page) = match season {
+            Some(season) => (200, page::season(&season)),
+            None => (404, page::not_found("season")),
+        };
+        Some(compressed(status, HTML, &GzipBody::new(page), headers))
     }
 
     /// Subscribes a viewer to the feed; `None` if there are too many viewers.
@@ -217,13 +243,33 @@ impl Pages for Site {
     }
 }
 
+/// What the organiser sees of the league besides the forms.
+fn organiser_page(hub: &Arc<Hub>) -> OrganiserPage {
+    // The organiser has just changed it, perhaps.
+    let league = hub.read_anew(|live| {
+        let view = live.view()?;
+        Some((view.summary(live.observed()), view.agent_names()))
+    });
+    let (league, agents) = league.ok().flatten().unzip();
+    OrganiserPage {
+        league,
+        agents: agents.unwrap_or_default(),
+        ..OrganiserPage::default()
+    }
+}
+
+/// Whether a page shows running matches, or whether agents are there.
+fn shows_agents(path: &str) -> bool {
+    let named = ["/match/", "/player/", "/round/"];
+    path == "/" || path == "/stage" || named.iter().any(|page| path.starts_with(page))
+}
+
 /// The status and page of an address.
 fn page_at(hub: &Arc<Hub>, path: &str) -> (u16, GzipBody) {
     let named = path.strip_prefix('/').and_then(|path| path.split_once('/'));
     let found = match named {
         None if path == "/" => hub.read(|live| live.page()),
         None if path == "/stage" => hub.read(|live| live.stage(clock::now())),
-        None if path == "/season" => season_page(hub),
         Some(("match", id)) => match_page(hub, id),
         Some(("player", id)) => player_page(hub, id),
         Some(("round", number)) => round_page(hub, number),
@@ -249,27 +295,6 @@ fn page_at(hub: &Arc<Hub>, path: &str) -> (u16, GzipBody) {
 type FoundPage = Result<Option<GzipBody>, ReadError>;
 
 // The pages are drawn after `read` has released its lock.
-
-fn season_page(hub: &Arc<Hub>) -> FoundPage {
-    let season = read_season(hub.root()).ok();
-    Ok(season.map(|season| GzipBody::new(page::season(&season))))
-}
-
-/// How many leagues of a folder are read for its season; the latest ones.
-const MAX_SEASON_LEAGUES: usize = 200;
-
-/// Reads all leagues of a folder; one that cannot be read is left out.
-pub(crate) fn read_season(root: &Root) -> Result<Season, VerifyError> {
-    let mut leagues = leagues(root)?;
-    let first = leagues.len().saturating_sub(MAX_SEASON_LEAGUES);
-    let views = leagues.drain(first..).filter_map(|league| {
-        let mut live = LiveView::new(root.clone(), league);
-        live.refresh(clock::now()).ok()?;
-        live.into_parts().map(|(view, _)| view)
-    });
-    let views: Vec<LeagueView> = views.collect();
-    Ok(Season::of(&views))
-}
 
 fn match_page(hub: &Arc<Hub>, id: &str) -> FoundPage {
     let Ok(id) = MatchId::new(id) else {

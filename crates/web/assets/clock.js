@@ -25,10 +25,12 @@ function toLocal(element) {
   element.textContent = element.textContent.includes("UTC") ? `${day} ${time}` : time;
 }
 
-/** Counts down to a moment. */
+/** Counts down to a moment: until time is up, or until something begins. */
 function countDown(element) {
-  const left = Number(element.dataset.untilMs) - Date.now();
-  const words = left > 0 ? `${inWords(left)} left` : "time is up";
+  const { untilMs, after } = element.dataset;
+  const left = Number(untilMs) - Date.now();
+  const ahead = after ? `in ${inWords(left)}` : `${inWords(left)} left`;
+  const words = left > 0 ? ahead : after ?? "time is up";
   if (element.textContent !== words) element.textContent = words;
 }
 

@@ -355,6 +355,19 @@ impl LeagueView {
         }
     }
 
+    /// The ids and names of all agents, players first.
+    pub fn agent_names(&self) -> Vec<(String, String)> {
+        let players = self.league.players().iter().map(|player| {
+            let name = player.member().display_name();
+            (player.id().to_string(), name.to_string())
+        });
+        let referees = self.league.referees().iter().map(|referee| {
+            let name = referee.member().display_name();
+            (referee.id().to_string(), name.to_string())
+        });
+        players.chain(referees).collect()
+    }
+
     pub(crate) fn player_ref(&self, id: &PlayerId) -> PlayerRef {
         let player = self.league.player(id);
         let name = player.map(|player| player.member().display_name().to_string());

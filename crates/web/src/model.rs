@@ -114,13 +114,21 @@ pub struct Board {
     pub latest: Vec<ResultLine>,
     /// `None` once the league has begun.
     pub lobby: Option<Lobby>,
-    /// The next round and its first pairings, at most
-    /// [`MAX_NEXT`](crate::league_view::MAX_NEXT).
-    pub next: Option<(u32, Vec<[PlayerRef; 2]>)>,
+    pub next: Option<NextRound>,
     pub cross: Cross,
     pub chart: Chart,
     /// Referees, then players; as many players as the table has rows.
     pub agents: Vec<AgentRow>,
+}
+
+/// The round after the current one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NextRound {
+    pub round: u32,
+    /// The first pairings, at most [`MAX_NEXT`](crate::league_view::MAX_NEXT).
+    pub pairings: Vec<[PlayerRef; 2]>,
+    /// When it begins if the current round is over by then; `None` if that has no set time.
+    pub opens: Option<Timestamp>,
 }
 
 #[derive(Debug, Clone, PartialEq, Default)]

@@ -38,6 +38,9 @@ pub use seat::{SeatPage, SeatResult, SeatStage, SeatTurn, label, seat, seat_page
 /// Without a script, a page of a running league is reloaded after so many seconds.
 const RELOAD_SECONDS: u32 = 10;
 
+/// The kind of a page that does not follow the feed.
+const STILL: &str = "still";
+
 /// Where links lead to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Links {
@@ -153,29 +156,17 @@ pub(crate) fn isolated(name: &str) -> String {
 
 /// The page of the leagues of a folder.
 pub fn season(season: &Season) -> String {
-    let page = Document {
-        over: true,
-        ..Document::nowhere("Season")
-    };
-    page.draw(&season_page::main(season), Links::Site)
+    Document::still("Season").draw(&season_page::main(season), Links::Site)
 }
 
 /// The page on which the organiser logs in, and why the last try failed.
 pub fn organiser_login(problem: Option<&str>) -> String {
-    let page = Document {
-        over: true,
-        ..Document::nowhere("Organiser")
-    };
-    page.draw(&organiser_page::login(problem), Links::Site)
+    Document::still("Organiser").draw(&organiser_page::login(problem), Links::Site)
 }
 
 /// The page of the organiser, who has logged in.
 pub fn organiser(page: &OrganiserPage) -> String {
-    let document = Document {
-        over: true,
-        ..Document::nowhere("Organiser")
-    };
-    document.draw(&organiser_page::main(page), Links::Site)
+    Document::still("Organiser").draw(&organiser_page::main(page), Links::Site)
 }
 
 /// The response to an unknown address; `what` was looked for.
@@ -220,7 +211,17 @@ impl<'a> Document<'a> {
         }
     }
 
+    /// A page that does not change by itself.
+    fn still(title: &'a str) -> Self {
+        Self {
+            kind: STILL,
+            over: true,
+            ..Self::nowhere(title)
+        }
+    }
+
     fn draw(&self, main: &Markup, links: Links) -> String {
+        let feed = (self.kind != STILL).then_some("/feed");
         let id = Some(self.id).filter(|id| !id.is_empty());
         let markup = html! {
             (DOCTYPE)
@@ -234,7 +235,7 @@ impl<'a> Document<'a> {
                     @if self.kind == "stage" { link rel="stylesheet" href="/assets/stage.css"; }
                     script type="module" src="/assets/page.js" {}
                 }
-                body data-page=(self.kind) data-feed="/feed" data-id=[id] data-over[self.over] {
+                body data-page=(self.kind) data-feed=[feed] data-id=[id] data-over[self.over] {
                     a.skip href="#main" { "Skip to the content" }
                     (header(links))
                     main #main tabindex="-1" { (main) }
@@ -264,7 +265,7 @@ pub(crate) fn header(links: Links) -> Markup {
             a.brand href=(links.board()) { (logo()) "League" }
             @if links == Links::Site {
                 p #touch role="status" {}
-                nav { a href="/stage" { "Stage" } }
+                nav { a href="/stage" { "Stage" } " " a href="/season" { "Season" } }
             }
         }
     }

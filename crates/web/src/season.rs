@@ -50,9 +50,81 @@ pub struct Season {
     pub rows: Vec<SeasonRow>,
 }
 
-impl SeasonRow {
-    fn merits(&self) -> (u32, u64, u32) {
-        (self.titles, self.points, self.wins)
+/// What a season keeps of one league, which is little.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SeasonEntry {
+    league: SeasonLeague,
+    players: BTreeMap<PlayerId, SeasonPlayer>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+struct SeasonPlayer {
+    /// Its part of the all-time table.
+    row: SeasonRow,
+    /// The league in which it was before, if its seat was kept for it.
+    before: Option<String>,
+}
+
+impl SeasonEntry {
+    pub fn of(view: &LeagueView) -> Self {
+        let summary = view.summary(&LeagueObservations::default());
+        let mut champions = Vec::new();
+        let mut players: BTreeMap<PlayerId, SeasonPlayer> = BTreeMap::new();
+        for player in view.league().players() {
+            let entry = players.entry(player.id().clone()).or_default();
+            entry.row.name = player.member().display_name().to_string();
+            entry.before = view.league_before(player.id()).map(str::to_owned);
+        }
+        let standings = view.league().standings();
+        let may_win = |standing: &StandingRow| {
+            let player = view.league().player(&standing.player_id);
+            let expulsion = player.and_then(PlayerEntry::expulsion);
+            let is_penalty = expulsion.is_some_and(|expulsion| expulsion.is_penalty());
+            summary.is_over() && !is_penalty && standing.played > 0
+        };
+        let best = standings.iter().find(|standing| may_win(standing));
+        let best = best.map(StandingRow::shared_place);
+        for standing in standings.iter() {
+            let row = &mut players.entry(standing.player_id.clone()).or_default().row;
+            let is_champion = may_win(standing) && Some(standing.shared_place()) == best;
+            *row = SeasonRow {
+                name: standing.display_name.to_string(),
+                leagues: 1,
+                titles: u32::from(is_champion),
+                played: standing.played,
+                wins: standing.wins,
+                draws: standing.draws,
+                losses: standing.losses,
+                points: u64::from(standing.points),
+            };
+            if is_champion {
+                champions.push(row.name.clone());
+            }
+        }
+        let league = SeasonLeague {
+            league_id: summary.league_id,
+            game: match summary.game.as_str() {
+                "" => summary.game_type,
+                _ => summary.game,
+            },
+            phase: summary.phase,
+            players: summary.players,
+            played: summary.played,
+            matches: summary.matches,
+            started: summary.started,
+            ended: summary.ended,
+            champions,
+        };
+        Self { league, players }
+    }
+
+    pub fn league_id(&self) -> &str {
+        &self.league.league_id
+    }
+
+    /// How many players it has.
+    pub fn players(&self) -> usize {
+        self.players.len()
     }
 }
 
@@ -75,16 +147,23 @@ impl Season {
     }
 
     /// Adds up leagues.
-    pub fn of(views: &[LeagueView]) -> Self {
-        let by_id: BTreeMap<&str, &LeagueView> = views
+    pub fn of<'e>(entries: impl IntoIterator<Item = &'e SeasonEntry>) -> Self {
+        let entries: Vec<&SeasonEntry> = entries.into_iter().collect();
+        let by_id: BTreeMap<&str, &SeasonEntry> = entries
             .iter()
-            .map(|view| (view.league().rules().league_id.as_str(), view))
+            .map(|entry| (entry.league.league_id.as_str(), *entry))
             .collect();
-        let mut leagues = Vec::new();
         let mut rows: BTreeMap<String, SeasonRow> = BTreeMap::new();
-        for view in views {
-            leagues.push(Self::league(view, &by_id, &mut rows));
+        for entry in &entries {
+            let ranked = entry.players.iter();
+            for (id, player) in ranked.filter(|(_, player)| player.row.leagues > 0) {
+                rows.entry(first_name(entry, &by_id, id))
+                    .or_default()
+                    .add(&player.row);
+            }
         }
+        let mut leagues: Vec<SeasonLeague> =
+            entries.iter().map(|entry| entry.league.clone()).collect();
         leagues.sort_by(|one, other| {
             let key = |league: &SeasonLeague| (league.started.is_none(), league.started);
             key(one)
@@ -95,71 +174,40 @@ impl Season {
         rows.sort_by_cached_key(|row| (Reverse(row.merits()), row.name.clone()));
         Self { leagues, rows }
     }
+}
 
-    fn league(
-        view: &LeagueView,
-        all: &BTreeMap<&str, &LeagueView>,
-        rows: &mut BTreeMap<String, SeasonRow>,
-    ) -> SeasonLeague {
-        let summary = view.summary(&LeagueObservations::default());
-        let standings = view.league().standings();
-        let may_win = |standing: &StandingRow| {
-            let player = view.league().player(&standing.player_id);
-            let expulsion = player.and_then(PlayerEntry::expulsion);
-            let is_penalty = expulsion.is_some_and(|expulsion| expulsion.is_penalty());
-            summary.is_over() && !is_penalty && standing.played > 0
-        };
-        let best = standings.iter().find(|standing| may_win(standing));
-        let best = best.map(StandingRow::shared_place);
-        let mut champions = Vec::new();
-        for standing in standings.iter() {
-            let row = rows
-                .entry(first_name(view, all, &standing.player_id))
-                .or_default();
-            row.name = standing.display_name.to_string();
-            row.leagues += 1;
-            row.played += standing.played;
-            row.wins += standing.wins;
-            row.draws += standing.draws;
-            row.losses += standing.losses;
-            row.points += u64::from(standing.points);
-            if may_win(standing) && Some(standing.shared_place()) == best {
-                row.titles += 1;
-                champions.push(row.name.clone());
-            }
-        }
-        SeasonLeague {
-            league_id: summary.league_id,
-            game: match summary.game.as_str() {
-                "" => summary.game_type,
-                _ => summary.game,
-            },
-            phase: summary.phase,
-            players: summary.players,
-            played: summary.played,
-            matches: summary.matches,
-            started: summary.started,
-            ended: summary.ended,
-            champions,
-        }
+impl SeasonRow {
+    fn merits(&self) -> (u32, u64, u32) {
+        (self.titles, self.points, self.wins)
+    }
+
+    /// Adds another league; its name is the newer one.
+    fn add(&mut self, other: &Self) {
+        self.name.clone_from(&other.name);
+        self.leagues += other.leagues;
+        self.titles += other.titles;
+        self.played += other.played;
+        self.wins += other.wins;
+        self.draws += other.draws;
+        self.losses += other.losses;
+        self.points += other.points;
     }
 }
 
 /// The name of a player in the first league of its chain of kept seats, without case.
-fn first_name(view: &LeagueView, all: &BTreeMap<&str, &LeagueView>, player: &PlayerId) -> String {
-    let mut first = view;
+fn first_name(entry: &SeasonEntry, all: &BTreeMap<&str, &SeasonEntry>, id: &PlayerId) -> String {
+    let mut first = entry;
     // A chain is no longer than the season.
     for _ in 0..all.len() {
-        let before = first.league_before(player).and_then(|id| all.get(id));
-        let before = before.filter(|before| before.league().player(player).is_some());
-        match before {
+        let player = first.players.get(id);
+        let before = player.and_then(|player| all.get(player.before.as_deref()?));
+        match before.filter(|before| before.players.contains_key(id)) {
             Some(before) => first = before,
             None => break,
         }
     }
-    let name = first.league().player(player);
-    let name = name.map(|player| player.member().display_name().trim().to_lowercase());
-    name.unwrap_or_default()
+    let name = first.players.get(id);
+    name.map_or_else(String::new, |player| player.row.name.trim().to_lowercase())
 }
 
 #[cfg(test)]

@@ -144,6 +144,15 @@ impl League {
         is_next.then(|| round.opened + self.rules.round_every)
     }
 
+    /// When the next round begins if this one is over by then; `None` if that has no set time.
+    pub fn next_round_at(&self) -> Option<Timestamp> {
+        let is_timed = !self.rules.round_every.is_zero() && !self.paused;
+        let round = self.round.as_ref().filter(|round| !self.is_last(round));
+        round
+            .filter(|_| is_timed)
+            .map(|round| round.opened + self.rules.round_every)
+    }
+
     /// A match that waits at a referee which has room for it.
     fn startable(&self, round: &LeagueRound) -> Option<MatchId> {
         if self.queued == 0 || self.is_at_limit() {

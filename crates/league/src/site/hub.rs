@@ -2,23 +2,23 @@
 //!
 //! The first subscription starts a task that follows the journal; it ends with the last one.
 
-use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
 use http_body_util::channel::Sender;
-use league_core::referee::SpectatorView;
 use league_protocol::id::{LeagueId, MatchId};
 use league_web::league_view::RefereeRecord;
 use league_web::model::{MatchPage, Verification};
 use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::broadcast::{self, Receiver};
+use tokio::time::Instant;
 
 use super::feed::{Feed, GREETING, heartbeat};
 use super::gzip::{GZIP_HEADER, GzipChunk};
-use super::inquiry::{AgentNews, Inquiry};
+use super::inquiry::{ANSWER_TIMEOUT, AgentNews, Inquiry};
+use super::inquiry_turn::InquiryTurn;
 use super::live_view::{LiveView, ReadError};
 use super::observations::{add_model_notes, referee_record};
 use crate::clock;
@@ -35,8 +35,6 @@ const MAX_INTERVAL: Duration = Duration::from_secs(4);
 const HEARTBEAT: Duration = Duration::from_secs(5);
 /// How often referees are asked for the positions of their matches.
 const LOOK_INTERVAL: Duration = Duration::from_millis(400);
-/// How many of these questions come for each look at whether all agents are there.
-const LOOKS_PER_PROBE: u32 = 6;
 /// A league of more matches is left to `league verify`.
 const MAX_VERIFIED_MATCHES: u64 = 100_000;
 
@@ -120,6 +118,13 @@ impl Hub {
         Ok(read(&state.live))
     }
 
+    /// The same, with what was written a moment ago.
+    pub(crate) fn read_anew<T>(&self, read: impl FnOnce(&LiveView) -> T) -> Result<T, ReadError> {
+        let mut state = self.lock();
+        state.refresh()?;
+        Ok(read(&state.live))
+    }
+
     /// Subscribes a viewer that has seen the event `last`.
     pub(crate) fn subscribe(self: &Arc<Self>, last: Option<&str>) -> Subscription {
         let mut state = self.lock();
@@ -177,28 +182,32 @@ impl Hub {
     async fn inquire(self: Arc<Self>) {
         let Some(inquiry) = &self.inquiry else { return };
         // The task of the viewers before may still wait for an answer.
-        let _turn = inquiry.turn.lock().await;
-        let mut looks: u32 = 0;
+        let mut turn = inquiry.turn.lock().await;
         while self.viewers() > 0 {
-            self.note(Some(inquiry.running_matches().await), None);
-            if looks.is_multiple_of(LOOKS_PER_PROBE) {
-                self.note(None, Some(inquiry.unreachable().await));
-            }
-            looks = looks.wrapping_add(1);
+            self.note(inquiry.ask(&mut turn).await);
             tokio::time::sleep(LOOK_INTERVAL).await;
         }
         // The next viewer must not see what is out of date.
-        self.note(Some(BTreeMap::new()), Some(BTreeMap::new()));
+        *turn = InquiryTurn::default();
+        self.note(AgentNews::default());
     }
 
-    fn note(
-        &self,
-        live: Option<BTreeMap<MatchId, SpectatorView>>,
-        away: Option<BTreeMap<String, String>>,
-    ) {
-        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
-        told.live = live.unwrap_or_else(|| std::mem::take(&mut told.live));
-        told.away = away.unwrap_or_else(|| std::mem::take(&mut told.away));
+    /// Asks the agents once, for a page whose viewer may not follow the feed. All requests within
+    /// [`LOOK_INTERVAL`] share the answers, and none waits much longer than [`ANSWER_TIMEOUT`].
+    pub(crate) async fn inquire_once(&self) {
+        let Some(inquiry) = &self.inquiry else { return };
+        if self.viewers() > 0 {
+            return;
+        }
+        let turn = tokio::time::timeout(ANSWER_TIMEOUT, inquiry.turn.lock()).await;
+        let Ok(mut turn) = turn else { return };
+        if !turn.is_fresh(LOOK_INTERVAL, Instant::now()) {
+            self.note(inquiry.ask(&mut turn).await);
+        }
+    }
+
+    fn note(&self, news: AgentNews) {
+        *self.told.lock().unwrap_or_else(PoisonError::into_inner) = news;
     }
 
     /// Reads the journal and returns the number of players; `None` if there are no viewers left.

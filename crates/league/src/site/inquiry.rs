@@ -1,32 +1,39 @@
-//! What a manager's site asks agents while somebody watches: referees for what spectators may see
-//! of their matches, and all agents whether they are there. Nothing of it is written; an agent that
-//! does not answer delays no match.
+//! What a manager's site asks agents for its pages: referees for what spectators may see of their
+//! matches, and all agents whether they are there. Nothing of it is written, and an agent that does
+//! not answer delays no match. When to ask whom is in `inquiry_turn`.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, Mutex as SyncMutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use league_core::league::{FixtureStage, League, Phase, RefereeAccess};
 use league_core::referee::SpectatorView;
 use league_protocol::id::{MatchId, RefereeId};
+use league_protocol::sender::Agent;
 use league_web::model::Joining;
 use tokio::sync::Mutex;
 use tokio::task::JoinSet;
+use tokio::time::Instant;
 
+use super::inquiry_turn::InquiryTurn;
 use crate::agents::actor::Handle;
 use crate::agents::assemble::Shared;
 use crate::http::client::{CallError, Client};
 use crate::http::endpoint::AllowList;
-use crate::wire::ask::{AskError, ManagerClient};
+use crate::wire::ask::ManagerClient;
+use crate::wire::observed::Latencies;
 
 /// How long a referee may take to show its matches.
-const ANSWER_TIMEOUT: Duration = Duration::from_secs(1);
+pub(crate) const ANSWER_TIMEOUT: Duration = Duration::from_secs(1);
 /// How long a connection to an agent may take.
 const PROBE_TIMEOUT: Duration = Duration::from_secs(2);
-/// Agents that are called at once.
-const MAX_AT_ONCE: usize = 32;
 /// A league of more agents is not probed.
 const MAX_PROBED: usize = 500;
+/// The most rows and cells of a position, and the longest text in it, in bytes. The games have far
+/// less; a referee that shows more is not shown.
+const MAX_PICTURE_ROWS: usize = 100;
+const MAX_PICTURE_CELLS: usize = 1_000;
+const MAX_PICTURE_TEXT: usize = 1_000;
 
 /// What agents told, or that they do not answer.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -40,12 +47,11 @@ pub(crate) struct Inquiry {
     actor: Handle<League>,
     allowed: AllowList,
     client: Client,
+    latencies: Latencies,
     /// How to join from elsewhere; `None` if the process plays alone.
     joining: Option<Joining>,
-    /// Referees that know no such question.
-    mute: SyncMutex<BTreeSet<RefereeId>>,
     /// Held by the task that asks.
-    pub(crate) turn: Mutex<()>,
+    pub(crate) turn: Mutex<InquiryTurn>,
 }
 
 impl Inquiry {
@@ -54,9 +60,9 @@ impl Inquiry {
             actor,
             allowed: shared.outbox.allowed.clone(),
             client: shared.outbox.client.clone(),
+            latencies: shared.outbox.latencies.clone(),
             joining,
-            mute: SyncMutex::default(),
-            turn: Mutex::new(()),
+            turn: Mutex::default(),
         }
     }
 
@@ -64,22 +70,20 @@ impl Inquiry {
         self.joining.clone()
     }
 
-    /// What spectators may see of the matches that are played now, as far as their referees tell.
-    pub(crate) async fn running_matches(&self) -> BTreeMap<MatchId, SpectatorView> {
-        let mut seen = BTreeMap::new();
-        let Ok(referees) = self.actor.query(referees_at_work).await else {
-            return seen;
-        };
-        let mute = self
-            .mute
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone();
-        let asked = referees
-            .into_iter()
-            .filter(|(access, _)| !mute.contains(&access.referee_id));
+    /// Asks referees for their matches, tries agents that were not heard of lately, and returns
+    /// what is known then. Waits for the referees, at most [`ANSWER_TIMEOUT`], and not for the
+    /// others: their answers come with a later turn.
+    pub(crate) async fn ask(&self, turn: &mut InquiryTurn) -> AgentNews {
+        turn.begin(Instant::now());
+        self.ask_referees(turn).await;
+        self.try_agents(turn).await;
+        turn.news()
+    }
+
+    async fn ask_referees(&self, turn: &mut InquiryTurn) {
+        let work = self.actor.query(referees_at_work).await;
         let mut answers = JoinSet::new();
-        for (access, matches) in asked.take(MAX_AT_ONCE) {
+        for (access, matches) in turn.choose(work.unwrap_or_default(), Instant::now()) {
             let Ok(endpoint) = self.allowed.check(&access.endpoint) else {
                 continue;
             };
@@ -87,72 +91,62 @@ impl Inquiry {
             answers.spawn(async move {
                 let asking = client.running_matches(&access.token);
                 let answer = tokio::time::timeout(ANSWER_TIMEOUT, asking).await;
-                (access.referee_id, matches, answer)
+                let views = answer.ok().and_then(Result::ok);
+                let views = views.filter(|views| views.iter().all(is_in_bounds));
+                (access.referee_id, matches, views)
             });
         }
         while let Some(answer) = answers.join_next().await {
-            match answer {
-                // A referee shows its own matches and no others.
-                Ok((_, matches, Ok(Ok(views)))) => {
-                    let own = views
-                        .into_iter()
-                        .filter(|view| matches.contains(&view.match_id));
-                    seen.extend(own.map(|view| (view.match_id.clone(), view)));
-                }
-                Ok((referee, _, Ok(Err(error)))) if is_final(&error) => {
-                    let mut mute = self.mute.lock().unwrap_or_else(PoisonError::into_inner);
-                    mute.insert(referee);
-                }
-                _ => {}
+            if let Ok((referee, matches, views)) = answer {
+                turn.take_answer(referee, &matches, views, Instant::now());
             }
         }
-        seen
     }
 
-    /// The agents that cannot be reached, and why. None in a league of one process, whose agents
-    /// are there as long as it is.
-    pub(crate) async fn unreachable(&self) -> BTreeMap<String, String> {
-        let mut away = BTreeMap::new();
+    /// Tries to connect to agents. Not in a league of one process, whose agents are there as long
+    /// as it is.
+    async fn try_agents(&self, turn: &mut InquiryTurn) {
         if self.joining.is_none() {
-            return away;
+            return;
         }
-        let Ok(addresses) = self.actor.query(addresses).await else {
-            return away;
-        };
-        let turns = Arc::new(tokio::sync::Semaphore::new(MAX_AT_ONCE));
-        let mut probes = JoinSet::new();
-        for (agent, address) in addresses {
-            let Ok(endpoint) = self.allowed.check(&address) else {
+        let addresses = self.actor.query(addresses).await.unwrap_or_default();
+        let addresses: BTreeMap<Agent, Arc<str>> = addresses.into_iter().collect();
+        for agent in addresses.keys() {
+            if let Some(at) = self.latencies.last_answer(agent) {
+                turn.take_sign_of_life(agent, at);
+            }
+        }
+        for agent in turn.due(&addresses.keys().collect::<Vec<_>>(), Instant::now()) {
+            let Ok(endpoint) = self.allowed.check(&addresses[&agent]) else {
                 continue;
             };
-            let (client, turns) = (self.client.clone(), Arc::clone(&turns));
-            probes.spawn(async move {
-                let _turn = turns.acquire().await;
-                (agent, client.probe(&endpoint, PROBE_TIMEOUT).await)
+            let client = self.client.clone();
+            turn.probes.spawn(async move {
+                let problem = match client.probe(&endpoint, PROBE_TIMEOUT).await {
+                    Ok(()) | Err(CallError::Local(_)) => None,
+                    Err(problem) => Some(problem.to_string()),
+                };
+                (agent, problem)
             });
         }
-        while let Some(probe) = probes.join_next().await {
-            if let Ok((agent, Err(problem))) = probe
-                && !matches!(problem, CallError::Local(_))
-            {
-                away.insert(agent, problem.to_string());
-            }
-        }
-        away
     }
 }
 
-/// Whether a referee would answer the same the next time: it does not know the question.
-fn is_final(error: &AskError) -> bool {
-    match error {
-        AskError::Away(_) => false,
-        AskError::Refused { code, .. } => !code.is_some_and(|code| code.retryable()),
-        AskError::Unclear(_) => true,
-    }
+fn is_in_bounds(view: &SpectatorView) -> bool {
+    let rows = &view.position.rows;
+    let cells = || rows.iter().flat_map(|row| &row.cells);
+    let labels = rows.iter().filter_map(|row| row.label.as_ref());
+    let mut texts = cells().map(|cell| &cell.text).chain(labels);
+    rows.len() <= MAX_PICTURE_ROWS
+        && cells().count() <= MAX_PICTURE_CELLS
+        && texts.all(|text| text.len() <= MAX_PICTURE_TEXT)
 }
+
+/// A referee and the matches that it runs.
+pub(crate) type RefereeWork = (RefereeAccess, BTreeSet<MatchId>);
 
 /// The referees of ours that run a match now, with their matches.
-fn referees_at_work(league: &League) -> Vec<(RefereeAccess, BTreeSet<MatchId>)> {
+fn referees_at_work(league: &League) -> Vec<RefereeWork> {
     let mut work: BTreeMap<RefereeId, BTreeSet<MatchId>> = BTreeMap::new();
     let fixtures = league.round().map_or(&[][..], |round| round.fixtures());
     let running = fixtures
@@ -176,18 +170,63 @@ fn referees_at_work(league: &League) -> Vec<(RefereeAccess, BTreeSet<MatchId>)> 
 }
 
 /// Where the agents of an unfinished league answer; none if they are too many.
-fn addresses(league: &League) -> Vec<(String, Arc<str>)> {
+fn addresses(league: &League) -> Vec<(Agent, Arc<str>)> {
     let count = league.players().len() + league.referees().len();
     if league.phase() == Phase::Completed || count > MAX_PROBED {
         return Vec::new();
     }
     let players = league.players().iter().map(|player| {
         let endpoint = &player.member().peer().endpoint;
-        (format!("player:{}", player.id()), Arc::clone(endpoint))
+        (Agent::Player(player.id().clone()), Arc::clone(endpoint))
     });
     let referees = league.referees().iter().map(|referee| {
         let endpoint = &referee.member().peer().endpoint;
-        (format!("referee:{}", referee.id()), Arc::clone(endpoint))
+        (Agent::Referee(referee.id().clone()), Arc::clone(endpoint))
     });
     players.chain(referees).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use league_games::{Picture, PictureCell, PictureRow, Tone};
+
+    use super::*;
+
+    fn view(rows: usize, cells: usize, text: usize) -> SpectatorView {
+        let cell = PictureCell {
+            text: "x".repeat(text),
+            tone: Tone::A,
+        };
+        let row = PictureRow {
+            label: None,
+            cells: vec![cell; cells],
+        };
+        SpectatorView {
+            match_id: MatchId::numbered(1, 1),
+            attempt: 1,
+            awaited: [true; 2],
+            deadline: None,
+            position: Picture {
+                rows: vec![row; rows],
+            },
+        }
+    }
+
+    #[test]
+    fn position_beyond_its_bounds_is_not_shown() {
+        for (rows, cells, text, shown) in [
+            (0, 0, 0, true),
+            (6, 7, 1, true),
+            (1, MAX_PICTURE_CELLS, 1, true),
+            (1, MAX_PICTURE_CELLS + 1, 1, false),
+            (MAX_PICTURE_ROWS + 1, 0, 0, false),
+            (1, 1, MAX_PICTURE_TEXT + 1, false),
+        ] {
+            assert_eq!(
+                is_in_bounds(&view(rows, cells, text)),
+                shown,
+                "{rows} {cells} {text}"
+            );
+        }
+    }
 }

@@ -44,7 +44,6 @@ pub(crate) struct OrganiserSite {
     service: Arc<dyn Service>,
     /// The hash of the key.
     key: TokenHash,
-    title: String,
     /// Whether the site speaks TLS, so that the cookie is for TLS alone.
     is_secure: bool,
     chance: Chance,
@@ -73,22 +72,25 @@ impl OrganiserSite {
     pub(crate) fn new(
         service: Arc<dyn Service>,
         key: TokenHash,
-        title: String,
         is_secure: bool,
         chance: Chance,
     ) -> Self {
         Self {
             service,
             key,
-            title,
             is_secure,
             chance,
             state: Mutex::default(),
         }
     }
 
-    /// The login, or the levers for the holder of the key.
-    pub(crate) fn get(&self, headers: &HeaderMap) -> ServiceResponse {
+    /// Whether a caller has logged in.
+    pub(crate) fn knows(&self, headers: &HeaderMap) -> bool {
+        self.session(headers).is_some()
+    }
+
+    /// The login, or the levers of a league for the holder of the key.
+    pub(crate) fn get(&self, headers: &HeaderMap, page: OrganiserPage) -> ServiceResponse {
         let Some((id, session)) = self.session(headers) else {
             return html(200, page::organiser_login(None));
         };
@@ -99,9 +101,9 @@ impl OrganiserSite {
         html(
             200,
             page::organiser(&OrganiserPage {
-                title: self.title.clone(),
                 form_token: session.form_token,
                 told: session.told,
+                ..page
             }),
         )
     }

@@ -15,6 +15,7 @@ use league_protocol::sender::Agent;
 use league_protocol::time::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use tokio::time::Instant;
 
 use crate::agents::identity::{Identity, LogNames};
 use crate::clock;
@@ -453,8 +454,15 @@ pub(crate) struct Latencies(Arc<LatencyTable>);
 
 #[derive(Debug, Default)]
 struct LatencyTable {
-    agents: Mutex<BTreeMap<Agent, Histogram<u32>>>,
+    agents: Mutex<BTreeMap<Agent, AgentTimes>>,
     calls: AtomicU64,
+}
+
+#[derive(Debug)]
+struct AgentTimes {
+    took: Histogram<u32>,
+    /// When the last answer came.
+    last: Instant,
 }
 
 impl Latencies {
@@ -462,13 +470,15 @@ impl Latencies {
     pub(crate) fn note(&self, agent: &Agent, took: Duration) {
         let took = u64::try_from(took.as_micros()).unwrap_or(MAX_MICROS);
         let mut agents = self.0.agents.lock().unwrap_or_else(PoisonError::into_inner);
+        let last = Instant::now();
         if let Some(known) = agents.get_mut(agent) {
-            known.saturating_record(took);
+            known.took.saturating_record(took);
+            known.last = last;
         } else if agents.len() < MAX_AGENTS
             && let Ok(mut new) = Histogram::new_with_max(MAX_MICROS, DIGITS)
         {
             new.saturating_record(took);
-            agents.insert(agent.clone(), new);
+            agents.insert(agent.clone(), AgentTimes { took: new, last });
         }
         self.0.calls.fetch_add(1, Ordering::Relaxed);
     }
@@ -476,6 +486,12 @@ impl Latencies {
     /// The number of measured calls.
     pub(crate) fn calls(&self) -> u64 {
         self.0.calls.load(Ordering::Relaxed)
+    }
+
+    /// When an agent last answered a call, if it did.
+    pub(crate) fn last_answer(&self, agent: &Agent) -> Option<Instant> {
+        let agents = self.0.agents.lock().unwrap_or_else(PoisonError::into_inner);
+        agents.get(agent).map(|times| times.last)
     }
 
     /// The number of measured agents.
@@ -495,7 +511,7 @@ impl Latencies {
         };
         agents
             .iter()
-            .map(|(agent, times)| (agent.to_string(), latency(times)))
+            .map(|(agent, times)| (agent.to_string(), latency(&times.took)))
             .collect()
     }
 }

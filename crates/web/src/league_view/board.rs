@@ -15,7 +15,7 @@ use super::{
 };
 use crate::model::{
     AgentRow, Board, Chart, ChartLine, Cross, CrossCell, LeagueProgress, LeagueSummary, Lobby,
-    PlayerRef, ResultLine, Stage, TableRow, Tile, TileState,
+    NextRound, PlayerRef, ResultLine, Stage, TableRow, Tile, TileState,
 };
 
 impl LeagueView {
@@ -36,7 +36,7 @@ impl LeagueView {
             untiled,
             latest: self.latest(),
             lobby: self.lobby(observed, now),
-            next: self.next_pairings(),
+            next: self.next_round(observed),
             cross: self.cross(),
             chart: self.chart(&standings),
             agents: self.agents(observed, &deviations, &standings),
@@ -174,7 +174,7 @@ impl LeagueView {
         }
     }
 
-    fn next_pairings(&self) -> Option<(u32, Vec<[PlayerRef; 2]>)> {
+    fn next_round(&self, observed: &LeagueObservations) -> Option<NextRound> {
         let next = match self.league.phase() {
             Phase::Running => self.league.round().map_or(0, |round| round.number()) + 1,
             Phase::Registering | Phase::Completed => return None,
@@ -186,7 +186,12 @@ impl LeagueView {
                 Some([self.player_at(a)?, self.player_at(b)?])
             });
         let pairings: Vec<_> = pairings.take(MAX_NEXT).collect();
-        (!pairings.is_empty()).then_some((next, pairings))
+        let opens = self.league.next_round_at();
+        (!pairings.is_empty()).then_some(NextRound {
+            round: next,
+            pairings,
+            opens: opens.filter(|_| observed.stall.is_none()),
+        })
     }
 
     fn cross(&self) -> Cross {

@@ -5,7 +5,7 @@ use league_protocol::message::StandingRow;
 use maud::{Markup, PreEscaped, html};
 
 use super::face::face;
-use super::format::{counted, duration, grouped, moment, phase};
+use super::format::{AFTER_THIS_ROUND, countdown, counted, duration, grouped, moment, phase};
 use super::{Links, chart, lobby, rows};
 use crate::model::{Board, LeagueSummary};
 use crate::parts::PageParts;
@@ -267,6 +267,9 @@ fn facts(board: &Board, left: Option<String>, links: Links) -> Markup {
         }
         div { dt { "Matches" } dd { (grouped(league.played)) span.of { " of " (grouped(league.matches)) } } }
         @if league.uncounted > 0 { div { dt { "Not counted" } dd { (grouped(league.uncounted)) } } }
+        @if let Some(opens) = board.next.as_ref().and_then(|next| next.opens) {
+            div { dt { "Next round" } dd { (countdown(opens, AFTER_THIS_ROUND)) } }
+        }
         @if let Some(left) = left { div { dt { "Time left" } dd.left { (left) } } }
         @if let Some(elapsed) = now.elapsed { div { dt { "Elapsed" } dd.elapsed { (duration(elapsed)) } } }
         div { dt { "Technical losses" } dd { (grouped(now.technical_losses)) } }

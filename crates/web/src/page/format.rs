@@ -9,6 +9,9 @@ use maud::{Markup, html};
 use super::face::face;
 use crate::model::{LatencySummary, PlayerRef, SeatOutcome, TileState};
 
+/// When a round begins that has no set time, or whose time has come.
+pub(crate) const AFTER_THIS_ROUND: &str = "when this round is over";
+
 /// A number with separated thousands: `9,500`.
 pub(crate) fn grouped(number: u64) -> String {
     let digits = number.to_string();
@@ -51,6 +54,11 @@ pub(crate) fn duration(time: Duration) -> String {
 pub(crate) fn time_of_day(at: Timestamp) -> Markup {
     let text = at.to_seconds_text();
     html! { time datetime=(at.to_millis_text()) { (text.get(11..19).unwrap_or(&text)) } }
+}
+
+/// When something begins; the script counts down to it, and then says `after`.
+pub(crate) fn countdown(at: Timestamp, after: &str) -> Markup {
+    html! { span.countdown data-until-ms=(at.as_millis()) data-after=(after) { "at " (time_of_day(at)) } }
 }
 
 /// Day and time, in UTC.

@@ -3,7 +3,7 @@
 use maud::{Markup, html};
 use qrcode::{Color, QrCode};
 
-use super::format::{counted, name, time_of_day};
+use super::format::{countdown, counted, name};
 use crate::model::{Board, Joining, Lobby};
 
 /// Light modules around a code, as its standard wants.
@@ -26,7 +26,7 @@ pub(crate) fn inside(board: &Board, lobby: &Lobby) -> Markup {
             h2 #lobby-title { (headcount(board, lobby)) }
             (waiting(board, lobby))
             @if let Some(closes) = lobby.closes {
-                p.countdown data-until-ms=(closes.as_millis()) { "Registration closes at " (time_of_day(closes)) "." }
+                p.more { "Registration closes " (countdown(closes, "now")) "." }
             }
             @if !lobby.arrivals.is_empty() {
                 p.more { "Latest arrival first:" }
@@ -62,7 +62,8 @@ fn waiting(board: &Board, lobby: &Lobby) -> Markup {
                 },
                 _ => (counted(referees as u64, "referee", "referees")),
             }
-            @if lobby.awaited.is_some() { ". The league begins when all are here." }
+            @if board.league.paused { ". The organiser has paused the league." }
+            @else if lobby.awaited.is_some() { ". The league begins when all are here." }
             @else { ". The organiser begins the league." }
         }
     }
@@ -72,7 +73,10 @@ fn how_to_join(joining: &Joining) -> Markup {
     html! {
         div.join {
             p { "Join with" }
-            p.command { code { (joining.command) } }
+            // A word goes to the next line as a whole, so that `--name` is not torn apart.
+            p.command { code { @for (place, word) in joining.command.split(' ').enumerate() {
+                @if place > 0 { " " } span { (word) }
+            } } }
             p { "This page: " a href=(joining.page) { (joining.page) } }
             (code(&joining.page))
         }

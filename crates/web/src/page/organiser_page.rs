@@ -4,12 +4,16 @@ use league_protocol::tools::{LEVERS, LeverEntry};
 use maud::{Markup, html};
 
 use super::Links;
+use super::format::{counted, phase};
+use crate::model::LeagueSummary;
 
 /// What the organiser's page shows besides the forms.
 #[derive(Debug, Clone, Default)]
 pub struct OrganiserPage {
-    /// The title of the league.
-    pub title: String,
+    /// The league, if it can be read.
+    pub league: Option<LeagueSummary>,
+    /// The ids and names of its agents, which fields suggest.
+    pub agents: Vec<(String, String)>,
     /// What each form has to send back, so that no other site can pull a lever.
     pub form_token: String,
     /// What the last lever did, or why it could not be pulled.
@@ -25,8 +29,8 @@ pub(crate) fn login(problem: Option<&str>) -> Markup {
             @if let Some(problem) = problem { p.standstill role="alert" { (problem) } }
         }
         section.card {
-            form method="post" action="/admin/login" {
-                p { label { "Key " input type="password" name="key" required autocomplete="current-password" maxlength="200"; } }
+            form.lever method="post" action="/admin/login" {
+                p { label { span { "Key" } input type="password" name="key" required autocomplete="current-password" maxlength="200"; } }
                 p { button type="submit" { "Log in" } }
             }
         }
@@ -37,8 +41,9 @@ pub(crate) fn login(problem: Option<&str>) -> Markup {
 pub(crate) fn main(page: &OrganiserPage) -> Markup {
     html! {
         section.summary {
-            p.crumbs { a href=(Links::Site.board()) { bdi { (page.title) } } span { "Organiser" } }
+            p.crumbs { a href=(Links::Site.board()) { "Board" } span { "Organiser" } }
             h1 { "Organiser" }
+            @if let Some(league) = &page.league { (state(league)) }
             p.lead { "What you do here is written to the journal of the league and shown to all." }
             @match &page.told {
                 Some(Ok(sentence)) => p.lead role="status" { strong { bdi { (sentence) } } },
@@ -49,6 +54,7 @@ pub(crate) fn main(page: &OrganiserPage) -> Markup {
         section.card {
             h2 { "Levers" }
             @for entry in &LEVERS { (form(entry, &page.form_token)) }
+            datalist #agents { @for (id, name) in &page.agents { option value=(id) { (name) } } }
         }
         section.card {
             form method="post" action="/admin/logout" {
@@ -59,15 +65,32 @@ pub(crate) fn main(page: &OrganiserPage) -> Markup {
     }
 }
 
+/// Where the league stands.
+fn state(league: &LeagueSummary) -> Markup {
+    html! {
+        p.lead {
+            span { bdi { (league.title) } }
+            span { (phase(league.phase)) @if league.paused { ", paused" } }
+            span { (counted(league.players as u64, "player", "players")) }
+            span { (counted(league.referees as u64, "referee", "referees")) }
+            @if league.matches > 0 { span { "round " (league.round) ", " (league.played) " of " (counted(league.matches, "match", "matches")) } }
+        }
+    }
+}
+
 fn form(entry: &LeverEntry, form_token: &str) -> Markup {
     html! {
         details.lever {
-            summary { strong { (words(entry.name)) } " " span { (entry.sentence) } }
+            summary { strong { (words(entry.name)) } " " span { (prose(entry.sentence)) } }
             form method="post" action="/admin/pull" autocomplete="off" {
                 input type="hidden" name="form_token" value=(form_token);
                 input type="hidden" name="lever" value=(entry.name);
                 @for (name, about, needed) in entry.arguments { (field(name, about, *needed)) }
-                p { label { "Reason " input name="reason" maxlength="500" required[entry.needs_reason]; } }
+                p { label {
+                    span { "Reason" @if !entry.needs_reason { " (may be empty)" } }
+                    input name="reason" maxlength="500" required[entry.needs_reason];
+                    small { "All viewers see it." }
+                } }
                 p { button type="submit" { (words(entry.name)) } }
             }
         }
@@ -77,17 +100,25 @@ fn form(entry: &LeverEntry, form_token: &str) -> Markup {
 fn field(name: &str, about: &str, needed: bool) -> Markup {
     html! {
         p { label {
-            (words(name)) " "
+            span { (words(name)) @if !needed { " (may be empty)" } }
             @match name {
+                "player_id" | "agent" | "winner" => input name=(name) maxlength="500" required[needed] list="agents" autocapitalize="characters";,
                 "names" => textarea name=(name) rows="6" {},
                 "played" => select name=(name) { option value="kept" { "kept" } option value="annulled" { "annulled" } },
                 "both_lose" => select name=(name) { option value="" { "no" } option value="true" { "yes" } },
                 "players" | "waiting" | "seconds" => input type="number" min="0" name=(name) required[needed];,
                 _ => input name=(name) maxlength="500" required[needed];,
             }
-            " " small { (about) }
+            small { (prose(about)) }
         } }
     }
+}
+
+/// A sentence with what stands in backticks as code.
+fn prose(sentence: &str) -> Markup {
+    html! { @for (place, piece) in sentence.split('`').enumerate() {
+        @if place % 2 == 1 { code { (piece) } } @else { (piece) }
+    } }
 }
 
 /// A name with its first letter large and spaces between its words.

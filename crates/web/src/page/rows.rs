@@ -169,12 +169,13 @@ pub(crate) fn tiles_note(board: &Board, links: Links) -> Markup {
 
 /// The first pairings of the next round.
 fn next(board: &Board, links: Links) -> Markup {
-    let Some((round, pairings)) = &board.next else {
+    let Some(next) = &board.next else {
         return Markup::default();
     };
+    let (round, pairings) = (next.round, &next.pairings);
     html! {
         span.next {
-            a href=(links.of_round(*round)) { "Next, in round " (round) } ": "
+            a href=(links.of_round(round)) { "Next, in round " (round) } ": "
             @for (place, [a, b]) in pairings.iter().take(MAX_NEXT_PAIRS).enumerate() {
                 @if place > 0 { ", " } (bare_name(a)) " – " (bare_name(b))
             }

@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 
-use super::format::{counted, moment, phase};
+use super::format::{counted, grouped, moment, phase};
 use crate::season::{Season, SeasonLeague, SeasonRow};
 
 /// The most rows of the all-time table on the page.
@@ -23,9 +23,9 @@ pub(crate) fn main(season: &Season) -> Markup {
             h2 #all-time-title { "All-time table" }
             div.scroll tabindex="0" role="region" aria-labelledby="all-time-title" { table {
                 thead { tr {
-                    th scope="col" { "#" } th.text scope="col" { "Player" } th scope="col" { "Leagues" }
-                    th scope="col" { "Titles" } th scope="col" { "Played" } th scope="col" { "Won" }
-                    th scope="col" { "Drawn" } th scope="col" { "Lost" } th scope="col" { "Points" }
+                    th scope="col" { "#" } th.text scope="col" { "Player" } th scope="col" { "Titles" }
+                    th scope="col" { "Points" } th scope="col" { "Leagues" } th scope="col" { "Played" }
+                    th scope="col" { "Won" } th scope="col" { "Drawn" } th scope="col" { "Lost" }
                 } }
                 tbody { @for (place, row) in season.places().take(MAX_ROWS) { (player(&place, row)) } }
             } }
@@ -48,8 +48,8 @@ pub(crate) fn main(season: &Season) -> Markup {
 fn player(place: &str, row: &SeasonRow) -> Markup {
     html! {
         tr {
-            td { (place) } td.text { bdi { (row.name) } } td { (row.leagues) } td { (row.titles) }
-            td { (row.played) } td { (row.wins) } td { (row.draws) } td { (row.losses) } td { (row.points) }
+            td { (place) } td.text { bdi { (row.name) } } td { (row.titles) } td { (row.points) }
+            td { (row.leagues) } td { (row.played) } td { (row.wins) } td { (row.draws) } td { (row.losses) }
         }
     }
 }
@@ -58,7 +58,8 @@ fn row(league: &SeasonLeague) -> Markup {
     html! {
         tr {
             td.text { (league.league_id) } td.text { (league.game) } td.text { (phase(league.phase)) }
-            td { (league.players) } td { (league.played) " of " (league.matches) }
+            td { (league.players) }
+            td { @if league.matches == 0 { "–" } @else { (grouped(league.played)) " of " (grouped(league.matches)) } }
             td.text { @for (place, name) in league.champions.iter().enumerate() { @if place > 0 { ", " } bdi { (name) } } }
             td.text { @if let Some(at) = league.ended { (moment(at)) } }
         }

@@ -3,9 +3,11 @@
 
 use maud::{Markup, html};
 
-use super::format::{counted, form, moment, name, phase, sentence, tile_state};
+use super::format::{
+    AFTER_THIS_ROUND, countdown, counted, form, moment, name, phase, sentence, tile_state,
+};
 use super::{Links, live, lobby, rows, story};
-use crate::model::{Board, PlayerRef, ResultLine, Stage, TableRow};
+use crate::model::{Board, NextRound, PlayerRef, ResultLine, Stage, TableRow};
 
 /// Rows of the table on one slide.
 const ROWS_ON_A_SLIDE: usize = 30;
@@ -28,7 +30,7 @@ pub(crate) fn main(stage: &Stage) -> Markup {
         }
         @if !board.tiles.is_empty() { (slide("live", "Being played", running(board))) }
         @if let Some(line) = &stage.surprise { (slide("surprise", "The last surprise", surprise(line))) }
-        @if let Some((round, pairings)) = &board.next { (slide("next", "Next", next(*round, pairings))) }
+        @if let Some(coming) = &board.next { (slide("next", "Next", next(coming, board.league.paused))) }
         (controls())
     }
 }
@@ -62,6 +64,9 @@ fn standings(board: &Board, rows: &[TableRow]) -> Markup {
             span { bdi { (league.title) } }
             span { (phase(league.phase)) }
             @if league.round > 0 { span { "Round " (league.round) " of " (board.progress.rounds) } }
+            @if let Some(opens) = board.next.as_ref().and_then(|next| next.opens) {
+                span { "Next round " (countdown(opens, AFTER_THIS_ROUND)) }
+            }
             @if league.matches > 0 { span { (league.played) " of " (counted(league.matches, "match", "matches")) } }
         }
         ol.ranks.many[rows.len() > ROWS_ON_A_SLIDE / 2] {
@@ -112,10 +117,19 @@ fn surprise(line: &ResultLine) -> Markup {
     }
 }
 
-fn next(round: u32, pairings: &[[PlayerRef; 2]]) -> Markup {
+fn next(coming: &NextRound, is_paused: bool) -> Markup {
     html! {
-        p.lead { "Round " (round) }
-        ol.pairings.many[pairings.len() > 8] { @for [a, b] in pairings {
+        p.lead {
+            span { "Round " (coming.round) }
+            span {
+                @match coming.opens {
+                    _ if is_paused => "when the organiser goes on",
+                    Some(opens) => (countdown(opens, AFTER_THIS_ROUND)),
+                    None => (AFTER_THIS_ROUND),
+                }
+            }
+        }
+        ol.pairings.many[coming.pairings.len() > 8] { @for [a, b] in &coming.pairings {
             li { span.who { (name(a)) } span.versus { "–" } span.who { (name(b)) } }
         } }
     }

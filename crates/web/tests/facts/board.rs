@@ -3,16 +3,16 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use league_core::league::{AgentState, Event, Phase};
+use league_core::league::{AgentState, Effect, Event, Lever, Phase};
 use league_protocol::fault::Code;
 use league_protocol::id::PlayerId;
 use league_protocol::message::{MatchState, MatchStatus};
-use league_web::league_view::LeagueObservations;
+use league_web::league_view::{LeagueObservations, LeagueView};
 use league_web::model::{Deviation, LatencySummary, SeatOutcome, Stall, TileState};
 
 use league_testkit::LeagueWorld;
 
-use crate::season::{after, at, begun, board, empty_view, registering, whole};
+use crate::season::{after, at, begun, board, empty_view, registering, timed_view, whole};
 
 #[test]
 fn board_before_the_start_shows_only_players() {
@@ -268,7 +268,33 @@ fn technical_losses_are_counted_as_the_table_counts_them() {
 
 #[test]
 fn next_pairings_are_those_of_the_next_round() {
-    let (round, pairings) = board(&begun(4)).next.unwrap();
-    assert_eq!((round, pairings.len()), (2, 2));
+    let next = board(&begun(4)).next.unwrap();
+    assert_eq!((next.round, next.pairings.len()), (2, 2));
+    assert_eq!(next.opens, None, "it has no set time");
     assert!(board(&whole(4)).next.is_none(), "no round is left");
+}
+
+#[test]
+fn next_round_has_a_time_where_rounds_have_an_interval() {
+    let world = begun(4);
+    let view = |change: &dyn Fn(&mut LeagueView)| {
+        let mut view = timed_view(Duration::from_secs(60));
+        world.journal().for_each(|event| view.apply(event));
+        change(&mut view);
+        view.board(&LeagueObservations::default(), at(100)).next
+    };
+    let opened = world.journal().find_map(|event| match event {
+        Event::RoundOpened { at, .. } => Some(*at),
+        _ => None,
+    });
+    let opens = view(&|_| {}).unwrap().opens;
+    assert_eq!(opens, opened.map(|at| at + Duration::from_secs(60)));
+    let pause = Event::OrganiserActed {
+        act: Box::new(Lever::Pause),
+        reason: String::new(),
+        effect: Effect::default(),
+        at: at(1),
+    };
+    let paused = view(&|view| view.apply(&pause)).unwrap();
+    assert_eq!(paused.opens, None, "a paused league waits");
 }

@@ -276,8 +276,8 @@ fn next_pairings_are_also_those_of_matches_that_are_played_again() {
         })
         .unwrap();
     let next = after(&world).board(&LeagueObservations::default(), at(100));
-    let (round, pairings) = next.next.unwrap();
-    assert_eq!((round, pairings.len()), (2, 1));
+    let next = next.next.unwrap();
+    assert_eq!((next.round, next.pairings.len()), (2, 1));
 }
 
 #[test]

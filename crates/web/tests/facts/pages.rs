@@ -8,6 +8,8 @@ use league_web::league_view::{LeagueObservations, RefereeRecord};
 use league_web::model::{DrawnPosition, FailureCount, MatchPage, SeatOutcome, TranscriptMessage};
 use serde_json::{Value, json};
 
+use league_web::season::{Season, SeasonEntry};
+
 use crate::season::{after, at, begun, empty_view, whole, with_moves};
 
 #[test]
@@ -251,4 +253,21 @@ fn position_that_a_referee_showed_is_compared_with_its_report() {
         ..false_one
     };
     assert_eq!(view.shown_truly(&id, &other_attempt), None);
+}
+
+#[test]
+fn season_adds_up_the_leagues_of_each_player() {
+    let one = SeasonEntry::of(&after(&whole(4)));
+    let season = Season::of([&one, &one]);
+    assert_eq!(season.leagues.len(), 2);
+    assert_eq!(season.rows.len(), 4);
+    let first = &season.rows[0];
+    assert_eq!((first.name.as_str(), first.leagues), ("Player 1", 2));
+    assert_eq!((first.titles, first.played), (2, 6));
+    assert_eq!(season.leagues[0].champions, ["Player 1"]);
+    let begun = Season::of([&SeasonEntry::of(&after(&begun(4)))]);
+    assert!(
+        begun.rows.iter().all(|row| row.titles == 0),
+        "it is not over"
+    );
 }

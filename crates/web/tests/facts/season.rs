@@ -1,6 +1,7 @@
 //! Leagues of the test kit, and what the pages show of them.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use league_core::league::{Event, LeagueRules};
 use league_protocol::id::{GameType, LeagueId};
@@ -26,6 +27,15 @@ fn rules(game: &str) -> LeagueRules {
 
 pub(crate) fn empty_view(game: &str) -> LeagueView {
     LeagueView::new(rules(game), "Spring League".to_owned(), false).unwrap()
+}
+
+/// A league whose rounds begin so long one after the other.
+pub(crate) fn timed_view(interval: Duration) -> LeagueView {
+    let rules = LeagueRules {
+        round_every: interval,
+        ..rules("even_odd")
+    };
+    LeagueView::new(rules, "Spring League".to_owned(), false).unwrap()
 }
 
 /// A league of so many players and a referee before its start.

@@ -607,7 +607,6 @@ fn organiser(
     Some(OrganiserSite::new(
         Arc::clone(service),
         keys.admin.hash(),
-        league.to_string(),
         endpoint.starts_with("https://"),
         shared.chance.clone(),
     ))

@@ -198,7 +198,11 @@ pub(crate) fn board() -> Board {
         untiled: 3,
         latest: vec![result_line()],
         lobby: None,
-        next: Some((3, vec![pair()])),
+        next: Some(NextRound {
+            round: 3,
+            pairings: vec![pair()],
+            opens: Some(Timestamp::from_millis(1_000)),
+        }),
         cross: cross(),
         chart: chart(),
         agents: vec![agent(true), agent(false)],

@@ -222,6 +222,8 @@ fn progress() {
     <dd><a href="/round/2">2<span class="of"> of 3</span></a></dd></div>
     <div><dt>Matches</dt>
     <dd>1,234<span class="of"> of 5,000</span></dd></div>
+    <div><dt>Next round</dt>
+    <dd><span class="countdown" data-until-ms="1000" data-after="when this round is over">at <time datetime="1970-01-01T00:00:01.000Z">00:00:01</time></span></dd></div>
     <div><dt>Time left</dt>
     <dd class="left">1 min 1 s</dd></div>
     <div><dt>Elapsed</dt>
