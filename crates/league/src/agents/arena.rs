@@ -233,6 +233,7 @@ impl Arena {
         let style = PlayStyle {
             chooser: planned.chooser(shared, plan),
             pace: plan.pace,
+            results: None,
         };
         let (running, service) = player::start(shared, league, &planned.id, rules, style)
             .map_err(started(&planned.label()))?;

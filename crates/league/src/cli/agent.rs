@@ -505,14 +505,14 @@ impl JoinArgs {
         })
     }
 
-    /// Prints where the agent answers and serves it to its end.
+    /// Prints where the agent answers and serves it to its end; `lines` are printed as they come.
     async fn serve<M: Machine>(
         &self,
         setup: AgentSetup,
         shared: Shared,
         (running, service): (RunningAgent<M>, Arc<dyn Service>),
         listener: Listener,
-        out: &mut impl Write,
+        (lines, out): (mpsc::Receiver<String>, &mut impl Write),
     ) -> Result<Exit, CommandError> {
         let endpoint = setup.endpoint(&listener);
         let agent = running.identity.label();
@@ -532,7 +532,7 @@ impl JoinArgs {
             listener,
             stdio: self.stdio,
             next: None,
-            lines: mpsc::channel(1).1,
+            lines,
             people: None,
             // An agent of one named league does not look for another.
             rejoin: self
