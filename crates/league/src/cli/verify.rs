@@ -87,20 +87,27 @@ impl VerifyArgs {
         };
         let folder = unpacked.as_ref().map_or(self.stored.dir(), |it| &it.folder);
         let root = Root::new(folder);
+        // A file of an archive is named by the archive, not by where it was unpacked.
+        let (unpacked_at, named) = (folder.display().to_string(), self.stored.dir().display());
+        let named = |text: &str| text.replace(&unpacked_at, &named.to_string());
+        let failed = |error: &VerifyError| self.failed(error).with_cause(|cause| named(&cause));
         let chosen = match &self.stored.league_id {
             Some(league) => vec![league.clone()],
-            None => leagues(&root).map_err(|error| self.failed(&error))?,
+            None => leagues(&root).map_err(|error| failed(&error))?,
         };
         let mut exit = Exit::Yes;
         for league in &chosen {
-            let verdict = verify(&root, league).map_err(|error| self.failed(&error))?;
+            let verdict = verify(&root, league).map_err(|error| failed(&error))?;
             exit = match verdict.verdict {
                 Conclusion::Failed => Exit::No,
                 Conclusion::Incomplete if self.complete => Exit::No,
                 Conclusion::Incomplete if exit == Exit::Yes => Exit::Incomplete,
                 Conclusion::Incomplete | Conclusion::Verified => exit,
             };
-            unless_reader_gone(self.print(&verdict, out))?;
+            let mut text = Vec::new();
+            self.print(&verdict, &mut text)?;
+            let text = named(&String::from_utf8_lossy(&text));
+            unless_reader_gone(out.write_all(text.as_bytes()).and_then(|()| out.flush()))?;
         }
         Ok(exit)
     }
@@ -118,7 +125,7 @@ impl VerifyArgs {
                 writeln!(out)?;
             }
         }
-        out.flush()
+        Ok(())
     }
 
     fn failed(&self, error: &VerifyError) -> CommandError {

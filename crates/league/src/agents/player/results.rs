@@ -86,3 +86,81 @@ fn site(player: &Player) -> &str {
     let manager = &player.rules().manager.endpoint;
     manager.strip_suffix("/mcp").unwrap_or(manager)
 }
+
+#[cfg(test)]
+mod tests {
+    use league_core::machine::Machine;
+    use league_testkit::player::rules;
+    use serde_json::Value;
+
+    use super::*;
+
+    /// Events of a player: admitted, three matches, the standings, the end.
+    fn life() -> Vec<Event> {
+        let at = "2025-01-15T10:30:00Z";
+        let played = |number: u32, result: &str, points: u32, more: Value| {
+            let mut record = json!({
+                "league_id": "spring", "round_id": number, "match_id": format!("R{number}M1"),
+                "game_type": "even_odd", "opponent_id": "P02", "result": result,
+                "points": points, "my_choice": null, "opponent_choice": null, "at": at,
+            });
+            for (name, value) in more.as_object().into_iter().flatten() {
+                record[name] = value.clone();
+            }
+            json!({"event": "remembered", "record": record})
+        };
+        let absent = json!({"reason": "P02 could not be reached (E009)"});
+        let slow = json!({"reason": "P01 did not answer in time (E001)", "failure": "E001"});
+        let events = [
+            json!({
+                "event": "enrolled", "player_id": "P01", "league_id": "spring",
+                "endpoint": "http://localhost:8101/mcp", "at": at,
+            }),
+            played(1, "DRAW", 1, json!({})),
+            played(2, "WIN", 3, absent),
+            played(3, "TECHNICAL_LOSS", 0, slow),
+            json!({"event": "league_completed", "league_id": "spring", "champion": null, "at": at}),
+        ];
+        let events = events.map(|event| serde_json::from_value(event).unwrap());
+        let row = |rank: u32, id: &str, name: &str, points: u32| {
+            json!({
+                "rank": rank, "shared_rank": rank, "player_id": id, "display_name": name,
+                "played": 3, "wins": 1, "draws": 1, "losses": 1, "technical_losses": 1,
+                "points": points,
+            })
+        };
+        let rows = [row(1, "P02", "He\u{1b}ron", 4), row(2, "P01", "Ada", 4)];
+        let rows = rows.map(|row| serde_json::from_value(row).unwrap());
+        let standings = Event::Ranked {
+            standings: rows.into(),
+        };
+        let mut events = events.to_vec();
+        events.insert(2, standings);
+        events
+    }
+
+    fn printed(json: bool) -> String {
+        let (results, mut lines) = ResultLines::new(json);
+        let mut player = Player::new(rules());
+        for event in life() {
+            player.apply(&event);
+            results.take_in(&event, &player);
+        }
+        let mut text = String::new();
+        while let Ok(line) = lines.try_recv() {
+            text.push_str(&line);
+            text.push('\n');
+        }
+        text
+    }
+
+    #[test]
+    fn each_match_and_the_place_are_a_line() {
+        insta::assert_snapshot!(printed(false), @"");
+    }
+
+    #[test]
+    fn lines_of_json_say_the_same() {
+        insta::assert_snapshot!(printed(true), @"");
+    }
+}
