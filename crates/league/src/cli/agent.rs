@@ -51,7 +51,9 @@ use crate::wire::ask::{Health, ManagerClient, State};
 use crate::wire::observed::Observations;
 use crate::wire::outbox::OutboxIdle;
 
-pub(crate) use manager::{ManagerArgs, check_guests, guests, not_invited, page, people_link};
+pub(crate) use manager::{
+    ManagerArgs, check_guests, guests, not_invited, page, people_link, people_offer,
+};
 pub(crate) use player::{PlayerArgs, check_strategy, unknown_strategy};
 pub(crate) use referee::RefereeArgs;
 

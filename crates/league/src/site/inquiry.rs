@@ -40,7 +40,7 @@ pub(crate) struct Inquiry {
     actor: Handle<League>,
     allowed: AllowList,
     client: Client,
-    /// How to join from elsewhere; `None` if the process plays alone.
+    /// How to join; without a command if the process plays alone.
     joining: Option<Joining>,
     /// Referees that know no such question.
     mute: SyncMutex<BTreeSet<RefereeId>>,
@@ -113,7 +113,8 @@ impl Inquiry {
     /// are there as long as it is.
     pub(crate) async fn unreachable(&self) -> BTreeMap<String, String> {
         let mut away = BTreeMap::new();
-        if self.joining.is_none() {
+        let joining = self.joining.as_ref();
+        if joining.is_none_or(|joining| joining.command.is_none()) {
             return away;
         }
         let Ok(addresses) = self.actor.query(addresses).await else {

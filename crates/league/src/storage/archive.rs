@@ -237,7 +237,10 @@ mod tests {
         fs::create_dir_all(root.secrets_folder(&league)).unwrap();
         fs::write(root.secrets_folder(&league).join("manager.json"), "secret").unwrap();
         let file = from.path().join("one.tar.gz");
-        assert_eq!(write(&root, &league, &file).unwrap(), 1);
+        assert_eq!(write(&root, &league, &file, false).unwrap(), 1);
+        let refused = write(&root, &league, &file, false).unwrap_err();
+        assert!(refused.is_in_the_way(), "{refused}");
+        assert_eq!(write(&root, &league, &file, true).unwrap(), 1);
         unpack(&file, to.path()).unwrap();
         let copy = Root::new(to.path());
         assert_eq!(

@@ -156,11 +156,22 @@ mod tests {
 
     #[test]
     fn each_match_and_the_place_are_a_line() {
-        insta::assert_snapshot!(printed(false), @"");
+        insta::assert_snapshot!(printed(false), @r"
+        R1M1: drawn against P02, 1 point
+        R2M1: won against P02 He\u{1b}ron, 3 points; P02 could not be reached (E009)
+        R3M1: lost by a technical loss against P02 He\u{1b}ron, 0 points; P01 did not answer in time (E001)
+        R3M1: choose faster; see http://127.0.0.1:8000/match/R3M1
+        rank 2 of 2, 4 points: http://127.0.0.1:8000/player/P01
+        ");
     }
 
     #[test]
     fn lines_of_json_say_the_same() {
-        insta::assert_snapshot!(printed(true), @"");
+        insta::assert_snapshot!(printed(true), @r#"
+        {"at":"2025-01-15T10:30:00.000Z","event":"match","game_type":"even_odd","league_id":"spring","match_id":"R1M1","my_choice":null,"opponent_choice":null,"opponent_id":"P02","points":1,"result":"DRAW","round_id":1}
+        {"at":"2025-01-15T10:30:00.000Z","event":"match","game_type":"even_odd","league_id":"spring","match_id":"R2M1","my_choice":null,"opponent_choice":null,"opponent_id":"P02","points":3,"reason":"P02 could not be reached (E009)","result":"WIN","round_id":2}
+        {"at":"2025-01-15T10:30:00.000Z","event":"match","failure":"E001","game_type":"even_odd","league_id":"spring","match_id":"R3M1","my_choice":null,"opponent_choice":null,"opponent_id":"P02","points":0,"reason":"P01 did not answer in time (E001)","result":"TECHNICAL_LOSS","round_id":3}
+        {"event":"place","page":"http://127.0.0.1:8000/player/P01","players":2,"points":4,"rank":2}
+        "#);
     }
 }
