@@ -63,9 +63,15 @@ impl UnpackedArchive {
         let unpacked = Self { folder };
         archive::unpack(file, &unpacked.folder).map_err(|error| {
             let hint = "give a folder, or a file that `league archive` wrote";
-            CommandError::usage(what(), chain(&error), hint)
+            CommandError::usage(what(), unpacked.named(chain(&error), file), hint)
         })?;
         Ok(unpacked)
+    }
+
+    /// The text with files named by the archive, not by where it was unpacked.
+    fn named(&self, text: String, archive: &Path) -> String {
+        let [unpacked, named] = [&self.folder, archive].map(|path| path.display().to_string());
+        text.replace(&unpacked, &named)
     }
 }
 
@@ -87,10 +93,11 @@ impl VerifyArgs {
         };
         let folder = unpacked.as_ref().map_or(self.stored.dir(), |it| &it.folder);
         let root = Root::new(folder);
-        // A file of an archive is named by the archive, not by where it was unpacked.
-        let (unpacked_at, named) = (folder.display().to_string(), self.stored.dir().display());
-        let named = |text: &str| text.replace(&unpacked_at, &named.to_string());
-        let failed = |error: &VerifyError| self.failed(error).with_cause(|cause| named(&cause));
+        let named = |cause| match &unpacked {
+            Some(unpacked) => unpacked.named(cause, self.stored.dir()),
+            None => cause,
+        };
+        let failed = |error: &VerifyError| self.failed(error).with_cause(named);
         let chosen = match &self.stored.league_id {
             Some(league) => vec![league.clone()],
             None => leagues(&root).map_err(|error| failed(&error))?,
@@ -104,10 +111,7 @@ impl VerifyArgs {
                 Conclusion::Incomplete if exit == Exit::Yes => Exit::Incomplete,
                 Conclusion::Incomplete | Conclusion::Verified => exit,
             };
-            let mut text = Vec::new();
-            self.print(&verdict, &mut text)?;
-            let text = named(&String::from_utf8_lossy(&text));
-            unless_reader_gone(out.write_all(text.as_bytes()).and_then(|()| out.flush()))?;
+            unless_reader_gone(self.print(&verdict, out))?;
         }
         Ok(exit)
     }
@@ -125,7 +129,7 @@ impl VerifyArgs {
                 writeln!(out)?;
             }
         }
-        Ok(())
+        out.flush()
     }
 
     fn failed(&self, error: &VerifyError) -> CommandError {

@@ -459,7 +459,7 @@ fn legend(position: &SeatPicture, opponent: &str) -> Option<String> {
         Some(one_line(&cell.text))
     };
     let own = mark(Tone::A).map(|mark| format!("{mark} is yours"));
-    let other = mark(Tone::B).map(|mark| format!("{mark} is of {opponent}"));
+    let other = mark(Tone::B).map(|mark| format!("{mark} belongs to {opponent}"));
     let both: Vec<String> = own.into_iter().chain(other).collect();
     (!both.is_empty()).then(|| format!("  {}", both.join(", ")))
 }
@@ -512,7 +512,12 @@ mod tests {
         let position = SeatPicture { picture, facts };
         let lines = drawn(&position).join("\n");
         let legend = legend(&position, "Ada").unwrap();
-        assert_snapshot!(format!("{lines}\n{legend}"), @"");
+        assert_snapshot!(format!("{lines}\n{legend}"), @r"
+          X X X
+          O O .
+          . . .
+          X is yours, O belongs to Ada
+        ");
         let lost = record(json!([3, 4]), json!([0, 1, 2]));
         let seen = last_picture(&lost, false).unwrap();
         assert_eq!(seen.rows[0].cells[0].tone, Tone::B, "the opponent opened");

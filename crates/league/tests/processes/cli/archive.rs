@@ -19,15 +19,13 @@ fn archive_is_not_replaced_unasked_and_its_errors_name_it() {
     assert!(refused.contains("exists already"), "{refused}");
     let verified = league(&["verify", &file], "");
     assert!(verified.starts_with("exit code 0"), "{verified}");
-    let leagues = fs::read_dir(place("root/data/leagues")).unwrap();
-    let league_folder = leagues.map(|entry| entry.unwrap().path()).next().unwrap();
-    let journal = league_folder.join("journal.jsonl");
-    let text = fs::read_to_string(&journal).unwrap();
-    fs::write(&journal, text.replacen("P01", "P02", 1)).unwrap();
+    let other = league(&["verify", &file, "--league-id", "other"], "");
+    assert!(other.contains(&format!("below `{file}`")), "{other}");
     let forced = league(&[&archive[..], &["--force"]].concat(), "");
     assert!(forced.starts_with("exit code 0"), "{forced}");
-    let wrong = league(&["verify", &file], "");
-    assert!(wrong.starts_with("exit code 1"), "{wrong}");
-    assert!(wrong.contains(&format!("{file}/data/leagues")), "{wrong}");
-    assert!(!wrong.contains("league-archive-"), "{wrong}");
+    let bytes = fs::read(&file).unwrap();
+    fs::write(&file, &bytes[..bytes.len() / 2]).unwrap();
+    let cut = league(&["verify", &file], "");
+    assert!(cut.starts_with("exit code 2"), "{cut}");
+    assert!(cut.contains(&format!("`{file}/data/")), "{cut}");
 }

@@ -31,7 +31,7 @@ fn person_plays_a_strategy_line_by_line() {
         "connect_four: you play as Ada",
         "moves: 0 1 2 3 4 5 6",
         "`9`: not a legal move; choose one of 0 1 2 3 4 5 6",
-        "● is yours, ○ is of random",
+        "● is yours, ○ belongs to random",
         "Two players drop discs into an upright board",
         "random chose ",
         "R1M1 against random: ",
