@@ -8,12 +8,6 @@ use std::ops::Range;
 
 use crate::token;
 
-/// Parts of the names of secrets, without separators.
-const SECRET_NAMES: &str = "token joincode drawseed secret password passwd passphrase pwd jwt apikey accesskey privatekey \
-    authorization bearer credential cookie sessionid sessid";
-/// Prefixes of the keys of well-known services.
-const KEYS: &str =
-    "sk- sk_ rk_ ghp_ gho_ ghs_ ghu_ ghr_ github_pat_ glpat- AKIA ASIA xox AIza eyJ hf_ gsk_";
 /// The fewest bytes after the prefix of a key.
 const SHORTEST_KEY: usize = 10;
 /// The fewest bytes after the prefix of a word that is surely a key.
@@ -28,12 +22,32 @@ const TAKEN_OUT: &str = "…";
 /// Whether a name is that of a secret: `auth_token`, `X-Api-Key`.
 pub fn is_secret_name(name: &str) -> bool {
     let letters = name.bytes().filter(u8::is_ascii_alphanumeric);
-    let folded: Vec<u8> = letters.map(|letter| letter.to_ascii_lowercase()).collect();
-    let holds = |secret: &str| {
-        let mut parts = folded.windows(secret.len());
-        parts.any(|part| part == secret.as_bytes())
-    };
-    is_key(name) || SECRET_NAMES.split_whitespace().any(holds)
+    let mut rest = letters.map(|letter| letter.to_ascii_lowercase());
+    loop {
+        let here = rest.clone();
+        let Some(first) = rest.next() else {
+            return is_key(name);
+        };
+        let is_here = |secret: &&str| secret.bytes().eq(here.clone().take(secret.len()));
+        if secret_names(first).iter().any(is_here) {
+            return true;
+        }
+    }
+}
+
+/// Parts of the names of secrets that begin with a letter, without separators.
+const fn secret_names(first: u8) -> &'static [&'static str] {
+    match first {
+        b'a' => &["apikey", "accesskey", "authorization"],
+        b'b' => &["bearer"],
+        b'c' => &["credential", "cookie"],
+        b'd' => &["drawseed"],
+        b'j' => &["joincode", "jwt"],
+        b'p' => &["password", "passwd", "passphrase", "pwd", "privatekey"],
+        b's' => &["secret", "sessionid", "sessid"],
+        b't' => &["token"],
+        _ => &[],
+    }
 }
 
 /// Whether a name is that of a service's key: `OPENAI_KEY`, `openaiKey`.
@@ -107,15 +121,42 @@ pub fn without_secrets(text: &str) -> Option<Cow<'_, str>> {
 }
 
 /// Characters of words and tokens.
-const fn is_part(letter: char) -> bool {
-    letter.is_ascii_alphanumeric() || matches!(letter, '-' | '_')
+const fn is_part(letter: u8) -> bool {
+    letter.is_ascii_alphanumeric() || matches!(letter, b'-' | b'_')
 }
 
-/// The next word from a position on.
+/// The next word from a position on. Bytes are enough: no part of a word is in a longer character.
 fn next_word(text: &str, from: usize) -> Option<Range<usize>> {
-    let start = from + text[from..].find(is_part)?;
-    let length = text[start..].find(|letter| !is_part(letter));
+    let bytes = text.as_bytes();
+    let start = from + bytes[from..].iter().position(|byte| is_part(*byte))?;
+    let length = bytes[start..].iter().position(|byte| !is_part(*byte));
     Some(start..length.map_or(text.len(), |length| start + length))
+}
+
+/// What follows in a word after the prefix of a well-known service's keys.
+fn after_prefixes(word: &str) -> impl Iterator<Item = &str> {
+    let prefixes: &[&str] = match word.as_bytes().first() {
+        Some(b'A') => &["AKIA", "ASIA", "AIza"],
+        Some(b'e') => &["eyJ"],
+        Some(b'g') => &[
+            "ghp_",
+            "gho_",
+            "ghs_",
+            "ghu_",
+            "ghr_",
+            "github_pat_",
+            "glpat-",
+            "gsk_",
+        ],
+        Some(b'h') => &["hf_"],
+        Some(b'r') => &["rk_"],
+        Some(b's') => &["sk-", "sk_"],
+        Some(b'x') => &["xox"],
+        _ => &[],
+    };
+    prefixes
+        .iter()
+        .filter_map(|prefix| word.strip_prefix(prefix))
 }
 
 /// Finds the first part of a text, from a position on, that has the form of a secret.
@@ -141,11 +182,8 @@ fn service_key(text: &str, from: usize) -> Option<Range<usize>> {
     let mut from = from;
     while let Some(word) = next_word(text, from) {
         let said = &text[word.clone()];
-        let mut rests = KEYS
-            .split_whitespace()
-            .filter_map(|key| said.strip_prefix(key));
         let has_digit = |rest: &str| rest.bytes().any(|byte| byte.is_ascii_digit());
-        if rests.any(|rest| rest.len() >= SURELY_KEY && has_digit(rest)) {
+        if after_prefixes(said).any(|rest| rest.len() >= SURELY_KEY && has_digit(rest)) {
             return Some(word.start..end_of_secret(text, word.end));
         }
         from = word.end;
@@ -176,9 +214,10 @@ fn secret_word(text: &str, from: usize) -> Option<Range<usize>> {
 /// The end of a secret that began with a word: some contain more characters than words do. A full
 /// stop at the end belongs to the sentence.
 fn end_of_secret(text: &str, word: usize) -> usize {
-    let more = |letter: char| is_part(letter) || ".~+/=".contains(letter);
+    let more = |letter: u8| is_part(letter) || b".~+/=".contains(&letter);
     let rest = &text[word..];
-    let rest = &rest[..rest.find(|letter| !more(letter)).unwrap_or(rest.len())];
+    let end = rest.bytes().position(|letter| !more(letter));
+    let rest = &rest[..end.unwrap_or(rest.len())];
     word + rest.trim_end_matches('.').len()
 }
 
@@ -190,12 +229,9 @@ fn secret_in(word: &str) -> Option<usize> {
     }
     let token = token_in(word);
     let before = &word[..token.unwrap_or(word.len())];
-    let mut keys = KEYS
-        .split_whitespace()
-        .filter_map(|key| before.strip_prefix(key));
-    let mut runs = before.split(|letter: char| !letter.is_ascii_hexdigit());
-    let is_secret =
-        runs.any(|run| run.len() >= SECRET_DIGITS) || keys.any(|rest| rest.len() >= SHORTEST_KEY);
+    let mut runs = before.as_bytes().split(|byte| !byte.is_ascii_hexdigit());
+    let is_secret = before.len() >= SECRET_DIGITS && runs.any(|run| run.len() >= SECRET_DIGITS)
+        || after_prefixes(before).any(|rest| rest.len() >= SHORTEST_KEY);
     if is_secret { Some(0) } else { token }
 }
 
@@ -204,10 +240,10 @@ fn token_in(word: &str) -> Option<usize> {
     let bytes = word.as_bytes();
     let last = bytes.len().checked_sub(4 + SHORTEST_TOKEN)?;
     (0..=last).find(|&start| {
-        let starts = bytes[start..start + 3].eq_ignore_ascii_case(b"tok");
-        let parted = matches!(bytes[start + 3], b'-' | b'_');
-        let alone = start == 0 || !bytes[start - 1].is_ascii_alphanumeric();
-        starts && parted && alone
+        // The cheapest question first: every word is searched.
+        matches!(bytes[start + 3], b'-' | b'_')
+            && bytes[start..start + 3].eq_ignore_ascii_case(b"tok")
+            && (start == 0 || !bytes[start - 1].is_ascii_alphanumeric())
     })
 }
 
