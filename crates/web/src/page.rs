@@ -275,7 +275,7 @@ pub(crate) fn footer() -> Markup {
     html! {
         footer.foot {
             p {
-                "W won, D drew, L lost, T lost by not playing. " span #zone { "Times are in UTC." } " "
+                "W won, D drew, L lost, T lost by not playing, – does not count. " span #zone { "Times are in UTC." } " "
                 "Results and draws follow from the journal, and " code { "league verify" } " checks them; messages and latencies are as the agents recorded them."
             }
         }
