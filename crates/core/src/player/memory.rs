@@ -94,7 +94,10 @@ impl MatchRecord {
 
     /// What to do after a technical loss of this player.
     pub fn advice(&self) -> Option<&'static str> {
-        (self.result == MatchOutcome::TechnicalLoss).then(|| match self.failure {
+        if self.result != MatchOutcome::TechnicalLoss {
+            return None;
+        }
+        Some(match self.failure {
             Some(Code::Timeout | Code::DeadlinePassed) => "choose faster",
             Some(Code::InvalidMove) => "choose one of the legal moves",
             Some(Code::Connection) => {

@@ -163,6 +163,21 @@ impl RunArgs {
         finish(logs, runtime, self.play(plan, out))
     }
 
+    /// Gives the person in this process a seat, or tells how people join.
+    async fn invite(
+        &self,
+        people: Option<&Arc<People>>,
+        advertised: &str,
+        screen: &mut RunScreen<'_, impl Write>,
+    ) -> Result<(), CommandError> {
+        match (people, &self.person) {
+            (Some(people), Some(person)) => sit_down(people, person).await?,
+            (Some(people), None) => screen.invite_people(advertised, people.code()),
+            (None, _) => {}
+        }
+        Ok(())
+    }
+
     async fn play(&self, run_plan: RunPlan, out: &mut impl Write) -> Result<Exit, CommandError> {
         let mut signals = Signals::new()?;
         let mut screen = RunScreen::new(self, &run_plan, out);
@@ -189,16 +204,10 @@ impl RunArgs {
         let (manager, place) = (plan.endpoint(&taken.manager), plan.place());
         let opened = people.open(&shared, &plan.rules, &manager, place).await;
         plan.people = opened.map_err(|error| no_seats(&error, WHAT))?;
-        plan.joining = plan
-            .people
-            .as_ref()
-            .map(|_| people_offer(&advertised, true));
+        plan.joining = Some(people_offer(&advertised, plan.people.is_some()));
         let mut arena = Arena::open(&shared, &plan, taken).map_err(not_opened)?;
-        match (&arena.people, &self.person) {
-            (Some(people), Some(person)) => sit_down(people, person).await?,
-            (Some(people), None) => screen.invite_people(&advertised, people.code()),
-            (None, _) => {}
-        }
+        self.invite(arena.people.as_ref(), &advertised, &mut screen)
+            .await?;
         // A resumed league keeps the rules that it began with.
         let mode = arena.manager.actor.query(|league| league.rules().mode);
         screen.open(&advertised, mode.await.unwrap_or(plan.rules.mode))?;

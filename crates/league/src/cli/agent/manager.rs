@@ -189,14 +189,10 @@ impl ManagerArgs {
         if !is_over && self.common.talks() {
             tell_address(out, &setup, (configured, listener.port()), &advertised)?;
         }
-        let site = site(
-            &shared,
-            league,
-            &running,
-            offer(system, &advertised, people.is_some()),
-        );
+        let offer = offer(system, &advertised, people.is_some());
         let organiser = organiser(&shared, league, &service, &advertised);
-        let site = site.with_people(people.clone()).with_organiser(organiser);
+        let parts = (offer, people.clone(), organiser);
+        let site = site(&shared, league, &running, parts);
         let screen = ManagerScreen::new(&self.common, is_over, rules.as_ref());
         let (print, lines) = mpsc::channel(MAX_LINES);
         // The league is over for people when its last lines are printed.
@@ -594,11 +590,13 @@ fn site(
     shared: &Shared,
     league: &LeagueId,
     running: &RunningAgent<League>,
-    offer: Joining,
+    (offer, people, organiser): (Joining, Option<Arc<People>>, Option<OrganiserSite>),
 ) -> Site {
     let inquiry = Inquiry::new(shared, running.actor.clone(), Some(offer));
     let (root, viewers) = (shared.root.clone(), shared.limits.viewers());
     Site::new(root, league.clone(), viewers, false, Some(inquiry))
+        .with_people(people)
+        .with_organiser(organiser)
 }
 
 /// The page of the organiser, whose key is in the files of the league.

@@ -9,6 +9,7 @@ use league_core::player::{Event, PlayerRules};
 use league_protocol::id::{GameType, LeagueId, PlayerId};
 use league_protocol::sender::{CallStyle, Dialect};
 use league_protocol::token::AuthToken;
+use tokio::sync::mpsc;
 
 use crate::agents::assemble::Shared;
 use crate::agents::bot::Bot;
@@ -174,6 +175,19 @@ impl PlayerArgs {
         }
         let bot = chooser.bot().cloned();
         let journal = NewJournal::at(shared.root.player_journal(&slot));
+        let (style, lines) = self.style(chooser);
+        let started = player::start(&shared, &league, &slot, rules, style)
+            .map_err(|error| not_started(&label(&slot), &error, "`--player-id` or `--port`"))?;
+        let agent = (self.join).serve(setup, shared, started, listener, (lines, &mut out));
+        let exit = journal.after(agent.await);
+        if let Some(bot) = bot {
+            bot.end().await;
+        }
+        exit
+    }
+
+    /// How it plays, and the lines of its results.
+    fn style(&self, chooser: Chooser) -> (PlayStyle, mpsc::Receiver<String>) {
         let is_json = self.join.common.output == Output::Json;
         let (results, lines) = ResultLines::new(is_json);
         let style = PlayStyle {
@@ -181,15 +195,7 @@ impl PlayerArgs {
             pace: self.pace,
             results: Some(results).filter(|_| is_json || !self.join.common.quiet),
         };
-        let started = player::start(&shared, &league, &slot, rules, style)
-            .map_err(|error| not_started(&label(&slot), &error, "`--player-id` or `--port`"))?;
-        let screen = (lines, &mut out);
-        let agent = self.join.serve(setup, shared, started, listener, screen);
-        let exit = journal.after(agent.await);
-        if let Some(bot) = bot {
-            bot.end().await;
-        }
-        exit
+        (style, lines)
     }
 
     /// Whether the player says that a person plays. A manager that does not say that it knows the
