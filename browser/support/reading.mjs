@@ -54,8 +54,7 @@ export async function assertFinalTable(page, root) {
 
 /** Waits until a league on the page is over; several players may share the first place. */
 export async function over(page) {
-  const champion = page.getByRole('heading', { name: /^Champions?\b/ });
-  await champion.waitFor({ timeout: LONGEST_LEAGUE });
+  await page.locator('.champion').waitFor({ timeout: LONGEST_LEAGUE });
 }
 
 /** Waits until the board shows so many results or more. */

@@ -353,7 +353,7 @@ struct Outcome {
     failure: Option<String>,
 }
 
-/// Runs a step. Output of a step that runs `beside` others is shown as a whole when it ends.
+/// Runs a step. Output of a step that runs `beside` others is shown only if the step fails.
 fn run_step(step: &Step, beside: bool) -> Outcome {
     let start = Instant::now();
     let mut tally = Tally::default();
@@ -414,10 +414,8 @@ fn show(step: &Step, beside: bool, tally: &mut Tally) -> anyhow::Result<()> {
         }
     }
     let status = child.wait()?;
-    if beside {
-        println!("\n=== output of {}\n{kept}", step.name);
-    }
-    anyhow::ensure!(status.success(), "{status}");
+    // Only the end of a long log may be kept, so what failed is told last, in the error.
+    anyhow::ensure!(status.success(), "{status}\n{kept}");
     Ok(())
 }
 
@@ -502,6 +500,20 @@ mod tests {
         assert!(error.contains("step `bad` failed"), "{error}");
         assert!(error.contains("`no-such-program --now`"), "{error}");
         assert!(!error.contains("another-missing-program"), "{error}");
+    }
+
+    #[test]
+    fn output_of_a_failed_step_beside_others_ends_the_log() {
+        let mut steps = [
+            step("bad", Invocation::new("rustc", &["--no-such-flag"])),
+            step("good", Invocation::new("rustc", &["--version"])),
+        ];
+        for step in &mut steps {
+            step.stage = Stage::Tests;
+        }
+        let error = run_stages(&steps.each_ref(), &mut Tally::default()).unwrap_err();
+        assert!(error.contains("no-such-flag'"), "{error}");
+        assert!(!error.contains("step `good`"), "{error}");
     }
 
     #[test]

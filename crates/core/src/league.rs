@@ -10,6 +10,7 @@ mod audit;
 mod by_documents;
 mod claims;
 mod command;
+mod counted;
 mod effect;
 mod event;
 mod hand_over;
@@ -58,6 +59,7 @@ pub use audit::Inconsistency;
 pub use command::{
     Applicant, AskedCall, Command, CorrelationId, MemberKind, QueryCause, Refusal, Reply,
 };
+pub use counted::CountedResult;
 pub use event::{Admission, Doubt, Event, Reassignment};
 pub use lever::{
     Effect, KeptSeat, Lever, LeverPull, LeverRefusal, MAX_EXTENSION, MAX_LEVER_TEXT, MAX_ROSTER,
@@ -838,7 +840,7 @@ impl League {
     fn listing(&self, pairing: Pairing) -> Option<MatchListing> {
         let [a, b] = pairing.seats;
         Some(MatchListing {
-            match_id: MatchId::numbered(pairing.round, pairing.index + 1),
+            match_id: pairing.match_id(),
             game_type: self.rules.game_type.clone(),
             player_a: self.players.get(a)?.id.clone(),
             player_b: self.players.get(b)?.id.clone(),
@@ -865,7 +867,7 @@ impl League {
         let other = usize::from(pairing.seats[0] == number);
         let opponent = self.players.get(pairing.seats[other]);
         let opponent = opponent.ok_or_else(|| format!("no match of `{player}` is left"))?;
-        let match_id = MatchId::numbered(pairing.round, pairing.index + 1);
+        let match_id = pairing.match_id();
         let assigned = self
             .fixture(&match_id)
             .and_then(|fixture| self.referee_of(fixture));

@@ -10,6 +10,7 @@
 )]
 
 pub mod league;
+pub mod levers;
 pub mod player;
 pub mod referee;
 pub mod report;

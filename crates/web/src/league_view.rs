@@ -12,9 +12,10 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use league_core::draw::{LeagueSecret, LeagueSecrets};
+use league_core::league::standings::MatchEnding;
 use league_core::league::{
-    AgentState, Effect, Event, Expulsion, FixtureStage, League, LeagueFixture, LeagueRules, Lever,
-    Phase, PlayerEntry, RulesError,
+    AgentState, CountedResult, Effect, Event, Expulsion, FixtureStage, League, LeagueFixture,
+    LeagueRules, Lever, Phase, PlayerEntry, RulesError,
 };
 use league_core::machine::Machine;
 use league_core::referee::SpectatorView;
@@ -51,9 +52,7 @@ pub const MAX_UPCOMING: usize = 20;
 /// Results that are kept one by one; of older ones only the points remain.
 pub const MAX_RESULTS: usize = 200_000;
 /// What the organiser did, as far as pages list it.
-pub const MAX_ACTS: usize = 50;
-/// Rounds of the chart times players.
-const MAX_CHART_POINTS: usize = 2_000_000;
+pub const MAX_ACTS: usize = 1_000;
 /// How many matches make the form of a player.
 const FORM_LENGTH: usize = 5;
 
@@ -63,22 +62,20 @@ pub struct LeagueView {
     league: League,
     title: String,
     reproducible: bool,
-    results: BTreeMap<MatchId, RecordedResult>,
-    /// The matches of `results`, the oldest first.
+    ended_matches: BTreeMap<MatchId, EndedMatch>,
+    /// The matches of `ended_matches`, the oldest first.
     order: VecDeque<MatchId>,
-    form: BTreeMap<PlayerId, VecDeque<SeatOutcome>>,
     promises: BTreeMap<MatchId, Commitment>,
-    /// Points of every player after each round, in the order of the roster.
-    points: Vec<Vec<u32>>,
+    /// How many rounds are over.
+    closed_rounds: u32,
     /// Ranks of the players when the last round ended.
     ranks: BTreeMap<PlayerId, u32>,
     /// How many matches were taken away from each referee.
     taken: BTreeMap<RefereeId, u32>,
-    /// Of all players together, as the table counts them.
-    technical_losses: u64,
     stories: stories::Stories,
     /// What the organiser did, the latest first.
     acts: VecDeque<OrganiserAct>,
+    unlisted_acts: u64,
     /// The league before this one, and the players whose seats were kept for them.
     before: Option<(String, BTreeSet<PlayerId>)>,
     /// What players tell of their language models.
@@ -89,14 +86,17 @@ pub struct LeagueView {
     events: u64,
 }
 
-/// The result of a match, and how the journal records it.
+/// A match that is over, as the journal records it.
 #[derive(Debug, Clone)]
-pub struct RecordedResult {
+pub struct EndedMatch {
+    /// Seat A first.
+    pub players: [PlayerId; 2],
     /// `None` if the manager ruled.
     pub referee: Option<RefereeId>,
     /// Counts the referees that were told to run it.
     pub attempt: u32,
-    pub result: Arc<MatchResult>,
+    /// `None` if the organiser closed the match before it had one.
+    pub result: Option<Arc<MatchResult>>,
     pub at: Timestamp,
 }
 
@@ -144,16 +144,15 @@ impl LeagueView {
             league: League::new(rules, LeagueSecrets::one(LeagueSecret([0; 32])))?,
             title,
             reproducible,
-            results: BTreeMap::new(),
+            ended_matches: BTreeMap::new(),
             order: VecDeque::new(),
-            form: BTreeMap::new(),
             promises: BTreeMap::new(),
-            points: Vec::new(),
+            closed_rounds: 0,
             ranks: BTreeMap::new(),
             taken: BTreeMap::new(),
-            technical_losses: 0,
             stories: stories::Stories::default(),
             acts: VecDeque::new(),
+            unlisted_acts: 0,
             before: None,
             models: BTreeMap::new(),
             started: None,
@@ -172,10 +171,7 @@ impl LeagueView {
         }
         self.league.apply(event);
         match event {
-            Event::LeagueStarted { at } => {
-                self.started = Some(*at);
-                self.points.push(vec![0; self.league.players().len()]);
-            }
+            Event::LeagueStarted { at } => self.started = Some(*at),
             Event::RoundOpened {
                 round, commitments, ..
             } => {
@@ -198,13 +194,15 @@ impl LeagueView {
                 let promise = result.draw.as_ref().filter(|_| *restored);
                 let promise = promise.map(|opened| (match_id.clone(), opened.commitment));
                 self.promises.extend(promise);
-                let recorded = RecordedResult {
+                self.record(match_id, result);
+                let ended = EndedMatch {
+                    players: result.players.clone(),
                     referee: referee.clone(),
                     attempt: *attempt,
-                    result: Arc::clone(result),
+                    result: Some(Arc::clone(result)),
                     at: *at,
                 };
-                self.record(match_id, recorded);
+                self.keep_ended(match_id, ended);
             }
             Event::RoundClosed { at, .. } => self.close_round(*at),
             Event::OrganiserActed {
@@ -231,13 +229,47 @@ impl LeagueView {
             self.before = Some((from.to_string(), players.collect()));
         }
         self.latest = Some(at);
-        self.acts.truncate(MAX_ACTS - 1);
+        self.take_in_changes(act, effect, at);
+        if self.acts.len() == MAX_ACTS {
+            self.acts.pop_back();
+            self.unlisted_acts += 1;
+        }
         self.acts.push_front(OrganiserAct {
             at,
             sentence: format!("{act}{follows}"),
             reason: reason.to_owned(),
             is_message: matches!(act, Lever::Announce { .. }),
         });
+    }
+
+    /// Takes in which matches count in another way, or are closed without a result.
+    fn take_in_changes(&mut self, act: &Lever, effect: &Effect, at: Timestamp) {
+        let named = act.changed_match();
+        for match_id in effect.matches.iter().chain(named) {
+            let players = match_id.numbers().and_then(|(round, number)| {
+                let pairing = self.league.pairing(round, number - 1)?;
+                let players = pairing.seats.map(|seat| self.player_at(seat));
+                Some(players.into_iter().flatten())
+            });
+            for player in players.into_iter().flatten() {
+                self.stories.forget(&player.id);
+            }
+        }
+        let fixture = named.and_then(|match_id| self.league.fixture(match_id));
+        let closed = fixture.filter(|fixture| fixture.is_closed());
+        if let Some(fixture) = closed
+            && let Some(players) = self.league.seats_of(fixture)
+            && !self.ended_matches.contains_key(fixture.match_id())
+        {
+            let ended = EndedMatch {
+                players: players.map(Clone::clone),
+                referee: self.referee_of(Some(fixture)),
+                attempt: fixture.attempt(),
+                result: None,
+                at,
+            };
+            self.keep_ended(&fixture.match_id().clone(), ended);
+        }
     }
 
     /// The league in which a player was before this one, if its seat was kept for it.
@@ -255,10 +287,28 @@ impl LeagueView {
         &self.league
     }
 
-    /// The results that are kept, in the order in which they were recorded.
-    pub fn results(&self) -> impl DoubleEndedIterator<Item = (&MatchId, &RecordedResult)> {
+    /// The matches that are over, as far as they are kept, in the order in which they ended.
+    pub fn ended_matches(&self) -> impl DoubleEndedIterator<Item = (&MatchId, &EndedMatch)> {
         let ids = self.order.iter();
-        ids.filter_map(|id| Some((id, self.results.get(id)?)))
+        ids.filter_map(|id| Some((id, self.ended_matches.get(id)?)))
+    }
+
+    /// How a match that is over counts for each seat, with the points.
+    pub(crate) fn counted(&self, id: &MatchId) -> [(SeatOutcome, u32); 2] {
+        let ending = self.league.counted_result(id).ending();
+        let score = &self.league.rules().score;
+        let points = |seat| ending.map_or(0, |ending| ending.points(seat, score));
+        [0, 1].map(|seat| (outcome(ending, seat), points(seat)))
+    }
+
+    /// Why a match that is over counts as it does, with what was recorded of it.
+    pub(crate) fn reason(&self, id: &MatchId, ended: &EndedMatch) -> String {
+        let recorded = ended.result.as_ref().map(|result| &result.reason);
+        match (self.league.counted_result(id).note(), recorded) {
+            (Some(note), Some(recorded)) => format!("{note}; recorded: {recorded}"),
+            (Some(note), None) => note,
+            (None, recorded) => recorded.cloned().unwrap_or_default(),
+        }
     }
 
     pub fn summary(&self, observed: &LeagueObservations) -> LeagueSummary {
@@ -283,6 +333,7 @@ impl LeagueView {
                 .collect(),
             accepted_losses: self.league.epoch(),
             acts: self.acts.iter().cloned().collect(),
+            unlisted_acts: self.unlisted_acts,
             paused: self.league.is_paused() && phase != Phase::Completed,
             registration_until: match phase {
                 Phase::Registering => self.league.registration(Timestamp::default()).1,
@@ -294,6 +345,7 @@ impl LeagueView {
             ended: self.ended,
             round: self.league.round().map_or(0, |round| round.number()),
             played: self.league.matches_played(),
+            uncounted: self.league.uncounted_matches(),
             matches: match phase {
                 Phase::Registering => 0,
                 Phase::Running | Phase::Completed => self.league.total_matches(),
@@ -333,17 +385,9 @@ impl LeagueView {
         }
     }
 
-    fn record(&mut self, match_id: &MatchId, recorded: RecordedResult) {
-        let result = &recorded.result;
-        self.latest = Some(recorded.at);
-        self.technical_losses += result.failed.len() as u64;
-        self.stories.record(match_id, result, &self.ranks);
-        for seat in 0..2 {
-            let form = self.form.entry(result.players[seat].clone()).or_default();
-            form.push_back(outcome(result, seat));
-            if form.len() > FORM_LENGTH {
-                form.pop_front();
-            }
+    fn record(&mut self, match_id: &MatchId, result: &MatchResult) {
+        if let CountedResult::Recorded(_) = self.league.counted_result(match_id) {
+            self.stories.record(match_id, result, &self.ranks);
         }
         for made in &result.evidence.moves {
             if let Some(told) = &made.model {
@@ -351,12 +395,17 @@ impl LeagueView {
                 sum.add(told);
             }
         }
-        if self.results.insert(match_id.clone(), recorded).is_none() {
+    }
+
+    fn keep_ended(&mut self, match_id: &MatchId, ended: EndedMatch) {
+        self.latest = Some(ended.at);
+        let before = self.ended_matches.insert(match_id.clone(), ended);
+        if before.is_none() {
             self.order.push_back(match_id.clone());
         }
         while self.order.len() > MAX_RESULTS {
             if let Some(oldest) = self.order.pop_front() {
-                self.results.remove(&oldest);
+                self.ended_matches.remove(&oldest);
                 self.promises.remove(&oldest);
             }
         }
@@ -364,19 +413,10 @@ impl LeagueView {
 
     fn close_round(&mut self, at: Timestamp) {
         self.latest = Some(at);
+        self.closed_rounds = self.league.round().map_or(0, |round| round.number());
         let rows = self.league.standings();
         let ranks = rows.iter().map(|row| (row.player_id.clone(), row.rank));
         self.ranks = ranks.collect();
-        let players = self.league.players();
-        if self.points.len() * players.len() < MAX_CHART_POINTS {
-            let points: BTreeMap<_, _> = rows
-                .iter()
-                .map(|row| (&row.player_id, row.points))
-                .collect();
-            let of = |id| points.get(id).copied().unwrap_or_default();
-            self.points
-                .push(players.iter().map(|player| of(player.id())).collect());
-        }
     }
 
     fn table_row(
@@ -391,7 +431,7 @@ impl LeagueView {
         TableRow {
             standing: standing.clone(),
             climbed: i64::from(before) - i64::from(standing.rank),
-            form: self.form.get(id).into_iter().flatten().copied().collect(),
+            form: self.form(id),
             deviations: deviations.get(key.as_str()).copied().unwrap_or(0),
             state: self
                 .league
@@ -427,12 +467,39 @@ impl LeagueView {
         }
     }
 
-    /// The points of a player after 0, 1, 2, … rounds.
+    /// How the last matches of a player that count ended, the oldest first.
+    fn form(&self, id: &PlayerId) -> Vec<SeatOutcome> {
+        let matches = self.league.matches_of(id).rev();
+        let counted = matches.filter_map(|(_, seat, counted)| {
+            let ending = counted.ending()?;
+            Some(outcome(Some(ending), seat))
+        });
+        let mut form: Vec<SeatOutcome> = counted.take(FORM_LENGTH).collect();
+        form.reverse();
+        form
+    }
+
+    /// The points of a player after 0, 1, 2, … rounds, as matches count now.
     fn points_of(&self, id: &PlayerId) -> Vec<u32> {
-        let mut players = self.league.players().iter();
-        let place = players.position(|player| player.id() == id);
-        let of_round = |round: &Vec<u32>| round.get(place?).copied();
-        self.points.iter().filter_map(of_round).collect()
+        let rounds = match self.league.phase() {
+            Phase::Registering => return Vec::new(),
+            Phase::Running => self.closed_rounds,
+            Phase::Completed => self.league.round().map_or(0, |round| round.number()),
+        };
+        let score = &self.league.rules().score;
+        let mut points = vec![0_u32; rounds as usize + 1];
+        for (pairing, seat, counted) in self.league.matches_of(id) {
+            let earned = counted.ending().map(|ending| ending.points(seat, score));
+            if let Some(sum) = points.get_mut(pairing.round as usize) {
+                *sum = earned.unwrap_or_default();
+            }
+        }
+        let mut sum = 0_u32;
+        for earned in &mut points {
+            sum = sum.saturating_add(*earned);
+            *earned = sum;
+        }
+        points
     }
 
     /// The referee of a match that has no result.
@@ -442,22 +509,14 @@ impl LeagueView {
     }
 }
 
-impl RecordedResult {
-    fn seat(&self, id: &PlayerId) -> Option<usize> {
-        self.result.players.iter().position(|player| player == id)
-    }
-}
-
-/// How a match ended for one of its seats.
-pub(crate) fn outcome(result: &MatchResult, seat: usize) -> SeatOutcome {
-    let player = &result.players[seat];
-    if result.failed.contains_key(player) {
-        return SeatOutcome::Forfeited;
-    }
-    match &result.winner {
-        Some(winner) if winner == player => SeatOutcome::Won,
+/// How a match that is over counts for one of its seats.
+pub(crate) fn outcome(ending: Option<MatchEnding>, seat: usize) -> SeatOutcome {
+    match ending {
+        None => SeatOutcome::NotCounted,
+        Some(ending) if ending.forfeited(seat) => SeatOutcome::Forfeited,
+        Some(MatchEnding::Draw) => SeatOutcome::Drew,
+        Some(ending) if ending.winner() == Some(seat) => SeatOutcome::Won,
         Some(_) => SeatOutcome::Lost,
-        None => SeatOutcome::Drew,
     }
 }
 

@@ -36,6 +36,8 @@ pub struct LeagueSummary {
     pub accepted_losses: u32,
     /// What the organiser did, the latest first; at most [`MAX_ACTS`](crate::league_view::MAX_ACTS).
     pub acts: Vec<OrganiserAct>,
+    /// How many earlier acts are left out.
+    pub unlisted_acts: u64,
     /// Whether the organiser holds the league.
     pub paused: bool,
     /// When registration closes, before the start.
@@ -48,8 +50,10 @@ pub struct LeagueSummary {
     pub ended: Option<Timestamp>,
     /// The current round, from 1; 0 before the first.
     pub round: u32,
-    /// Results so far.
+    /// Matches that are over.
     pub played: u64,
+    /// How many of them do not count.
+    pub uncounted: u64,
     /// Matches in total; 0 before the league has started.
     pub matches: u64,
     /// Set if the league is unfinished and no process plays it.
@@ -141,13 +145,35 @@ pub struct LeagueProgress {
     pub elapsed: Option<Duration>,
 }
 
+impl Board {
+    /// The players of the first three places of a league that is over, with their places. A player
+    /// that the organiser put out as a penalty has none, and the others move up.
+    pub fn winners(&self) -> Vec<(usize, &StandingRow)> {
+        let is_penalty = |row: &TableRow| row.expulsion.is_some_and(|cause| cause.is_penalty());
+        let rows = self.standings.iter().filter(|_| self.league.is_over());
+        let rows = rows.filter(|row| !is_penalty(row) && row.standing.played > 0);
+        let mut winners: Vec<(usize, &StandingRow)> = Vec::new();
+        for (number, row) in (1..).zip(rows.map(|row| &row.standing)) {
+            let place = match winners.last() {
+                Some((place, above)) if above.shared_place() == row.shared_place() => *place,
+                _ => number,
+            };
+            if place > 3 {
+                break;
+            }
+            winners.push((place, row));
+        }
+        winners
+    }
+}
+
 /// A row of the table.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TableRow {
     pub standing: StandingRow,
     /// Places gained since the last round ended; negative if the player fell.
     pub climbed: i64,
-    /// The last five matches, oldest first.
+    /// The last five matches that count, oldest first.
     pub form: Vec<SeatOutcome>,
     /// How often the player deviated from the protocol.
     pub deviations: u64,
@@ -207,6 +233,8 @@ pub enum SeatOutcome {
     Lost,
     /// Lost by not playing.
     Forfeited,
+    /// The match does not count.
+    NotCounted,
 }
 
 /// A match of the current round without a result.
@@ -285,6 +313,8 @@ pub enum TileState {
     Queued,
     /// No referee is available.
     Waiting,
+    /// The league ended before.
+    Dropped,
 }
 
 /// A player's id and name. The name is whatever the player's author wrote.
@@ -495,10 +525,15 @@ pub struct MatchPage {
     pub referee: Option<RefereeId>,
     /// Counts the referees that were told to run it.
     pub attempt: u32,
-    /// `None` once the match has a result.
+    /// `None` once the match is over.
     pub state: Option<TileState>,
+    /// The result that was recorded; the organiser may have closed the match without one.
     pub result: Option<Arc<MatchResult>>,
-    /// When the result was recorded.
+    /// How the match counts for each seat, with the points, once it is over.
+    pub counted: Option<[(SeatOutcome, u32); 2]>,
+    /// Why it counts in another way than it was recorded.
+    pub note: Option<String>,
+    /// When it was over.
     pub at: Option<Timestamp>,
     /// The commitment to the draw, published before the round, in hex.
     pub promise: Option<String>,

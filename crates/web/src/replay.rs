@@ -92,10 +92,17 @@ impl<'o> Recorder<'o> {
                 ..
             } => {
                 self.results += 1;
-                self.pending = Some((*at, label(match_id, result)));
+                let label = match self.view.league().counted_result(match_id).note() {
+                    Some(note) => format!("{}; {note}", label(match_id, result)),
+                    None => label(match_id, result),
+                };
+                self.pending = Some((*at, label));
                 if self.results.is_multiple_of(self.stride) {
                     self.capture_pending();
                 }
+            }
+            Event::OrganiserActed { act, at, .. } if self.start.is_some() => {
+                self.capture(*at, act.to_string());
             }
             Event::LeagueCompleted { at } => self.capture(*at, "The league is over".to_owned()),
             _ => {}

@@ -5,11 +5,13 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use league_core::league::Phase;
+use league_core::league::{Phase, PlayerEntry};
 use league_protocol::id::PlayerId;
+use league_protocol::message::StandingRow;
 use league_protocol::time::Timestamp;
 
 use crate::league_view::{LeagueObservations, LeagueView};
+use crate::model::LeagueSummary;
 
 /// One league of a season.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -24,6 +26,25 @@ pub struct SeasonLeague {
     pub ended: Option<Timestamp>,
     /// Who won it, once it is over; several if they share the first place.
     pub champions: Vec<String>,
+}
+
+impl SeasonLeague {
+    fn of(summary: LeagueSummary, champions: Vec<String>) -> Self {
+        Self {
+            league_id: summary.league_id,
+            game: match summary.game.as_str() {
+                "" => summary.game_type,
+                _ => summary.game,
+            },
+            phase: summary.phase,
+            players: summary.players,
+            played: summary.played,
+            matches: summary.matches,
+            started: summary.started,
+            ended: summary.ended,
+            champions,
+        }
+    }
 }
 
 /// One player of the all-time table.
@@ -67,6 +88,15 @@ struct SeasonPlayer {
 impl SeasonEntry {
     pub fn of(view: &LeagueView) -> Self {
         let summary = view.summary(&LeagueObservations::default());
+        let standings = view.league().standings();
+        let may_win = |standing: &StandingRow| {
+            let player = view.league().player(&standing.player_id);
+            let expulsion = player.and_then(PlayerEntry::expulsion);
+            let is_penalty = expulsion.is_some_and(|expulsion| expulsion.is_penalty());
+            summary.is_over() && !is_penalty && standing.played > 0
+        };
+        let best = standings.iter().find(|standing| may_win(standing));
+        let best = best.map(StandingRow::shared_place);
         let mut champions = Vec::new();
         let mut players: BTreeMap<PlayerId, SeasonPlayer> = BTreeMap::new();
         for player in view.league().players() {
@@ -74,10 +104,9 @@ impl SeasonEntry {
             entry.row.name = player.member().display_name().to_string();
             entry.before = view.league_before(player.id()).map(str::to_owned);
         }
-        for standing in view.league().standings().iter() {
+        for standing in standings.iter() {
             let row = &mut players.entry(standing.player_id.clone()).or_default().row;
-            let is_first = standing.tie.unwrap_or(standing.rank) == 1;
-            let is_champion = summary.is_over() && is_first && standing.played > 0;
+            let is_champion = may_win(standing) && Some(standing.shared_place()) == best;
             *row = SeasonRow {
                 name: standing.display_name.to_string(),
                 leagues: 1,
@@ -92,21 +121,10 @@ impl SeasonEntry {
                 champions.push(row.name.clone());
             }
         }
-        let league = SeasonLeague {
-            league_id: summary.league_id,
-            game: match summary.game.as_str() {
-                "" => summary.game_type,
-                _ => summary.game,
-            },
-            phase: summary.phase,
-            players: summary.players,
-            played: summary.played,
-            matches: summary.matches,
-            started: summary.started,
-            ended: summary.ended,
-            champions,
-        };
-        Self { league, players }
+        Self {
+            league: SeasonLeague::of(summary, champions),
+            players,
+        }
     }
 
     pub fn league_id(&self) -> &str {
@@ -120,6 +138,23 @@ impl SeasonEntry {
 }
 
 impl Season {
+    /// The rows with their places; players that only their names tell apart share one, such as `=2`.
+    pub fn places(&self) -> impl Iterator<Item = (String, &SeasonRow)> {
+        let groups = self
+            .rows
+            .chunk_by(|one, other| one.merits() == other.merits());
+        let mut above = 0;
+        groups.flat_map(move |group| {
+            let place = above + 1;
+            above += group.len();
+            let told = match group.len() {
+                1 => place.to_string(),
+                _ => format!("={place}"),
+            };
+            group.iter().map(move |row| (told.clone(), row))
+        })
+    }
+
     /// Adds up leagues.
     pub fn of<'e>(entries: impl IntoIterator<Item = &'e SeasonEntry>) -> Self {
         let entries: Vec<&SeasonEntry> = entries.into_iter().collect();
@@ -145,15 +180,16 @@ impl Season {
                 .then_with(|| one.league_id.cmp(&other.league_id))
         });
         let mut rows: Vec<SeasonRow> = rows.into_values().collect();
-        rows.sort_by_cached_key(|row| {
-            let merits = (row.titles, row.points, row.wins);
-            (Reverse(merits), row.name.clone())
-        });
+        rows.sort_by_cached_key(|row| (Reverse(row.merits()), row.name.clone()));
         Self { leagues, rows }
     }
 }
 
 impl SeasonRow {
+    fn merits(&self) -> (u32, u64, u32) {
+        (self.titles, self.points, self.wins)
+    }
+
     /// Adds another league; its name is the newer one.
     fn add(&mut self, other: &Self) {
         self.name.clone_from(&other.name);
@@ -181,4 +217,24 @@ fn first_name(entry: &SeasonEntry, all: &BTreeMap<&str, &SeasonEntry>, id: &Play
     }
     let name = first.players.get(id);
     name.map_or_else(String::new, |player| player.row.name.trim().to_lowercase())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn players_that_only_names_tell_apart_share_a_place() {
+        let row = |name: &str, points| SeasonRow {
+            name: name.to_owned(),
+            points,
+            ..SeasonRow::default()
+        };
+        let season = Season {
+            leagues: Vec::new(),
+            rows: vec![row("a", 9), row("b", 7), row("c", 7), row("d", 1)],
+        };
+        let places: Vec<String> = season.places().map(|(place, _)| place).collect();
+        assert_eq!(places, ["1", "=2", "=2", "4"]);
+    }
 }

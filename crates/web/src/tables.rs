@@ -1,15 +1,17 @@
 //! The standings and results of a league as CSV, JSON and Markdown.
 
+use league_core::league::CountedResult;
+use league_core::league::standings::MatchEnding;
 use league_protocol::id::MatchId;
-use league_protocol::message::{MatchResult, MatchStatus, StandingRow};
+use league_protocol::message::{MatchStatus, StandingRow};
 use serde_json::{Value, json};
 
-use crate::league_view::{LeagueObservations, LeagueView, RecordedResult, round_of};
+use crate::league_view::{EndedMatch, LeagueObservations, LeagueView, round_of};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TableKind {
     Standings,
-    /// Every finished match, in the order of the results.
+    /// Every match that is over, as it counts, in the order in which they ended.
     Matches,
 }
 
@@ -44,6 +46,7 @@ pub fn json(view: &LeagueView) -> Value {
         "game_type": rules.game_type,
         "state": format!("{:?}", league.phase()).to_ascii_lowercase(),
         "matches_played": league.matches_played(),
+        "matches_not_counted": league.uncounted_matches(),
         "accepted_losses": league.epoch(),
         "standings": listed(TableKind::Standings),
         "matches": listed(TableKind::Matches),
@@ -55,12 +58,16 @@ pub fn markdown(view: &LeagueView) -> String {
     let summary = view.summary(&LeagueObservations::default());
     let mut text = format!("# {}\n\n", cell(&summary.title));
     text += &format!(
-        "{} · {} · {} players · {} of {} matches played\n",
+        "{} · {} · {} players · {} of {} matches played{}\n",
         cell(&summary.league_id),
         cell(&summary.game_type),
         summary.players,
         view.league().matches_played(),
-        view.league().total_matches()
+        view.league().total_matches(),
+        match summary.uncounted {
+            0 => String::new(),
+            uncounted => format!(", {uncounted} of them not counted"),
+        }
     );
     if summary.accepted_losses > 0 {
         let times = summary.accepted_losses;
@@ -88,11 +95,11 @@ fn rows(view: &LeagueView, table: TableKind) -> Rows {
             table_of(&STANDINGS_COLUMNS, rows.iter())
         }
         TableKind::Matches => {
-            let matches = view.results().map(|(id, recorded)| FinishedMatch {
+            let matches = view.ended_matches().map(|(id, ended)| FinishedMatch {
                 view,
                 id,
-                recorded,
-                result: &recorded.result,
+                ended,
+                counted: view.league().counted_result(id),
             });
             table_of(&match_columns(), matches.collect::<Vec<_>>().iter())
         }
@@ -109,7 +116,7 @@ fn table_of<'r, R: 'r>(columns: &[Column<R>], rows: impl Iterator<Item = &'r R>)
 }
 
 const STANDINGS_COLUMNS: [Column<StandingRow>; 9] = [
-    ("rank", |row| row.rank.to_string()),
+    ("rank", |row| row.shared_place().to_string()),
     ("player_id", |row| row.player_id.to_string()),
     ("display_name", |row| row.display_name.to_string()),
     ("played", |row| row.played.to_string()),
@@ -124,37 +131,78 @@ const STANDINGS_COLUMNS: [Column<StandingRow>; 9] = [
 struct FinishedMatch<'v> {
     view: &'v LeagueView,
     id: &'v MatchId,
-    recorded: &'v RecordedResult,
-    result: &'v MatchResult,
+    ended: &'v EndedMatch,
+    counted: CountedResult,
 }
 
-const fn match_columns<'v>() -> [Column<FinishedMatch<'v>>; 15] {
+const fn match_columns<'v>() -> [Column<FinishedMatch<'v>>; 18] {
     [
         ("match_id", |row| row.id.to_string()),
         ("round_id", |row| round_of(row.id).to_string()),
-        ("recorded_at", |row| row.recorded.at.to_millis_text()),
-        ("referee_id", |row| text(row.recorded.referee.as_ref())),
-        ("player_A_id", |row| row.result.players[0].to_string()),
+        ("recorded_at", |row| row.ended.at.to_millis_text()),
+        ("referee_id", |row| text(row.ended.referee.as_ref())),
+        ("player_A_id", |row| row.ended.players[0].to_string()),
         ("player_A_name", |row| row.name(0)),
-        ("player_B_id", |row| row.result.players[1].to_string()),
+        ("player_B_id", |row| row.ended.players[1].to_string()),
         ("player_B_name", |row| row.name(1)),
-        ("status", |row| status(row.result.status).to_owned()),
-        ("winner", |row| text(row.result.winner.as_ref())),
-        ("points_A", |row| row.result.points[0].to_string()),
-        ("points_B", |row| row.result.points[1].to_string()),
+        ("status", |row| row.status().to_owned()),
+        ("winner", |row| row.winner()),
+        ("points_A", |row| row.points(0).to_string()),
+        ("points_B", |row| row.points(1).to_string()),
         ("choice_A", |row| row.choice(0)),
         ("choice_B", |row| row.choice(1)),
-        ("reason", |row| row.result.reason.clone()),
+        ("reason", |row| match &row.ended.result {
+            Some(result) => result.reason.clone(),
+            None => String::new(),
+        }),
+        // How it was recorded, if it counts in another way.
+        ("note", |row| row.counted.note().unwrap_or_default()),
+        ("recorded_status", |row| row.recorded_status().to_owned()),
+        ("recorded_winner", |row| row.recorded_winner()),
     ]
 }
 
 impl FinishedMatch<'_> {
     fn name(&self, seat: usize) -> String {
-        self.view.player_ref(&self.result.players[seat]).name
+        self.view.player_ref(&self.ended.players[seat]).name
+    }
+
+    /// How it counts.
+    fn status(&self) -> &'static str {
+        match self.counted.ending() {
+            None => "NOT_COUNTED",
+            Some(MatchEnding::Win(_)) => status(MatchStatus::Win),
+            Some(MatchEnding::Draw) => status(MatchStatus::Draw),
+            Some(MatchEnding::Forfeit(_) | MatchEnding::BothForfeit) => {
+                status(MatchStatus::TechnicalLoss)
+            }
+        }
+    }
+
+    fn winner(&self) -> String {
+        let winner = self.counted.ending().and_then(MatchEnding::winner);
+        text(winner.map(|seat| &self.ended.players[seat]))
+    }
+
+    fn points(&self, seat: usize) -> u32 {
+        let score = &self.view.league().rules().score;
+        let ending = self.counted.ending();
+        ending.map_or(0, |ending| ending.points(seat, score))
+    }
+
+    fn recorded_status(&self) -> &'static str {
+        let result = self.ended.result.as_ref();
+        result.map_or("", |result| status(result.status))
+    }
+
+    fn recorded_winner(&self) -> String {
+        let result = self.ended.result.as_ref();
+        text(result.and_then(|result| result.winner.as_ref()))
     }
 
     fn choice(&self, seat: usize) -> String {
-        match self.result.choices.get(&self.result.players[seat]) {
+        let result = self.ended.result.as_ref();
+        match result.and_then(|result| result.choices.get(&self.ended.players[seat])) {
             Some(Value::String(text)) => text.clone(),
             Some(other) => other.to_string(),
             None => String::new(),
@@ -196,7 +244,12 @@ fn csv_cell(text: &str) -> String {
 /// A cell as a number, a string or null, by its column.
 fn value(column: &str, cell: String) -> Value {
     match column {
-        "winner" | "referee_id" | "choice_A" | "choice_B" if cell.is_empty() => Value::Null,
+        "winner" | "referee_id" | "choice_A" | "choice_B" | "note" | "recorded_status"
+        | "recorded_winner"
+            if cell.is_empty() =>
+        {
+            Value::Null
+        }
         "display_name" | "player_A_name" | "player_B_name" | "reason" | "choice_A" | "choice_B" => {
             cell.into()
         }

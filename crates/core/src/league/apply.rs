@@ -402,7 +402,7 @@ impl League {
         at: Timestamp,
     ) -> Option<LeagueFixture> {
         let league = &self.rules.league_id;
-        let match_id = MatchId::numbered(pairing.round, pairing.index + 1);
+        let match_id = pairing.match_id();
         let seed = draws.seed(league, &match_id, self.epoch);
         let [a, b] = pairing.seats;
         let players = [self.players.get(a)?, self.players.get(b)?];

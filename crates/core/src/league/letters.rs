@@ -800,7 +800,7 @@ impl<'a> LetterWriter<'a> {
             league_id: self.league.rules.league_id.clone(),
             total_rounds: self.league.rounds(),
             total_matches: u32::try_from(self.league.total_matches()).unwrap_or(u32::MAX),
-            champion: table.rows.first().map(champion),
+            champion: self.league.champion(table).map(champion),
             final_standings: self.rows_for(table, receiver),
         })
     }

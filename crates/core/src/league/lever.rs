@@ -361,6 +361,16 @@ impl Lever {
         )
     }
 
+    /// The match that it names, if that counts in another way from now on.
+    pub const fn changed_match(&self) -> Option<&MatchId> {
+        match self {
+            Self::Annul { match_id } | Self::Replay { match_id } | Self::Rule { match_id, .. } => {
+                Some(match_id)
+            }
+            _ => None,
+        }
+    }
+
     /// The player that it puts out, and whether its results count.
     pub const fn put_out(&self) -> Option<(&PlayerId, PlayedMatches)> {
         match self {

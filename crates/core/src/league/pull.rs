@@ -3,8 +3,6 @@
 //! [`League::effect`] is asked by the command and by the audit of a journal, so a journal holds no
 //! lever that could not be pulled.
 
-use std::collections::BTreeSet;
-
 use league_protocol::id::{MatchId, PlayerId};
 use league_protocol::message::{is_harmless, is_name};
 use league_protocol::sender::Agent;
@@ -14,8 +12,8 @@ use league_protocol::token::{AuthToken, TokenHash};
 use super::command::{Refusal, Reply};
 use super::event::Event;
 use super::lever::{
-    Amendment, Effect, KeptSeat, Lever, LeverPull, LeverRefusal, MAX_ENDPOINT, MAX_EXTENSION,
-    MAX_LEVER_TEXT, MAX_REPLAYS, MAX_ROSTER, PlayedMatches, id_of,
+    Effect, KeptSeat, Lever, LeverPull, LeverRefusal, MAX_ENDPOINT, MAX_EXTENSION, MAX_LEVER_TEXT,
+    MAX_REPLAYS, MAX_ROSTER, PlayedMatches, id_of,
 };
 use super::roster::{AgentIndex, Member, PlayerEntry, Seat, folded, place};
 use super::round::{FixtureStage, read_match_id};
@@ -462,35 +460,6 @@ impl League {
         let number = self.players.find(winner)?;
         let seat = place.seats.iter().position(|seat| *seat == number)?;
         Some(MatchEnding::Win(seat))
-    }
-
-    pub(crate) fn amendment(&self, place: Pairing) -> Option<&Amendment> {
-        self.amended.get(&(place.round, place.index))
-    }
-
-    /// The id of the match that counts at a regular place: the last one in which it is played again.
-    pub(crate) fn present_id(&self, place: Pairing) -> MatchId {
-        let replay = self
-            .amendment(place)
-            .and_then(|amended| amended.replay.clone());
-        replay.unwrap_or_else(|| MatchId::numbered(place.round, place.index + 1))
-    }
-
-    /// The matches that count in another way than they ended, or not at all, in the order of rounds.
-    pub fn amended_matches(&self) -> BTreeSet<MatchId> {
-        let places = self.amended.keys();
-        let places = places.filter_map(|&(round, index)| self.schedule.pairing(round, index));
-        places.map(|place| self.present_id(place)).collect()
-    }
-
-    /// How a match counts in the table; `None` if it does not.
-    pub fn counted_ending(&self, match_id: &MatchId) -> Option<MatchEnding> {
-        let (round, index) = read_match_id(match_id)?;
-        let place = self.counts_for(self.pairing(round, index)?);
-        if self.present_id(place) != *match_id {
-            return None;
-        }
-        self.standings.ending(place)
     }
 }
 

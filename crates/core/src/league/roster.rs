@@ -250,6 +250,13 @@ pub struct Expulsion {
     pub is_absence: bool,
 }
 
+impl Expulsion {
+    /// Whether the organiser put the player out as a penalty, so that it wins no prize.
+    pub fn is_penalty(&self) -> bool {
+        matches!(self.cause, ExitCause::Removed | ExitCause::Disqualified)
+    }
+}
+
 impl PlayerEntry {
     pub fn id(&self) -> &PlayerId {
         &self.id

@@ -143,7 +143,7 @@ impl LeagueFixture {
     }
 
     /// Whether the organiser ended it without a result of its own.
-    pub(crate) fn is_closed(&self) -> bool {
+    pub fn is_closed(&self) -> bool {
         self.stage == FixtureStage::Finished && self.result.is_none()
     }
 

@@ -9,6 +9,7 @@
 //! gives no advantage; [`Sides::Balanced`] is for the others.
 //!
 //! A schedule of several legs repeats the round robin; each leg swaps the seats of the one before.
+use league_protocol::id::MatchId;
 
 /// How seats A and B are given out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,6 +40,13 @@ pub struct Pairing {
     pub index: u32,
     /// Seat A and seat B.
     pub seats: [u32; 2],
+}
+
+impl Pairing {
+    /// The id of the match: `R2M1` is the first of round 2.
+    pub fn match_id(&self) -> MatchId {
+        MatchId::numbered(self.round, self.index + 1)
+    }
 }
 
 /// A round robin of so many players.

@@ -249,6 +249,12 @@ impl Standings {
         }
     }
 
+    /// How many matches count.
+    pub(crate) fn counted(&self) -> u64 {
+        let played = self.records.iter().map(|record| u64::from(record.played()));
+        played.sum::<u64>() / 2
+    }
+
     /// The table is made anew, as names or results have changed.
     pub(crate) fn forget_table(&mut self) {
         self.table = OnceLock::new();

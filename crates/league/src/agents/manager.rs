@@ -441,6 +441,7 @@ impl AgentService for ManagerService {
                 "rounds": league.rounds(),
                 "round_id": league.round().map(|round| round.number()),
                 "matches_played": league.matches_played(),
+                "matches_not_counted": league.uncounted_matches(),
                 "matches": league.total_matches(),
                 "paused": league.is_paused(),
                 "knows_human": true,

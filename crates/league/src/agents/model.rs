@@ -178,8 +178,8 @@ pub(crate) struct ModelSeat {
     budget: Arc<Budget>,
     client: Client,
     ledger: Ledger,
-    /// Until when the server wants no question.
-    rests_until: Mutex<Option<Instant>>,
+    /// Until when the server is left alone, and because of what.
+    rests_until: Mutex<Option<(Instant, NoChoice)>>,
 }
 
 /// The move of a model, or why it made none.
@@ -360,26 +360,27 @@ impl ModelSeat {
                 Err(ModelCallError::Final(problem)) => return Err(problem),
                 Err(ModelCallError::Passing(problem, wait)) => {
                     last = problem;
-                    *self.resting() = Some(Instant::now() + wait);
+                    *self.resting() = Some((Instant::now() + wait, problem));
                 }
             }
         }
         Err(last)
     }
 
-    /// Waits as long as the server asked for; refuses if that leaves no time for a question.
+    /// Waits as long as the server asked for, or as usual after other trouble; refuses with that
+    /// trouble if it leaves no time for a question.
     async fn rest(&self, until: Instant) -> Result<(), NoChoice> {
-        let Some(end) = *self.resting() else {
+        let Some((end, problem)) = *self.resting() else {
             return Ok(());
         };
         if end + MIN_QUESTION > until {
-            return Err(NoChoice::Busy);
+            return Err(problem);
         }
         tokio::time::sleep_until(end).await;
         Ok(())
     }
 
-    fn resting(&self) -> std::sync::MutexGuard<'_, Option<Instant>> {
+    fn resting(&self) -> std::sync::MutexGuard<'_, Option<(Instant, NoChoice)>> {
         self.rests_until
             .lock()
             .unwrap_or_else(PoisonError::into_inner)

@@ -112,7 +112,11 @@ pub(crate) fn unanswered(what: &str, manager: &ManagerClient, error: &AskError) 
 pub(crate) fn progress(health: &Health) -> String {
     let league = format!("{} · {}", health.league_id, health.game_type);
     let matches = count(health.matches, "match");
-    let played = format!("{} of {matches} played", health.matches_played);
+    let uncounted = match health.matches_not_counted {
+        0 => String::new(),
+        uncounted => format!(", {uncounted} of them not counted"),
+    };
+    let played = format!("{} of {matches} played{uncounted}", health.matches_played);
     match health.state {
         State::Registering => {
             let players = count(health.players.into(), "player");

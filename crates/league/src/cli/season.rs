@@ -87,7 +87,7 @@ fn print_text(season: &Season, out: &mut impl Write) -> Result<(), CommandError>
         "      {:<28} {:>7} {:>6} {:>6} {:>6}",
         "player", "leagues", "titles", "played", "points"
     )?;
-    for (place, row) in (1..).zip(season.rows.iter().take(MAX_ROWS)) {
+    for (place, row) in season.places().take(MAX_ROWS) {
         let name: String = one_line(&row.name).chars().take(28).collect();
         writeln!(
             out,

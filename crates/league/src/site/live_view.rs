@@ -404,7 +404,10 @@ impl JournalReader {
             Event::MatchesMoved { moves, .. } => {
                 moves.iter().for_each(|moved| self.touch(&moved.match_id));
             }
-            Event::RoundOpened { .. } | Event::LeagueCompleted { .. } => {
+            // A lever may change names, results and places on any page.
+            Event::RoundOpened { .. }
+            | Event::OrganiserActed { .. }
+            | Event::LeagueCompleted { .. } => {
                 self.touched.push(ALL.to_owned());
             }
             _ => {}

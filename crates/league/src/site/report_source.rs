@@ -77,7 +77,7 @@ impl ReportSource {
 
     /// The report as HTML, with the pages of the latest `max_matches` matches.
     pub(crate) fn report(&self, max_matches: usize) -> String {
-        let all: Vec<&MatchId> = self.view.results().map(|(id, _)| id).collect();
+        let all: Vec<&MatchId> = self.view.ended_matches().map(|(id, _)| id).collect();
         let first = all.len().saturating_sub(max_matches);
         let match_page = |id: &&MatchId| {
             let record = referee_record(&self.root, &self.league_id, id);

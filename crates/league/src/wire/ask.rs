@@ -61,6 +61,9 @@ pub(crate) struct Health {
     pub(crate) round_id: Option<u32>,
     /// Decided matches.
     pub(crate) matches_played: u64,
+    /// How many of them the organiser took out of the table.
+    #[serde(default)]
+    pub(crate) matches_not_counted: u64,
     /// All matches of the schedule; 0 before the league starts.
     pub(crate) matches: u64,
     /// Whether a registration may say that a person plays.

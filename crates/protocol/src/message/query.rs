@@ -1,5 +1,6 @@
 //! Questions to the manager and their answers.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde::ser::SerializeMap;
@@ -413,7 +414,7 @@ fn data(response: &LeagueQueryResponse, answer: &QueryAnswer, dialect: Dialect) 
         QueryAnswer::Standings { round_id, rows } => json!({
             "league_id": response.league_id,
             "round_id": round(*round_id),
-            "standings": rows.iter().map(|row| TABLE_ROW.spell(row, dialect)).collect::<Vec<_>>(),
+            "standings": rows.iter().map(|row| told_row(row, dialect)).collect::<Vec<_>>(),
         }),
         QueryAnswer::Schedule {
             total_rounds,
@@ -433,13 +434,23 @@ fn data(response: &LeagueQueryResponse, answer: &QueryAnswer, dialect: Dialect) 
             "referee_endpoint": next.referee_endpoint,
         }}),
         QueryAnswer::PlayerStats(stats) => {
-            let mut row = json!(TABLE_ROW.spell(&stats.row, dialect));
+            let mut row = told_row(&stats.row, dialect);
             row["technical_losses"] = stats.row.technical_losses.into();
             row["state"] = stats.state.into();
             json!({"player_stats": row})
         }
         QueryAnswer::Games(registry) => json!({"game_registry": registry}),
     }
+}
+
+/// A row of the table; one of a tie that only ids broke also tells the rank that it shares, which
+/// is an addition of ours.
+fn told_row(row: &StandingRow, dialect: Dialect) -> Value {
+    let mut told = json!(TABLE_ROW.spell(row, dialect));
+    if let Some(first) = row.tie {
+        told["tied_rank"] = first.into();
+    }
+    told
 }
 
 fn listed(listing: &MatchListing) -> Value {
@@ -518,7 +529,16 @@ fn rows(standings: &Value) -> Vec<StandingRow> {
         notes: &mut Notes::new(Reading::Lenient),
     };
     let at = Path::root("000 §4.9.2");
-    read_parts(&TABLE_ROW, &raw, &at, &mut cx).unwrap_or_default()
+    let mut rows = read_parts(&TABLE_ROW, &raw, &at, &mut cx).unwrap_or_default();
+    let told = standings.as_array().into_iter().flatten();
+    let ties: BTreeMap<&str, u64> = told
+        .filter_map(|row| Some((row["player_id"].as_str()?, row["tied_rank"].as_u64()?)))
+        .collect();
+    for row in &mut rows {
+        let tie = ties.get(row.player_id.as_str()).copied();
+        row.tie = tie.and_then(|tie| u32::try_from(tie).ok());
+    }
+    rows
 }
 
 fn read_stats(data: &Value) -> Result<QueryAnswer, String> {

@@ -140,7 +140,7 @@ pub struct StandingRow {
     pub technical_losses: u32,
     /// Points.
     pub points: u32,
-    /// The first rank of a tie that only the ids broke; it is not sent.
+    /// The first rank of a tie that only the ids broke; only answers to queries tell it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tie: Option<u32>,
 }
@@ -152,6 +152,11 @@ impl StandingRow {
             Some(first) => format!("={first}"),
             None => self.rank.to_string(),
         }
+    }
+
+    /// The same as a number: rows of a tie have one rank.
+    pub fn shared_place(&self) -> u32 {
+        self.tie.unwrap_or(self.rank)
     }
 }
 

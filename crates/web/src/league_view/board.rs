@@ -3,15 +3,15 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use league_core::league::{FixtureStage, LeagueFixture, Phase, RefereeEntry};
+use league_core::league::{CountedResult, FixtureStage, LeagueFixture, Phase, RefereeEntry};
 use league_core::referee::SpectatorView;
 use league_protocol::id::MatchId;
+use league_protocol::message::StandingRow;
 use league_protocol::time::Timestamp;
 
 use super::{
-    LeagueObservations, LeagueView, MAX_ARRIVALS, MAX_CHART_LINES, MAX_CROSS_PLAYERS, MAX_LATEST,
-    MAX_NEXT, MAX_ROWS, MAX_TILES, RecordedResult, deviation_totals, outcome, shown_state,
-    tile_state,
+    EndedMatch, LeagueObservations, LeagueView, MAX_ARRIVALS, MAX_CHART_LINES, MAX_CROSS_PLAYERS,
+    MAX_LATEST, MAX_NEXT, MAX_ROWS, MAX_TILES, deviation_totals, outcome, shown_state, tile_state,
 };
 use crate::model::{
     AgentRow, Board, Chart, ChartLine, Cross, CrossCell, LeagueProgress, LeagueSummary, Lobby,
@@ -30,7 +30,7 @@ impl LeagueView {
         let (tiles, untiled) = self.tiles(observed);
         let league = self.summary(observed);
         Board {
-            progress: self.progress(&league, now),
+            progress: self.progress(&league, &rows, now),
             unlisted: league.players.saturating_sub(standings.len()),
             tiles,
             untiled,
@@ -46,7 +46,12 @@ impl LeagueView {
     }
 
     /// The clocks of a stalled league stand still.
-    fn progress(&self, league: &LeagueSummary, now: Timestamp) -> LeagueProgress {
+    fn progress(
+        &self,
+        league: &LeagueSummary,
+        rows: &[StandingRow],
+        now: Timestamp,
+    ) -> LeagueProgress {
         let round = self.league.round();
         let summary = round.map(|round| round.summary()).unwrap_or_default();
         let open = round.map_or(0, |round| round.open());
@@ -59,7 +64,7 @@ impl LeagueView {
             },
             round_played: summary.total_matches.saturating_sub(open),
             round_matches: summary.total_matches,
-            technical_losses: self.technical_losses,
+            technical_losses: rows.iter().map(|row| u64::from(row.technical_losses)).sum(),
             time_left: self.time_left(league).filter(|_| stalled.is_none()),
             elapsed: self.started.map(|started| until.since(started)),
         }
@@ -78,7 +83,7 @@ impl LeagueView {
     /// The matches of the round without a result, the most advanced first, and how many more there
     /// are.
     fn tiles(&self, observed: &LeagueObservations) -> (Vec<Tile>, usize) {
-        let round = self.league.round();
+        let round = self.league.round().filter(|_| !self.league.is_over());
         let fixtures = round.map_or(&[][..], |round| round.fixtures());
         let open = fixtures
             .iter()
@@ -109,18 +114,17 @@ impl LeagueView {
     }
 
     fn latest(&self) -> Vec<ResultLine> {
-        let latest = self.results().rev().take(MAX_LATEST);
+        let latest = self.ended_matches().rev().take(MAX_LATEST);
         latest.map(|(id, found)| self.line(id, found)).collect()
     }
 
-    fn line(&self, match_id: &MatchId, recorded: &RecordedResult) -> ResultLine {
-        let result = &recorded.result;
+    fn line(&self, match_id: &MatchId, ended: &EndedMatch) -> ResultLine {
         ResultLine {
             match_id: match_id.clone(),
-            players: result.players.each_ref().map(|id| self.player_ref(id)),
-            outcomes: [0, 1].map(|seat| outcome(result, seat)),
-            reason: result.reason.clone(),
-            at: recorded.at,
+            players: ended.players.each_ref().map(|id| self.player_ref(id)),
+            outcomes: self.counted(match_id).map(|(outcome, _)| outcome),
+            reason: self.reason(match_id, ended),
+            at: ended.at,
             stories: self.stories.of(match_id),
         }
     }
@@ -163,7 +167,7 @@ impl LeagueView {
     /// The view for projectors.
     pub fn stage(&self, observed: &LeagueObservations, now: Timestamp) -> Stage {
         let surprise = self.stories.surprise();
-        let surprise = surprise.and_then(|id| Some(self.line(id, self.results.get(id)?)));
+        let surprise = surprise.and_then(|id| Some(self.line(id, self.ended_matches.get(id)?)));
         Stage {
             board: self.board(observed, now),
             surprise,
@@ -175,9 +179,8 @@ impl LeagueView {
             Phase::Running => self.league.round().map_or(0, |round| round.number()) + 1,
             Phase::Registering | Phase::Completed => return None,
         };
-        let schedule = self.league.schedule();
-        let pairings = (0..schedule.matches_a_round())
-            .filter_map(|index| schedule.pairing(next, index))
+        let pairings = (0..self.league.matches_in(next))
+            .filter_map(|index| self.league.pairing(next, index))
             .filter_map(|pairing| {
                 let [a, b] = pairing.seats;
                 Some([self.player_at(a)?, self.player_at(b)?])
@@ -211,7 +214,8 @@ impl LeagueView {
         }
     }
 
-    /// The latest match of two players that has begun, from the view of the first.
+    /// The latest match of two players that has begun, from the view of the first; a match that is
+    /// played again is shown in place of the one before.
     fn cross_cell(&self, one: u32, other: u32) -> Option<CrossCell> {
         if one == other || self.league.phase() == Phase::Registering {
             return None;
@@ -219,12 +223,24 @@ impl LeagueView {
         let schedule = self.league.schedule();
         let mut meetings = schedule.meetings(one, other).rev();
         meetings.find_map(|pairing| {
-            let match_id = MatchId::numbered(pairing.round, pairing.index + 1);
             let seat = pairing.seats.iter().position(|seat| *seat == one)?;
-            let outcome = match self.results.get(&match_id) {
-                Some(recorded) => Some(outcome(&recorded.result, seat)),
-                None if self.league.fixture(&match_id)?.is_started() => None,
-                None => return None,
+            let is_started = |id: &MatchId| {
+                let fixture = self.league.fixture(id);
+                fixture.is_some_and(|fixture| fixture.is_started())
+            };
+            let (match_id, counted) = match self.league.counted_at(pairing) {
+                CountedResult::Replayed(replay) => match self.league.counted_result(&replay) {
+                    CountedResult::Open if !is_started(&replay) => {
+                        (pairing.match_id(), CountedResult::Annulled)
+                    }
+                    counted => (replay, counted),
+                },
+                counted => (pairing.match_id(), counted),
+            };
+            let outcome = match counted {
+                CountedResult::Open if is_started(&match_id) => None,
+                CountedResult::Open => return None,
+                counted => Some(outcome(counted.ending(), seat)),
             };
             Some(CrossCell { match_id, outcome })
         })

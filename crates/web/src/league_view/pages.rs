@@ -4,8 +4,8 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use league_core::draw;
-use league_core::league::Phase;
 use league_core::league::schedule::Pairing;
+use league_core::league::{CountedResult, Phase};
 use league_core::referee::SpectatorView;
 use league_games::{Picture, PictureCell, Seat, Table, Tone, Turn};
 use league_protocol::fault::Code;
@@ -14,8 +14,8 @@ use league_protocol::message::MatchResult;
 use serde_json::Value;
 
 use super::{
-    LeagueObservations, LeagueView, MAX_PLAYED, MAX_ROWS, MAX_UPCOMING, RecordedResult,
-    RefereeRecord, deviation_totals, outcome, round_of, tile_state,
+    LeagueObservations, LeagueView, MAX_PLAYED, MAX_ROWS, MAX_UPCOMING, RefereeRecord,
+    deviation_totals, outcome, round_of, tile_state,
 };
 use crate::model::{
     DrawnPosition, FailureCount, MatchPage, PlayedMatch, PlayerPage, PlayerRef, RoundMatch,
@@ -39,13 +39,13 @@ impl LeagueView {
         record: Option<RefereeRecord>,
         observed: &LeagueObservations,
     ) -> Option<MatchPage> {
-        let recorded = self.results.get(id);
+        let ended = self.ended_matches.get(id);
         let fixture = self.league.fixture(id);
-        let players = match recorded {
-            Some(recorded) => recorded.result.players.clone(),
+        let players = match ended {
+            Some(ended) => ended.players.clone(),
             None => self.league.seats_of(fixture?)?.map(Clone::clone),
         };
-        let result = recorded.map(|recorded| recorded.result.clone());
+        let result = ended.and_then(|ended| ended.result.clone());
         let record = record.unwrap_or_default();
         let game = league_games::find(self.league.rules().game_type.as_str());
         Some(MatchPage {
@@ -53,16 +53,18 @@ impl LeagueView {
             match_id: id.clone(),
             round: round_of(id),
             players: players.map(|player| self.player_ref(&player)),
-            referee: match recorded {
-                Some(recorded) => recorded.referee.clone(),
+            referee: match ended {
+                Some(ended) => ended.referee.clone(),
                 None => self.referee_of(fixture),
             },
-            attempt: match (recorded, fixture) {
-                (Some(recorded), _) => recorded.attempt,
+            attempt: match (ended, fixture) {
+                (Some(ended), _) => ended.attempt,
                 (None, fixture) => fixture.map_or(1, |fixture| fixture.attempt()),
             },
-            state: result.is_none().then(|| self.match_state(id, observed)),
-            at: recorded.map(|recorded| recorded.at),
+            state: ended.is_none().then(|| self.match_state(id, observed)),
+            counted: ended.map(|_| self.counted(id)),
+            note: ended.and_then(|_| self.league.counted_result(id).note()),
+            at: ended.map(|ended| ended.at),
             promise: self.promises.get(id).map(|promise| promise.to_hex()),
             range: self.range(),
             hidden_moves: game.is_some_and(|game| game.rules.hidden_moves),
@@ -86,6 +88,9 @@ impl LeagueView {
     }
 
     fn match_state(&self, id: &MatchId, observed: &LeagueObservations) -> TileState {
+        if self.league.is_over() {
+            return TileState::Dropped;
+        }
         let recorded = observed.states.get(id).map(|(state, _)| *state);
         tile_state(self.league.fixture(id), recorded)
     }
@@ -105,11 +110,12 @@ impl LeagueView {
     /// Whether a position that the referee showed occurs in the match that it reported; `None` if
     /// there is no result of that attempt yet.
     pub fn shown_truly(&self, id: &MatchId, live: &SpectatorView) -> Option<bool> {
-        let recorded = self.results.get(id)?;
-        if recorded.attempt != live.attempt || !recorded.result.failed.is_empty() {
+        let ended = self.ended_matches.get(id)?;
+        let result = ended.result.as_ref()?;
+        if ended.attempt != live.attempt || !result.failed.is_empty() {
             return None;
         }
-        let positions = self.positions(id, &recorded.result);
+        let positions = self.positions(id, result);
         // What players may not see before the end is hidden in a live position.
         let agrees = |drawn: &DrawnPosition| hides(&live.position, &drawn.picture);
         Some(live.position.rows.is_empty() || positions.iter().any(agrees))
@@ -155,11 +161,13 @@ impl LeagueView {
         let standing = rows.iter().find(|row| row.player_id == *id)?;
         let row = self.table_row(standing, &deviation_totals(observed), observed);
         let matches = self.played_matches(id);
+        let is_over = |(.., counted): &(_, _, CountedResult)| *counted != CountedResult::Open;
+        let over = self.league.matches_of(id).filter(is_over).count();
         let (upcoming, later) = self.upcoming(id, observed);
         Some(PlayerPage {
             league: self.summary(observed),
             agent: self.player_agent(observed, &row),
-            unlisted: (standing.played as usize).saturating_sub(matches.len()),
+            unlisted: over.saturating_sub(matches.len()),
             choices: self.choices_of(id),
             points: self.points_of(id),
             deviations: {
@@ -178,28 +186,32 @@ impl LeagueView {
 
     /// Newest first.
     fn played_matches(&self, id: &PlayerId) -> Vec<PlayedMatch> {
-        let played = |(match_id, recorded): (&MatchId, &RecordedResult)| {
-            let seat = recorded.seat(id)?;
-            let result = &recorded.result;
-            let opponent = &result.players[1 - seat];
+        let score = &self.league.rules().score;
+        let played = |(pairing, seat, counted): (Pairing, usize, CountedResult)| {
+            let match_id = pairing.match_id();
+            let ended = self.ended_matches.get(&match_id)?;
+            let opponent = &ended.players[1 - seat];
+            let choice = |id| ended.result.as_ref()?.choices.get(id).map(choice_text);
+            let ending = counted.ending();
             Some(PlayedMatch {
-                match_id: match_id.clone(),
                 opponent: self.player_ref(opponent),
-                outcome: outcome(result, seat),
-                points: result.points[seat],
-                choice: result.choices.get(id).map(choice_text),
-                opponent_choice: result.choices.get(opponent).map(choice_text),
-                reason: result.reason.clone(),
-                at: recorded.at,
+                outcome: outcome(ending, seat),
+                points: ending.map_or(0, |ending| ending.points(seat, score)),
+                choice: choice(id),
+                opponent_choice: choice(opponent),
+                reason: self.reason(&match_id, ended),
+                at: ended.at,
+                match_id,
             })
         };
-        let newest = self.results().rev();
+        let newest = self.league.matches_of(id).rev();
         newest.filter_map(played).take(MAX_PLAYED).collect()
     }
 
     fn choices_of(&self, id: &PlayerId) -> Vec<(String, u64)> {
         let mut counts: BTreeMap<String, u64> = BTreeMap::new();
-        let results = self.results.values().map(|recorded| &recorded.result);
+        let ended = self.ended_matches.values();
+        let results = ended.filter_map(|ended| ended.result.as_ref());
         for made in results.filter_map(|result| result.choices.get(id)) {
             let moves = made
                 .as_array()
@@ -240,7 +252,7 @@ impl LeagueView {
         pairing: Pairing,
         observed: &LeagueObservations,
     ) -> Option<UpcomingMatch> {
-        let match_id = MatchId::numbered(pairing.round, pairing.index + 1);
+        let match_id = pairing.match_id();
         let state = match self.fixture_state(&match_id, pairing.round, observed) {
             RoundMatchState::Planned => None,
             RoundMatchState::Open(state) => Some(state),
@@ -283,12 +295,12 @@ impl LeagueView {
     }
 
     fn round_match(&self, pairing: Pairing, observed: &LeagueObservations) -> Option<RoundMatch> {
-        let match_id = MatchId::numbered(pairing.round, pairing.index + 1);
+        let match_id = pairing.match_id();
         let [a, b] = pairing.seats;
         Some(RoundMatch {
             players: [self.player_at(a)?, self.player_at(b)?],
-            referee: match self.results.get(&match_id) {
-                Some(recorded) => recorded.referee.clone(),
+            referee: match self.ended_matches.get(&match_id) {
+                Some(ended) => ended.referee.clone(),
                 None => self.referee_of(self.league.fixture(&match_id)),
             },
             state: self.fixture_state(&match_id, pairing.round, observed),
@@ -302,13 +314,13 @@ impl LeagueView {
         round: u32,
         observed: &LeagueObservations,
     ) -> RoundMatchState {
-        if let Some(recorded) = self.results.get(match_id) {
-            let result = &recorded.result;
+        if let Some(ended) = self.ended_matches.get(match_id) {
+            let counted = self.counted(match_id);
             return RoundMatchState::Over {
-                outcomes: [outcome(result, 0), outcome(result, 1)],
-                points: result.points,
-                reason: result.reason.clone(),
-                at: recorded.at,
+                outcomes: counted.map(|(outcome, _)| outcome),
+                points: counted.map(|(_, points)| points),
+                reason: self.reason(match_id, ended),
+                at: ended.at,
             };
         }
         let current = self.league.round().map_or(0, |round| round.number());

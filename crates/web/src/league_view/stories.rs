@@ -30,7 +30,7 @@ struct Run {
 pub(crate) struct Stories {
     runs: BTreeMap<PlayerId, Run>,
     /// The oldest first.
-    kept: VecDeque<(MatchId, Story)>,
+    kept: VecDeque<(MatchId, [PlayerId; 2], Story)>,
 }
 
 impl Stories {
@@ -72,11 +72,20 @@ impl Stories {
         if wins == MIN_STREAK || (wins > 0 && wins.is_multiple_of(LONG_STREAK)) {
             told.push(Story::Streak { winner, wins });
         }
-        let told = told.into_iter().map(|story| (match_id.clone(), story));
-        self.kept.extend(told);
+        for story in told {
+            let players = result.players.clone();
+            self.kept.push_back((match_id.clone(), players, story));
+        }
         while self.kept.len() > MAX_KEPT {
             self.kept.pop_front();
         }
+    }
+
+    /// Forgets the run of a player and what is told of it: the organiser changed one of its matches.
+    pub(crate) fn forget(&mut self, player: &PlayerId) {
+        self.runs.remove(player);
+        self.kept
+            .retain(|(_, players, _)| !players.contains(player));
     }
 
     /// Goes on with a player's run, or begins one; returns its length.
@@ -89,8 +98,8 @@ impl Stories {
 
     /// What is told of a match.
     pub(crate) fn of(&self, match_id: &MatchId) -> Vec<Story> {
-        let own = self.kept.iter().filter(|(told, _)| told == match_id);
-        own.map(|(_, story)| *story).collect()
+        let own = self.kept.iter().filter(|(told, ..)| told == match_id);
+        own.map(|(.., story)| *story).collect()
     }
 
     /// The last match with a story that is more than a streak.
@@ -98,8 +107,8 @@ impl Stories {
         let is_surprise = |story: &Story| !matches!(story, Story::Streak { .. });
         let mut latest = self.kept.iter().rev();
         latest
-            .find(|(_, story)| is_surprise(story))
-            .map(|(id, _)| id)
+            .find(|(.., story)| is_surprise(story))
+            .map(|(id, ..)| id)
     }
 }
 

@@ -7,8 +7,11 @@ use maud::{Markup, PreEscaped, html};
 use super::face::face;
 use super::format::{AFTER_THIS_ROUND, countdown, counted, duration, grouped, moment, phase};
 use super::{Links, chart, lobby, rows};
-use crate::model::{Board, LeagueSummary, TableRow};
+use crate::model::{Board, LeagueSummary};
 use crate::parts::PageParts;
+
+/// Players below the champion that are named.
+const MAX_RUNNERS_UP: usize = 6;
 
 /// Draws the parts of the board that change.
 pub fn parts(board: &Board, links: Links) -> PageParts {
@@ -113,7 +116,6 @@ fn replay() -> Markup {
 /// Title, game and phase; the champion once there is one.
 pub(crate) fn summary(board: &Board, links: Links) -> Markup {
     let league = &board.league;
-    let champion = board.standings.split_first();
     html! {
         section #summary .summary {
             h1 { bdi { (league.title) } }
@@ -135,7 +137,7 @@ pub(crate) fn summary(board: &Board, links: Links) -> Markup {
             }
             (acts(league))
             (stall(league))
-            @if let Some((first, others)) = champion.filter(|_| league.is_over()) { (champion_of(&first.standing, others, links)) }
+            (champion(board, links))
         }
     }
 }
@@ -147,10 +149,11 @@ fn acts(league: &LeagueSummary) -> Markup {
         @if let Some(message) = message { p.standstill { strong { "Organiser: " } bdi { (message.sentence) } } }
         @if !league.acts.is_empty() {
             details.acts {
-                summary { "The organiser acted " (counted(league.acts.len() as u64, "time", "times")) ", last: " bdi { (league.acts[0].sentence) } }
+                summary { "The organiser acted " (counted(league.acts.len() as u64 + league.unlisted_acts, "time", "times")) ", last: " bdi { (league.acts[0].sentence) } }
                 ol reversed { @for act in &league.acts {
                     li { (moment(act.at)) " " bdi { (act.sentence) } @if !act.reason.is_empty() { ", because: " bdi { (act.reason) } } }
                 } }
+                @if league.unlisted_acts > 0 { p.more { "and " (counted(league.unlisted_acts, "earlier act", "earlier acts")) ", which the journal holds" } }
             }
         }
     }
@@ -203,22 +206,28 @@ fn stall(league: &LeagueSummary) -> Markup {
     }
 }
 
-fn champion_of(first: &StandingRow, others: &[TableRow], links: Links) -> Markup {
+fn champion(board: &Board, links: Links) -> Markup {
+    let winners = board.winners();
+    let Some((_, first)) = winners.first() else {
+        return Markup::default();
+    };
+    let (champions, others): (Vec<_>, Vec<_>) = winners.iter().partition(|(place, _)| *place == 1);
     let link = |row: &StandingRow| html! { a href=(links.of_player(&row.player_id)) { (face(&row.player_id)) bdi { (row.display_name) } } };
     html! {
         div.champion {
-            h2 { @if first.tie.is_some() { "Champions, sharing the first place" } @else { "Champion" } }
-            p.first {
-                (link(first))
-                @for row in others.iter().map(|row| &row.standing).filter(|row| row.tie.is_some_and(|tie| tie == 1)) { ", " (link(row)) }
-            }
+            h2 { @if champions.len() > 1 { "Champions, sharing the first place" } @else { "Champion" } }
+            p.first { @for (number, (_, row)) in champions.iter().enumerate() { @if number > 0 { ", " } (link(row)) } }
             p.tally {
                 (counted(first.points.into(), "point", "points")) " · "
                 (first.wins) " won, " (first.draws) " drawn, " (first.losses) " lost"
             }
-            ol { @for (row, place) in others.iter().map(|row| &row.standing).zip(["Second", "Third"]) {
-                li { (place) " " (link(row)) ", " (counted(row.points.into(), "point", "points")) }
+            ol { @for (place, row) in others.iter().take(MAX_RUNNERS_UP) {
+                li {
+                    (["Second", "Third"][usize::from(*place > 2)]) @if row.tie.is_some() { ", shared" } " "
+                    (link(row)) ", " (counted(row.points.into(), "point", "points"))
+                }
             } }
+            @if others.len() > MAX_RUNNERS_UP { p.more { "and " (others.len() - MAX_RUNNERS_UP) " more" } }
         }
     }
 }
@@ -257,6 +266,7 @@ fn facts(board: &Board, left: Option<String>, links: Links) -> Markup {
             div { dt { "In this round" } dd { (now.round_played) span.of { " of " (now.round_matches) } } }
         }
         div { dt { "Matches" } dd { (grouped(league.played)) span.of { " of " (grouped(league.matches)) } } }
+        @if league.uncounted > 0 { div { dt { "Not counted" } dd { (grouped(league.uncounted)) } } }
         @if let Some(opens) = board.next.as_ref().and_then(|next| next.opens) {
             div { dt { "Next round" } dd { (countdown(opens, AFTER_THIS_ROUND)) } }
         }

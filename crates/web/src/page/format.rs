@@ -164,6 +164,7 @@ pub(crate) const fn tile_state(state: TileState) -> &'static str {
         TileState::Ordered => "called",
         TileState::Queued => "queued",
         TileState::Waiting => "waiting for a referee",
+        TileState::Dropped => "not played",
     }
 }
 
@@ -175,7 +176,7 @@ pub(crate) const fn tile_class(state: TileState) -> &'static str {
         TileState::Inviting => "inviting",
         TileState::Ordered => "ordered",
         TileState::Queued => "queued",
-        TileState::Waiting => "waiting",
+        TileState::Waiting | TileState::Dropped => "waiting",
     }
 }
 
@@ -186,6 +187,7 @@ pub(crate) const fn mark_letter(outcome: SeatOutcome) -> &'static str {
         SeatOutcome::Drew => "D",
         SeatOutcome::Lost => "L",
         SeatOutcome::Forfeited => "T",
+        SeatOutcome::NotCounted => "–",
     }
 }
 
@@ -196,6 +198,7 @@ pub(crate) const fn mark_class(outcome: SeatOutcome) -> &'static str {
         SeatOutcome::Drew => "d",
         SeatOutcome::Lost => "l",
         SeatOutcome::Forfeited => "t",
+        SeatOutcome::NotCounted => "n",
     }
 }
 

@@ -11,8 +11,7 @@ use super::format::{
 };
 use super::picture::picture;
 use super::{Links, live, model_use, sequence, technical};
-use crate::league_view::outcome;
-use crate::model::{DrawnPosition, MatchPage, SeatOutcome};
+use crate::model::{DrawnPosition, MatchPage, SeatOutcome, TileState};
 
 /// The length of a choice, in characters.
 const MAX_CHOICE_CHARS: usize = 60;
@@ -55,6 +54,7 @@ pub(crate) fn result(page: &MatchPage, links: Links) -> Markup {
                 div.middle { (middle(page)) }
                 (seat(page, 1, links))
             }
+            @if let Some(note) = &page.note { p.reason { strong { "This match " (sentence(note, &page.players)) } } }
             p.reason { (reason(page)) }
             @if page.contradicted {
                 p.verdict.broken { "While this match was played, its referee showed a position that does not occur in it." }
@@ -77,15 +77,14 @@ pub(crate) fn details(page: &MatchPage, links: Links) -> Markup {
 fn seat(page: &MatchPage, seat: usize, links: Links) -> Markup {
     let player = &page.players[seat];
     let result = page.result.as_deref();
-    let outcome = result.map(|result| outcome(result, seat));
+    let counted_here = page.counted.map(|counted| counted[seat]);
+    let outcome = counted_here.map(|(outcome, _)| outcome);
     html! {
         div class={ "seat" @if let Some(outcome) = outcome { " " (mark_class(outcome)) } } {
             p.who { a href=(links.of_player(&player.id)) { (name(player)) } }
-            @if let Some(result) = result {
-                p.choice { (chosen(result, seat)) }
-                @if let Some(outcome) = outcome {
-                    p.outcome { (mark(outcome)) " " (outcome_text(outcome)) " · " (counted(result.points[seat].into(), "point", "points")) }
-                }
+            @if let Some(result) = result { p.choice { (chosen(result, seat)) } }
+            @if let Some((outcome, points)) = counted_here {
+                p.outcome { (mark(outcome)) " " (outcome_text(outcome)) " · " (counted(points.into(), "point", "points")) }
             }
             p.id { "seat " (["A", "B"][seat]) " · " (player.id) }
         }
@@ -126,6 +125,7 @@ const fn outcome_text(outcome: SeatOutcome) -> &'static str {
         SeatOutcome::Drew => "drew",
         SeatOutcome::Lost => "lost",
         SeatOutcome::Forfeited => "did not play",
+        SeatOutcome::NotCounted => "not counted",
     }
 }
 
@@ -146,7 +146,10 @@ fn middle(page: &MatchPage) -> Markup {
 fn reason(page: &MatchPage) -> Markup {
     html! {
         @match &page.result {
+            Some(result) if page.note.is_some() => { "Recorded: " (sentence(&result.reason, &page.players)) },
             Some(result) => (sentence(&result.reason, &page.players)),
+            None if page.state.is_none() => "The organiser closed this match before it had a result.",
+            None if page.state == Some(TileState::Dropped) => "The league ended before this match was over.",
             None if page.live.is_some() => "The position is as the referee shows it now; its report is checked. Choices that the rules hide, and messages, are shown when the match is over.",
             None => "Choices and messages are shown here when the match is over.",
         }

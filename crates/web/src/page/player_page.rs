@@ -39,7 +39,7 @@ pub(crate) fn main(page: &PlayerPage, links: Links) -> Markup {
 fn facts(page: &PlayerPage) -> Markup {
     let (row, agent) = (&page.row.standing, &page.agent);
     html! {
-        div { dt { "Rank" } dd { (row.rank) span.of { " of " (page.league.players) } } }
+        div { dt { "Rank" } dd { (row.place()) span.of { " of " (page.league.players) } } }
         div { dt { "Points" } dd { (row.points) } }
         div { dt { "Won, drawn, lost" } dd { (row.wins) "–" (row.draws) "–" (row.losses) } }
         div { dt { "Technical losses" } dd { (row.technical_losses) } }

@@ -5,7 +5,7 @@ use maud::{Markup, html};
 use super::Links;
 use super::board::warning;
 use super::format::{counted, mark, name, sentence, tile_state, time_of_day};
-use crate::model::{PlayerRef, RoundMatch, RoundMatchState, RoundPage};
+use crate::model::{RoundMatch, RoundMatchState, RoundPage, TileState};
 
 /// A league of more rounds links only those near the shown one.
 const MAX_LINKED: u32 = 60;
@@ -36,7 +36,7 @@ pub(crate) fn main(page: &RoundPage, links: Links) -> Markup {
                     th.text scope="col" { "Referee" }
                     th scope="col" { "At" }
                 } }
-                tbody { @for fixture in &page.matches { (row(fixture, links)) } }
+                tbody { @for fixture in &page.matches { (row(page, fixture, links)) } }
             } }
             @if page.unlisted > 0 { p.more { "and " (counted(page.unlisted as u64, "more match", "more matches")) } }
             @if let Some(resting) = &page.resting {
@@ -53,9 +53,18 @@ fn progress(page: &RoundPage) -> Markup {
     let open = page.matches.iter().filter(is_open).count();
     html! {
         span { (counted(all as u64, "match", "matches")) }
-        @if page.matches.iter().all(planned) { span { "to come" } }
+        @if page.matches.iter().all(planned) { span { (coming(page)) } }
         @else if open > 0 { span { (open) " without a result" } }
         @else if page.unlisted == 0 { span { "all played" } }
+    }
+}
+
+/// The words for a match whose round has not begun.
+fn coming(page: &RoundPage) -> &'static str {
+    if page.league.is_over() {
+        tile_state(TileState::Dropped)
+    } else {
+        "to come"
     }
 }
 
@@ -77,7 +86,7 @@ fn others(page: &RoundPage, links: Links) -> Markup {
     }
 }
 
-fn row(fixture: &RoundMatch, links: Links) -> Markup {
+fn row(page: &RoundPage, fixture: &RoundMatch, links: Links) -> Markup {
     let [a, b] = &fixture.players;
     html! {
         tr {
@@ -89,7 +98,7 @@ fn row(fixture: &RoundMatch, links: Links) -> Markup {
             td { (score(&fixture.state, 0)) }
             td { (score(&fixture.state, 1)) }
             td.who { a href=(links.of_player(&b.id)) { (name(b)) } }
-            td.text.words { (description(&fixture.state, &fixture.players)) }
+            td.text.words { (description(page, fixture)) }
             td.text { @if let Some(referee) = &fixture.referee { (referee) } }
             td { @if let RoundMatchState::Over { at, .. } = &fixture.state { (time_of_day(*at)) } }
         }
@@ -102,12 +111,12 @@ fn score(state: &RoundMatchState, seat: usize) -> Markup {
     }
 }
 
-fn description(state: &RoundMatchState, players: &[PlayerRef]) -> Markup {
+fn description(page: &RoundPage, fixture: &RoundMatch) -> Markup {
     html! {
-        @match state {
-            RoundMatchState::Planned => span.none { "to come" },
+        @match &fixture.state {
+            RoundMatchState::Planned => span.none { (coming(page)) },
             RoundMatchState::Open(state) => (tile_state(*state)),
-            RoundMatchState::Over { reason, .. } => (sentence(reason, players)),
+            RoundMatchState::Over { reason, .. } => (sentence(reason, &fixture.players)),
             RoundMatchState::Forgotten => span.none { "played; the result is too old to be kept here" },
         }
     }

@@ -1,7 +1,7 @@
 //! The keyed lists of the first page: standings, running matches, latest results, cross table and
 //! agents.
 
-use league_core::league::{AgentState, Expulsion, Phase};
+use league_core::league::{AgentState, ExitCause, Expulsion, Phase};
 use league_protocol::id::PlayerId;
 use maud::{Markup, html};
 
@@ -100,10 +100,14 @@ fn badges(row: &TableRow) -> Markup {
 }
 
 fn expulsion_note(expulsion: Expulsion) -> &'static str {
-    if expulsion.is_absence {
-        "It was absent, and is in again when it returns."
-    } else {
-        "It did not play by the rules."
+    match expulsion.cause {
+        _ if expulsion.is_absence => "It was absent, and is in again when it returns.",
+        ExitCause::Losses => "It did not play by the rules.",
+        ExitCause::Withdrawn => "It left; its results count.",
+        _ if expulsion.is_annulled => "The organiser put it out; none of its matches counts.",
+        ExitCause::Removed | ExitCause::Disqualified => {
+            "The organiser put it out; its results count."
+        }
     }
 }
 
@@ -202,8 +206,9 @@ pub(crate) fn latest(results: &[ResultLine], links: Links) -> Vec<ListItem> {
 
 /// The words between the players of a result, and after them.
 pub(crate) fn relation(outcomes: [SeatOutcome; 2]) -> (&'static str, &'static str) {
-    use SeatOutcome::{Forfeited, Won};
+    use SeatOutcome::{Forfeited, NotCounted, Won};
     match outcomes {
+        [NotCounted, _] => ("–", ""),
         [Forfeited, Forfeited] => ("and", "did not play"),
         [Won, _] => ("beat", ""),
         [_, Won] => ("lost to", ""),

@@ -27,7 +27,7 @@ pub(crate) fn main(season: &Season) -> Markup {
                     th scope="col" { "Points" } th scope="col" { "Leagues" } th scope="col" { "Played" }
                     th scope="col" { "Won" } th scope="col" { "Drawn" } th scope="col" { "Lost" }
                 } }
-                tbody { @for (place, row) in (1..).zip(season.rows.iter().take(MAX_ROWS)) { (player(place, row)) } }
+                tbody { @for (place, row) in season.places().take(MAX_ROWS) { (player(&place, row)) } }
             } }
             @if season.rows.len() > MAX_ROWS { p.more { "and " (season.rows.len() - MAX_ROWS) " more" } }
         }
@@ -45,7 +45,7 @@ pub(crate) fn main(season: &Season) -> Markup {
     }
 }
 
-fn player(place: usize, row: &SeasonRow) -> Markup {
+fn player(place: &str, row: &SeasonRow) -> Markup {
     html! {
         tr {
             td { (place) } td.text { bdi { (row.name) } } td { (row.titles) } td { (row.points) }

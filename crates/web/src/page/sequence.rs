@@ -33,6 +33,7 @@ pub(crate) fn sequence(page: &MatchPage, links: Links) -> Markup {
 fn nothing(page: &MatchPage) -> Markup {
     html! {
         @match (&page.result, &page.referee) {
+            (None, _) if page.state.is_none() => "The match was closed before it had a result; its messages stay with its referee.",
             (None, _) => "Messages are shown when the match is over.",
             (Some(result), None) => {
                 "There are no messages: " bdi { (result.reason) } ", so the manager decided the match, and no referee ran it."
@@ -49,7 +50,7 @@ fn nothing(page: &MatchPage) -> Markup {
 
 /// Whether no message will follow, since no referee ran the match.
 fn is_silent(page: &MatchPage) -> bool {
-    page.result.is_some() && page.referee.is_none()
+    page.state.is_none() && (page.result.is_none() || page.referee.is_none())
 }
 
 fn diagram(page: &MatchPage, start: Timestamp) -> Markup {

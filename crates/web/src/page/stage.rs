@@ -83,7 +83,7 @@ fn rank(row: &TableRow) -> Markup {
     };
     html! {
         li.gone[row.away.is_some() || row.expulsion.is_some()] {
-            span.rank { (standing.rank) }
+            span.rank { (standing.place()) }
             span.who { (name(&player)) }
             span.form { (form(&row.form)) }
             strong { (standing.points) }
@@ -137,16 +137,15 @@ fn next(coming: &NextRound, is_paused: bool) -> Markup {
 
 /// The first three of a league that is over.
 fn podium(board: &Board) -> Option<Markup> {
-    let first = board.standings.first().filter(|_| board.league.is_over())?;
-    let places = ["first", "second", "third"];
-    let top = board.standings.iter().zip(places);
-    Some(html! {
+    let winners = board.winners();
+    let steps = ["first", "second", "third"];
+    let top = winners.iter().zip(steps);
+    (!winners.is_empty()).then(|| html! {
         p.lead { span { bdi { (board.league.title) } } @if let Some(at) = board.league.ended { span { "ended " (moment(at)) } } }
-        ol.podium { @for (row, place) in top {
-            @let standing = &row.standing;
+        ol.podium { @for ((place, standing), step) in top {
             @let player = PlayerRef { id: standing.player_id.clone(), name: standing.display_name.to_string() };
-            li class=(place) {
-                span.rank { (standing.shared_rank.max(first.standing.shared_rank)) }
+            li class=(step) {
+                span.rank { @if standing.tie.is_some() { "=" } (place) }
                 span.who { (name(&player)) }
                 span.more { (counted(standing.points.into(), "point", "points")) }
             }

@@ -6,6 +6,7 @@
 )]
 
 mod board;
+mod counted;
 mod pages;
 mod replay;
 mod rounds;

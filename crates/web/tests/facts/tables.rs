@@ -22,7 +22,7 @@ fn standings_as_csv() {
     insta::assert_snapshot!(csv(&hostile(), TableKind::Standings).replace("\r\n", "\n"), @r#"
     rank,player_id,display_name,played,wins,draws,losses,technical_losses,points
     1,P02,Player 2,1,0,1,0,0,1
-    2,P03,"'=HYPERLINK(""http://x""),|a|
+    1,P03,"'=HYPERLINK(""http://x""),|a|
     <b>",1,0,1,0,0,1
     3,P01,Player 1,0,0,0,0,0,0
     "#);
@@ -31,9 +31,9 @@ fn standings_as_csv() {
 #[test]
 fn matches_as_csv() {
     insta::assert_snapshot!(csv(&hostile(), TableKind::Matches).replace("\r\n", "\n"), @r#"
-    match_id,round_id,recorded_at,referee_id,player_A_id,player_A_name,player_B_id,player_B_name,status,winner,points_A,points_B,choice_A,choice_B,reason
+    match_id,round_id,recorded_at,referee_id,player_A_id,player_A_name,player_B_id,player_B_name,status,winner,points_A,points_B,choice_A,choice_B,reason,note,recorded_status,recorded_winner
     R1M1,1,1970-01-01T00:16:40.000Z,REF01,P02,Player 2,P03,"'=HYPERLINK(""http://x""),|a|
-    <b>",DRAW,,1,1,even,even,"P02 and P03 both chose even, number was 6 (even)"
+    <b>",DRAW,,1,1,even,even,"P02 and P03 both chose even, number was 6 (even)",,DRAW,
     "#);
 }
 
@@ -61,13 +61,13 @@ fn tables_as_markdown() {
     | rank | player_id | display_name | played | wins | draws | losses | technical_losses | points |
     |---|---|---|---|---|---|---|---|---|
     | 1 | P02 | Player 2 | 1 | 0 | 1 | 0 | 0 | 1 |
-    | 2 | P03 | =HYPERLINK("http://x"),\|a\| \<b\> | 1 | 0 | 1 | 0 | 0 | 1 |
+    | 1 | P03 | =HYPERLINK("http://x"),\|a\| \<b\> | 1 | 0 | 1 | 0 | 0 | 1 |
     | 3 | P01 | Player 1 | 0 | 0 | 0 | 0 | 0 | 0 |
 
     ## Matches
 
-    | match_id | round_id | recorded_at | referee_id | player_A_id | player_A_name | player_B_id | player_B_name | status | winner | points_A | points_B | choice_A | choice_B | reason |
-    |---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|
-    | R1M1 | 1 | 1970-01-01T00:16:40.000Z | REF01 | P02 | Player 2 | P03 | =HYPERLINK("http://x"),\|a\| \<b\> | DRAW |  | 1 | 1 | even | even | P02 and P03 both chose even, number was 6 (even) |
+    | match_id | round_id | recorded_at | referee_id | player_A_id | player_A_name | player_B_id | player_B_name | status | winner | points_A | points_B | choice_A | choice_B | reason | note | recorded_status | recorded_winner |
+    |---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|
+    | R1M1 | 1 | 1970-01-01T00:16:40.000Z | REF01 | P02 | Player 2 | P03 | =HYPERLINK("http://x"),\|a\| \<b\> | DRAW |  | 1 | 1 | even | even | P02 and P03 both chose even, number was 6 (even) |  | DRAW |  |
     "#);
 }

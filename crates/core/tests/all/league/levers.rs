@@ -11,6 +11,7 @@ use league_protocol::id::{MatchId, PlayerId};
 use league_protocol::message::Message;
 use league_protocol::sender::Agent;
 use league_testkit::league::{LeagueWorld, rules};
+use league_testkit::levers::{Chance, finish_any};
 use league_testkit::report::ended;
 
 fn player(number: u32) -> PlayerId {
@@ -334,6 +335,32 @@ fn player_that_is_put_out_loses_or_does_not_count() {
 }
 
 #[test]
+fn disqualified_player_is_not_told_as_the_champion() {
+    let mut world = second_round();
+    finish_round(&mut world, 2);
+    world.pull(Lever::Pause).unwrap();
+    finish_round(&mut world, 3);
+    let first = world.league.standings()[0].player_id.clone();
+    let (player_id, played) = (first.clone(), PlayedMatches::Kept);
+    let disqualify = Lever::Disqualify { player_id, played };
+    world.pull(disqualify).unwrap();
+    world.letters.clear();
+    world.pull(Lever::Resume).unwrap();
+    world.settle();
+    let rows = world.league.standings();
+    assert_eq!(rows[0].player_id, first, "its results count");
+    let told = world
+        .letters
+        .iter()
+        .find_map(|letter| match &letter.message {
+            Message::LeagueCompleted(end) => end.champion.clone(),
+            _ => None,
+        });
+    assert_eq!(told.unwrap().player_id, rows[1].player_id);
+    check(&world);
+}
+
+#[test]
 fn reinstated_player_has_its_results_again_and_plays_on() {
     let mut world = second_round();
     let player_id = player(1);
@@ -475,66 +502,6 @@ fn journal_with_a_lever_that_was_not_possible_fails_the_audit() {
     assert_eq!(world.audited().unwrap_err(), Inconsistency::Lever(later));
 }
 
-/// Chance that is the same for the same seed (xorshift).
-struct Chance(u64);
-
-impl Chance {
-    fn below(&mut self, end: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 >> 16) % end
-    }
-
-    fn player(&mut self) -> PlayerId {
-        player(1 + u32::try_from(self.below(6)).unwrap())
-    }
-
-    fn match_id(&mut self, world: &LeagueWorld) -> MatchId {
-        let round = world.league.round().map_or(1, |round| round.number());
-        let round = 1 + self.below(u64::from(round));
-        match_id(&format!("R{round}M{}", 1 + self.below(3)))
-    }
-
-    /// Any lever of a running league, possible or not.
-    fn lever(&mut self, world: &LeagueWorld) -> Lever {
-        match self.below(12) {
-            0 => Lever::Pause,
-            1 | 2 => Lever::Resume,
-            3 => Lever::Withdraw {
-                player_id: self.player(),
-            },
-            4 => Lever::Disqualify {
-                player_id: self.player(),
-                played: PlayedMatches::Annulled,
-            },
-            5 | 6 => Lever::Reinstate {
-                player_id: self.player(),
-            },
-            7 => Lever::Annul {
-                match_id: self.match_id(world),
-            },
-            8 => Lever::Replay {
-                match_id: self.match_id(world),
-            },
-            9 => Lever::Rule {
-                match_id: self.match_id(world),
-                winner: None,
-                both_lose: self.below(2) == 0,
-            },
-            10 => Lever::Rule {
-                match_id: self.match_id(world),
-                winner: Some(self.player()),
-                both_lose: false,
-            },
-            _ => Lever::ExtendMatch {
-                match_id: self.match_id(world),
-                seconds: 1,
-            },
-        }
-    }
-}
-
 /// The table is what the matches that count add up to, each once.
 fn see_sums_agree(world: &LeagueWorld) {
     let league = &world.league;
@@ -548,7 +515,9 @@ fn see_sums_agree(world: &LeagueWorld) {
             let (round, number) = id.numbers().unwrap();
             league.pairing(round, number - 1).unwrap().seats == place.seats
         }));
-        let endings: Vec<_> = ids.filter_map(|id| league.counted_ending(&id)).collect();
+        let endings: Vec<_> = ids
+            .filter_map(|id| league.counted_result(&id).ending())
+            .collect();
         assert!(endings.len() <= 1, "a match counts once");
         for ending in endings {
             for (seat, number) in place.seats.into_iter().enumerate() {
@@ -563,38 +532,6 @@ fn see_sums_agree(world: &LeagueWorld) {
         let due = points.remove(&row.player_id).unwrap_or_default();
         assert_eq!((row.points, row.played), due, "{}", row.player_id);
     }
-}
-
-/// Ends one match that was ordered, if there is one.
-fn finish_any(world: &mut LeagueWorld, chance: &mut Chance) -> bool {
-    let ordered: Vec<MatchId> = world
-        .letters
-        .iter()
-        .filter_map(|letter| match &letter.message {
-            Message::StartMatch(order) => Some((order.match_id.clone(), order.attempt)),
-            _ => None,
-        })
-        .filter(|(id, attempt)| {
-            let fixture = world.league.fixture(id);
-            fixture.is_some_and(|fixture| fixture.is_started() && fixture.attempt() == *attempt)
-        })
-        .map(|(id, _)| id)
-        .collect();
-    let Some(id) = ordered.first() else {
-        return false;
-    };
-    let fixture = world.league.fixture(id).unwrap().clone();
-    let seats = world.league.seats_of(&fixture).unwrap();
-    let seat = seats[chance.below(2) as usize].as_str()[1..].parse().ok();
-    let winner = seat.filter(|_| chance.below(3) > 0);
-    // Older orders of the match are not answered.
-    let attempt = fixture.attempt();
-    world.letters.retain(|letter| match &letter.message {
-        Message::StartMatch(order) => order.match_id != *id || order.attempt == attempt,
-        _ => true,
-    });
-    world.finish(id.as_str(), winner);
-    true
 }
 
 #[test]

@@ -30,6 +30,7 @@ fn seen(players: u32) -> WatchState {
         rounds: 3,
         round_id: Some(2),
         matches_played: 4,
+        matches_not_counted: 0,
         matches: 6,
         knows_human: true,
     };

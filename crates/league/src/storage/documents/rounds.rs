@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use league_core::league::{Event, League, LeagueRound, Lever};
+use league_core::league::{Event, League, LeagueRound};
 use league_protocol::id::{LeagueId, MatchId, PlayerId, RefereeId};
 use league_protocol::message::{MatchResult, MatchStatus, RoundSummary};
 use league_protocol::time::Timestamp;
@@ -206,12 +206,7 @@ impl RoundsProjection {
                 }
             }
             Event::OrganiserActed { act, effect, .. } => {
-                let named = match &**act {
-                    Lever::Annul { match_id }
-                    | Lever::Replay { match_id }
-                    | Lever::Rule { match_id, .. } => Some(match_id),
-                    _ => None,
-                };
+                let named = act.changed_match();
                 let changed = effect.matches.iter();
                 let changed = changed.chain(named.filter(|id| !effect.matches.contains(id)));
                 let sentence = act.to_string();

@@ -11,7 +11,7 @@ use league_core::league::{
 };
 use league_core::machine::Machine;
 use league_protocol::id::{LeagueId, MatchId, PlayerId};
-use league_protocol::message::{MatchResult, MatchStatus, Score};
+use league_protocol::message::{MatchResult, MatchStatus, Score, StandingRow};
 use league_protocol::secret::DrawMode;
 use league_protocol::time::Timestamp;
 
@@ -96,9 +96,9 @@ impl<'a> ManagerReplay<'a> {
     }
 
     /// Checks the current table of the league.
-    pub(crate) fn check_table(&self) -> Result<(), String> {
+    pub(crate) fn check_table(&mut self) -> Result<(), String> {
         let league = self.league.as_ref().ok_or_else(no_opening)?;
-        compare(&self.tally, league)
+        compare(&mut self.tally, league)
     }
 
     fn open(&mut self, opening: Opening) -> Result<(), String> {
@@ -166,10 +166,10 @@ impl<'a> ManagerReplay<'a> {
             Event::OrganiserActed { act, effect, .. } => {
                 self.tally.act(act, effect, league);
                 self.evidence.verdict.levers += 1;
-                compare(&self.tally, league).map_err(Finding::Line)?;
+                compare(&mut self.tally, league).map_err(Finding::Line)?;
             }
             Event::RoundClosed { .. } => {
-                compare(&self.tally, league).map_err(Finding::Line)?;
+                compare(&mut self.tally, league).map_err(Finding::Line)?;
             }
             _ => {}
         }
@@ -197,7 +197,7 @@ impl<'a> ManagerReplay<'a> {
         else {
             return Ok(());
         };
-        self.tally.add(match_id, result);
+        self.tally.add(match_id, result, &league.rules().score);
         self.results += 1;
         let recorded = RecordedResult {
             line: sequence,
@@ -248,7 +248,7 @@ fn reason(event: &Event) -> &'static str {
     }
 }
 
-fn compare(tally: &Tally, league: &League) -> Result<(), String> {
+fn compare(tally: &mut Tally, league: &League) -> Result<(), String> {
     tally.difference(league).map_or(Ok(()), Err)
 }
 
@@ -390,6 +390,31 @@ pub(crate) struct Tally {
     replays: BTreeMap<MatchId, MatchId>,
     /// Players none of whose matches counts.
     annulled: BTreeSet<PlayerId>,
+    /// What the matches add up to; `None` once the organiser changed one, until they are added up
+    /// again.
+    sums: Option<Sums>,
+}
+
+/// What matches add up to.
+#[derive(Debug, Default)]
+struct Sums {
+    /// By the number of the player.
+    totals: Vec<Totals>,
+    met: Met,
+}
+
+impl Sums {
+    fn add(&mut self, numbers: [usize; 2], marks: [Mark; 2], score: &Score) {
+        let [(a, at_a), (b, at_b)] = [(numbers[0], marks[0]), (numbers[1], marks[1])];
+        for (number, mark) in [(a, at_a), (b, at_b)] {
+            if self.totals.len() <= number {
+                self.totals.resize(number + 1, Totals::default());
+            }
+            self.totals[number].add(mark, score);
+        }
+        self.met
+            .push([(a, at_a.points(score)), (b, at_b.points(score))]);
+    }
 }
 
 /// How a match ended for its players, and what the organiser said of it.
@@ -475,9 +500,19 @@ impl Tally {
     }
 
     /// Adds a result.
-    pub(crate) fn add(&mut self, match_id: &MatchId, result: &MatchResult) {
+    pub(crate) fn add(&mut self, match_id: &MatchId, result: &MatchResult, score: &Score) {
+        let is_new = !self.matches.contains_key(match_id) && !self.replays.contains_key(match_id);
         let line = self.line(match_id, || result.players.clone());
         line.recorded = Some(Mark::of(result));
+        let is_counted = !result.players.iter().any(|id| self.annulled.contains(id));
+        let numbers = result.players.each_ref().map(|id| self.numbers.get(id));
+        match (&mut self.sums, numbers) {
+            (Some(sums), [Some(&a), Some(&b)]) if is_new && is_counted => {
+                sums.add([a, b], Mark::of(result), score);
+            }
+            // Of a match that the organiser has spoken of, the result alone does not tell.
+            _ => self.sums = None,
+        }
     }
 
     fn line(
@@ -499,12 +534,14 @@ impl Tally {
         if let Some((player, played)) = lever.put_out() {
             if played == PlayedMatches::Annulled && league.phase() != Phase::Registering {
                 self.annulled.insert(player.clone());
+                self.sums = None;
             }
             return;
         }
         let (match_id, ruled) = match lever {
             Lever::Reinstate { player_id } => {
                 self.annulled.remove(player_id);
+                self.sums = None;
                 return;
             }
             Lever::Annul { match_id } | Lever::Replay { match_id } => (match_id, None),
@@ -515,6 +552,7 @@ impl Tally {
             } => (match_id, Some((winner, *both_lose))),
             _ => return,
         };
+        self.sums = None;
         let fixture = league.fixture(match_id);
         let seats = fixture.and_then(|fixture| league.seats_of(fixture));
         let seats = seats.map(|[a, b]| [a.clone(), b.clone()]);
@@ -543,10 +581,9 @@ impl Tally {
         self.matches.get(first).map(|line| line.players.clone())
     }
 
-    /// The totals of all players by number, and who met whom.
-    fn totals(&self, score: &Score) -> (Vec<Totals>, Met) {
-        let mut totals = vec![Totals::default(); self.numbers.len()];
-        let mut met = Vec::with_capacity(self.matches.len());
+    /// Adds up all matches that count.
+    fn sum_up(&self, score: &Score) -> Sums {
+        let mut sums = Sums::default();
         let lines = self.matches.values();
         let is_counted = |line: &&MatchLine| {
             let out = |player: &PlayerId| self.annulled.contains(player);
@@ -558,18 +595,24 @@ impl Tally {
             else {
                 continue;
             };
-            totals[a].add(marks[0], score);
-            totals[b].add(marks[1], score);
-            met.push([(a, marks[0].points(score)), (b, marks[1].points(score))]);
+            sums.add([a, b], marks, score);
         }
-        (totals, met)
+        sums
     }
 
     /// Describes where a table differs from this one.
-    fn difference(&self, league: &League) -> Option<String> {
+    fn difference(&mut self, league: &League) -> Option<String> {
         let (rows, rules) = (league.standings(), league.rules());
-        let (totals, met) = self.totals(&rules.score);
-        let order = self.order(league, &totals, &met);
+        let sums = self.sums.take();
+        let mut sums = sums.unwrap_or_else(|| self.sum_up(&rules.score));
+        sums.totals.resize(self.numbers.len(), Totals::default());
+        let difference = self.difference_of(&sums, league, &rows);
+        self.sums = Some(sums);
+        difference
+    }
+
+    fn difference_of(&self, sums: &Sums, league: &League, rows: &[StandingRow]) -> Option<String> {
+        let order = self.order(league, sums);
         if order.len() != rows.len() {
             let (found, expected) = (rows.len(), order.len());
             return Some(format!("the table has {found} rows, expected {expected}"));
@@ -592,12 +635,8 @@ impl Tally {
     }
 
     /// The players with a seat, as the table has them.
-    fn order<'t>(
-        &'t self,
-        league: &League,
-        totals: &'t [Totals],
-        met: &Met,
-    ) -> Vec<(&'t PlayerId, &'t Totals)> {
+    fn order<'t>(&'t self, league: &League, sums: &'t Sums) -> Vec<(&'t PlayerId, &'t Totals)> {
+        let totals = &sums.totals;
         let by = &league.rules().tiebreakers;
         // After the id nothing is left to decide.
         let mut deciding = by.split(|by| *by == Tiebreaker::PlayerId);
@@ -610,8 +649,9 @@ impl Tally {
         };
         let mut between = vec![0_i64; totals.len()];
         if deciding.len() > before.len() {
-            for &[(a, to_a), (b, to_b)] in met {
-                if figures(before, a) == figures(before, b) {
+            let equals: Vec<Vec<i64>> = (0..totals.len()).map(|own| figures(before, own)).collect();
+            for &[(a, to_a), (b, to_b)] in &sums.met {
+                if equals[a] == equals[b] {
                     between[a] += i64::from(to_a);
                     between[b] += i64::from(to_b);
                 }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::end_to_end::process::{Process, league};
+use crate::end_to_end::process::{Process, free_port, league};
 
 /// The league that is meant when none is named.
 pub(crate) const LEAGUE: &str = "league_2025_even_odd";
@@ -101,9 +101,10 @@ impl Ground {
         Process::start(common.iter().chain(arguments))
     }
 
-    /// Starts a manager on any free port.
+    /// Starts a manager on a free port, as the agents below: if one is killed, no other process gets
+    /// its port before it comes back.
     pub(crate) fn manager(&self, arguments: &[&str]) -> Agent {
-        self.manager_at(0, arguments)
+        self.manager_at(free_port(), arguments)
     }
 
     /// Starts a manager on a port.
@@ -115,7 +116,7 @@ impl Ground {
 
     /// Starts the referee of a number.
     pub(crate) fn referee(&self, number: u32, manager: &str, arguments: &[&str]) -> Agent {
-        self.referee_at(0, number, manager, arguments)
+        self.referee_at(free_port(), number, manager, arguments)
     }
 
     /// Starts the referee of a number on a port.
@@ -132,7 +133,7 @@ impl Ground {
 
     /// Starts the player of a number.
     pub(crate) fn player(&self, number: u32, manager: &str, arguments: &[&str]) -> Agent {
-        self.player_at(0, number, manager, arguments)
+        self.player_at(free_port(), number, manager, arguments)
     }
 
     /// Starts the player of a number on a port.

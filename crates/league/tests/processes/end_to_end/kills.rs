@@ -195,7 +195,7 @@ impl Field {
     /// Starts a league with so many of its players.
     pub(crate) fn start_with(ground: Ground, seed: u64, players: u32) -> Self {
         let seed = seed.to_string();
-        let manager = ground.manager_at(0, &manager_arguments(&seed));
+        let manager = ground.manager(&manager_arguments(&seed));
         let mut field = Self {
             ground,
             seed,

@@ -230,8 +230,8 @@ pub(crate) fn eventually<T>(mut look: impl FnMut() -> Option<T>) -> Option<T> {
 pub(crate) fn free_port() -> u16 {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     const PORTS: Range<u32> = 10_000..32_768;
-    // Another start for each process, so that two do not try the same ports.
-    let start = std::process::id().wrapping_mul(331);
+    // Starts far apart for processes with near numbers, so that two do not try the same ports.
+    let start = std::process::id().wrapping_mul(14_071);
     let mut tries = PORTS.map(|_| {
         let place = start.wrapping_add(NEXT.fetch_add(1, Ordering::Relaxed));
         u16::try_from(PORTS.start + place % (PORTS.end - PORTS.start)).unwrap()

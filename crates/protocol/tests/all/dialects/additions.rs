@@ -399,3 +399,32 @@ fn model_that_is_told_out_of_bounds_counts_as_not_told() {
     assert!(!told(|told| told.tokens_out = ModelUse::MAX_NUMBER + 1));
     assert!(!told(|told| told.cost_micro_usd = Some(u64::MAX)));
 }
+
+#[test]
+fn answer_to_a_query_tells_a_tie_and_news_do_not() {
+    let tied = |number| StandingRow {
+        tie: Some(1),
+        ..row(number, number, number, [1, 1, 0])
+    };
+    let rows: Arc<[StandingRow]> = Arc::new([tied(1), tied(2), row(3, 3, 3, [0, 0, 2])]);
+    let answer = Message::from(LeagueQueryResponse {
+        league_id: league(),
+        query_type: "GET_STANDINGS",
+        answer: Ok(QueryAnswer::Standings {
+            round_id: 2,
+            rows: Arc::clone(&rows),
+        }),
+        by_api_page: false,
+    });
+    let text = whole(Dialect::V2, &answer, &Hints::default()).unwrap();
+    assert_eq!(text.matches(r#""tied_rank":1"#).count(), 2, "{text}");
+    let back = read(Dialect::V2, &text, Reading::Strict, &Hints::default()).message;
+    assert_eq!(back, Some(answer));
+    let news = Message::from(StandingsUpdate {
+        league_id: league(),
+        round_id: 2,
+        standings: rows,
+    });
+    let text = whole(Dialect::V2, &news, &Hints::default()).unwrap();
+    assert!(!text.contains("tied_rank"), "{text}");
+}

@@ -50,6 +50,7 @@ pub(crate) fn summary(phase: Phase) -> LeagueSummary {
         exposed_referees: Vec::new(),
         accepted_losses: 0,
         acts: Vec::new(),
+        unlisted_acts: 0,
         paused: false,
         registration_until: None,
         waiting: 0,
@@ -58,6 +59,7 @@ pub(crate) fn summary(phase: Phase) -> LeagueSummary {
         ended: None,
         round: 2,
         played: 3,
+        uncounted: 0,
         matches: 6,
         stall: None,
         verification: None,
@@ -345,6 +347,8 @@ pub(crate) fn match_page() -> MatchPage {
         attempt: 2,
         state: None,
         result: Some(Arc::new(result())),
+        counted: Some([(SeatOutcome::Won, 3), (SeatOutcome::Forfeited, 0)]),
+        note: None,
         at: Some(at(2_000)),
         promise: Some(Commitment([1; 32]).to_hex()),
         range: Some((1, 10)),
@@ -394,6 +398,7 @@ pub(crate) fn matches() -> Vec<MatchPage> {
         match_id: MatchId::numbered(2, 1),
         state: Some(TileState::Inviting),
         result: None,
+        counted: None,
         messages: Vec::new(),
         ..match_page()
     };

@@ -1,0 +1,326 @@
+//! Every view agrees with the table, whatever the organiser does.
+
+use std::collections::BTreeMap;
+
+use league_core::league::{Lever, PlayedMatches};
+use league_protocol::id::{LeagueId, MatchId, PlayerId};
+use league_protocol::message::{LeagueQuery, Query, QueryAnswer, StandingRow};
+use league_testkit::LeagueWorld;
+use league_testkit::levers::{Chance, finish_any};
+use league_web::league_view::{LeagueObservations, LeagueView, MAX_ACTS};
+use league_web::model::{Board, RoundMatchState, SeatOutcome};
+use league_web::tables;
+
+use crate::season::{after, at, begun, whole};
+
+/// Wins, draws, losses, technical losses among them, and points.
+type Totals = [u32; 5];
+
+fn table(rows: &[StandingRow]) -> BTreeMap<PlayerId, Totals> {
+    let totals = |row: &StandingRow| {
+        [
+            row.wins,
+            row.draws,
+            row.losses,
+            row.technical_losses,
+            row.points,
+        ]
+    };
+    rows.iter()
+        .map(|row| (row.player_id.clone(), totals(row)))
+        .collect()
+}
+
+/// Adds an outcome by its letter; a match that does not count adds nothing.
+fn add(totals: &mut Totals, outcome: SeatOutcome, points: u32) {
+    match format!("{outcome:?}").as_str() {
+        "Won" => totals[0] += 1,
+        "Drew" => totals[1] += 1,
+        "Lost" => totals[2] += 1,
+        "Forfeited" => {
+            totals[2] += 1;
+            totals[3] += 1;
+        }
+        _ => assert_eq!(points, 0),
+    }
+    totals[4] += points;
+}
+
+/// The same from the pages of all players.
+fn player_pages(view: &LeagueView) -> BTreeMap<PlayerId, Totals> {
+    let seen = LeagueObservations::default();
+    let players = view.league().players().iter();
+    players
+        .map(|player| {
+            let page = view.player_page(player.id(), &seen).unwrap();
+            let mut totals = Totals::default();
+            for played in &page.matches {
+                add(&mut totals, played.outcome, played.points);
+            }
+            let counted = page.matches.iter().map(|played| played.outcome);
+            let counted = counted.filter(|outcome| format!("{outcome:?}") != "NotCounted");
+            let mut form: Vec<_> = counted.take(5).collect();
+            form.reverse();
+            assert_eq!(page.row.form, form, "{}", player.id());
+            (player.id().clone(), totals)
+        })
+        .collect()
+}
+
+/// The same from the pages of all rounds.
+fn round_pages(view: &LeagueView) -> BTreeMap<PlayerId, Totals> {
+    let seen = LeagueObservations::default();
+    let mut all = nobody(view);
+    for round in 1..=view.league().rounds() {
+        for shown in view.round_page(round, &seen).unwrap().matches {
+            let RoundMatchState::Over {
+                outcomes, points, ..
+            } = shown.state
+            else {
+                continue;
+            };
+            for seat in [0, 1] {
+                let totals = all.get_mut(&shown.players[seat].id).unwrap();
+                add(totals, outcomes[seat], points[seat]);
+            }
+        }
+    }
+    all
+}
+
+/// The same from the exported list of matches.
+fn exported_matches(view: &LeagueView) -> BTreeMap<PlayerId, Totals> {
+    let mut all = nobody(view);
+    for row in tables::json(view)["matches"].as_array().unwrap() {
+        let ids = ["player_A_id", "player_B_id"].map(|column| row[column].clone());
+        for (seat, points) in ["points_A", "points_B"].into_iter().enumerate() {
+            let outcome = match (row["status"].as_str().unwrap(), &row["winner"]) {
+                ("DRAW", _) => SeatOutcome::Drew,
+                ("NOT_COUNTED", _) => continue,
+                (_, winner) if *winner == ids[seat] => SeatOutcome::Won,
+                ("WIN", _) => SeatOutcome::Lost,
+                _ => SeatOutcome::Forfeited,
+            };
+            let id = PlayerId::new(ids[seat].as_str().unwrap()).unwrap();
+            let points = row[points].as_u64().unwrap().try_into().unwrap();
+            add(all.get_mut(&id).unwrap(), outcome, points);
+        }
+    }
+    all
+}
+
+/// The same from the cross table, which has no points.
+fn cross_table(board: &Board) -> BTreeMap<PlayerId, Totals> {
+    let rows = board.cross.players.iter().zip(&board.cross.cells);
+    rows.map(|(player, cells)| {
+        let mut totals = Totals::default();
+        let outcomes = cells.iter().flatten().filter_map(|cell| cell.outcome);
+        outcomes.for_each(|outcome| add(&mut totals, outcome, 0));
+        (player.id.clone(), totals)
+    })
+    .collect()
+}
+
+fn nobody(view: &LeagueView) -> BTreeMap<PlayerId, Totals> {
+    let players = view.league().players().iter();
+    players
+        .map(|player| (player.id().clone(), Totals::default()))
+        .collect()
+}
+
+/// Compares all views of a league with its table.
+fn see_views_agree(world: &LeagueWorld) {
+    let view = after(world);
+    let rows = view.league().standings();
+    let expected = table(&rows);
+    let board = view.board(&LeagueObservations::default(), at(100));
+    let shown: Vec<StandingRow> = board
+        .standings
+        .iter()
+        .map(|row| row.standing.clone())
+        .collect();
+    assert_eq!(table(&shown), expected);
+    assert_eq!(player_pages(&view), expected, "the pages of the players");
+    assert_eq!(round_pages(&view), expected, "the pages of the rounds");
+    assert_eq!(exported_matches(&view), expected, "the exported matches");
+    let without_points = |(id, totals): (PlayerId, Totals)| {
+        let [wins, draws, losses, technical, _] = totals;
+        (id, [wins, draws, losses, technical, 0])
+    };
+    let expected_cross: BTreeMap<_, _> = expected.into_iter().map(without_points).collect();
+    assert_eq!(cross_table(&board), expected_cross, "the cross table");
+    let technical: u32 = rows.iter().map(|row| row.technical_losses).sum();
+    assert_eq!(board.progress.technical_losses, u64::from(technical));
+    if world
+        .league
+        .round()
+        .is_none_or(|round| round.open() == 0 || world.league.is_over())
+    {
+        for (line, row) in board.chart.lines.iter().zip(rows.iter()) {
+            assert_eq!(line.points.last(), Some(&row.points), "the chart");
+        }
+    }
+    see_answers_agree(world, &rows);
+}
+
+/// Compares what the manager answers with the table.
+fn see_answers_agree(world: &LeagueWorld, rows: &[StandingRow]) {
+    let ask = |query| {
+        let query = LeagueQuery {
+            league_id: Some(LeagueId::new("spring").unwrap()),
+            query,
+            by_api_page: false,
+        };
+        world.league.inform(&query).answer.unwrap()
+    };
+    let answer = ask(Query::Standings);
+    assert!(matches!(answer, QueryAnswer::Standings { rows: told, .. } if *told == *rows));
+    for row in rows {
+        let answer = ask(Query::PlayerStats(row.player_id.clone()));
+        assert!(matches!(answer, QueryAnswer::PlayerStats(told) if told.row == *row));
+    }
+    let played: u32 = rows.iter().map(|row| row.played).sum();
+    let league = &world.league;
+    let counted = league.matches_played() - league.uncounted_matches();
+    assert_eq!(counted * 2, u64::from(played));
+}
+
+#[test]
+fn views_agree_with_the_table_after_any_levers() {
+    let mut pulled = 0;
+    for seed in 1..=16 {
+        let mut chance = Chance(seed * 7_919);
+        let mut world = begun(6);
+        for step in 0..100 {
+            if chance.below(3) == 0 || !finish_any(&mut world, &mut chance) {
+                let lever = chance.lever(&world);
+                pulled += u32::from(world.pull(lever).is_ok());
+            }
+            world.settle();
+            if step % 4 == 3 {
+                see_views_agree(&world);
+            }
+        }
+    }
+    assert!(pulled > 60, "{pulled}");
+}
+
+#[test]
+fn views_agree_with_the_table_after_levers_on_a_league_that_is_over() {
+    let mut world = whole(6);
+    let mut chance = Chance(4_711);
+    let mut pulled = 0;
+    for _ in 0..40 {
+        let lever = chance.lever(&world);
+        pulled += u32::from(world.pull(lever).is_ok());
+        see_views_agree(&world);
+    }
+    assert!(pulled > 10, "{pulled}");
+}
+
+fn annul(id: &str) -> Lever {
+    Lever::Annul {
+        match_id: MatchId::new(id).unwrap(),
+    }
+}
+
+#[test]
+fn match_that_is_closed_in_play_is_over_on_every_page() {
+    let mut world = begun(4);
+    world.pull(annul("R1M1")).unwrap();
+    let (view, seen) = (after(&world), LeagueObservations::default());
+    let id = MatchId::new("R1M1").unwrap();
+    let page = view.match_page(&id, None, &seen).unwrap();
+    assert_eq!((page.state, page.result), (None, None));
+    let not_counted = (SeatOutcome::NotCounted, 0);
+    assert_eq!(page.counted, Some([not_counted; 2]));
+    let note = "does not count: annulled by the organiser";
+    assert_eq!(page.note.as_deref(), Some(note));
+    let board = view.board(&seen, at(100));
+    assert!(board.tiles.iter().all(|tile| tile.match_id != id));
+    assert_eq!(board.latest[0].match_id, id);
+    let cell = board.cross.cells[0].iter().flatten().next().unwrap();
+    assert_eq!(cell.outcome, Some(SeatOutcome::NotCounted));
+    let upcoming = view.player_page(&PlayerId::numbered(1), &seen).unwrap();
+    assert!(upcoming.upcoming.iter().all(|next| next.match_id != id));
+}
+
+#[test]
+fn match_page_shows_the_ruling_and_what_was_recorded() {
+    let mut world = begun(4);
+    world.finish("R1M1", Some(1));
+    let match_id = MatchId::new("R1M1").unwrap();
+    world
+        .pull(Lever::Rule {
+            match_id: match_id.clone(),
+            winner: Some(PlayerId::numbered(2)),
+            both_lose: false,
+        })
+        .unwrap();
+    let page = after(&world).match_page(&match_id, None, &LeagueObservations::default());
+    let page = page.unwrap();
+    assert_eq!(page.result.unwrap().winner, Some(PlayerId::numbered(1)));
+    let counted = [(SeatOutcome::Lost, 0), (SeatOutcome::Won, 3)];
+    assert_eq!(page.counted, Some(counted));
+    assert_eq!(page.note.as_deref(), Some("counts as the organiser ruled"));
+}
+
+#[test]
+fn next_pairings_are_also_those_of_matches_that_are_played_again() {
+    let mut world = begun(2);
+    world.pull(Lever::Pause).unwrap();
+    world.finish("R1M1", Some(1));
+    world
+        .pull(Lever::Replay {
+            match_id: MatchId::new("R1M1").unwrap(),
+        })
+        .unwrap();
+    let next = after(&world).board(&LeagueObservations::default(), at(100));
+    let next = next.next.unwrap();
+    let (round, pairings) = (next.round, next.pairings);
+    assert_eq!((round, pairings.len()), (2, 1));
+}
+
+#[test]
+fn disqualified_player_wins_nothing_and_a_shared_place_is_shared() {
+    let mut world = whole(4);
+    let places = |world: &LeagueWorld| -> Vec<String> {
+        let board = after(world).board(&LeagueObservations::default(), at(100));
+        let winners = board.winners();
+        let told = winners.iter();
+        told.map(|(place, row)| format!("{place} {}", row.player_id))
+            .collect()
+    };
+    assert_eq!(places(&world), ["1 P01", "2 P02", "3 P03"]);
+    let disqualify = |number, played| Lever::Disqualify {
+        player_id: PlayerId::numbered(number),
+        played,
+    };
+    world.pull(disqualify(1, PlayedMatches::Kept)).unwrap();
+    let kept = places(&world);
+    assert_eq!(kept, ["1 P02", "2 P03", "3 P04"], "the others move up");
+    world.pull(disqualify(2, PlayedMatches::Annulled)).unwrap();
+    for id in ["R1M1", "R1M2", "R2M1", "R2M2", "R3M1", "R3M2"] {
+        let match_id = MatchId::new(id).unwrap();
+        let (winner, both_lose) = (None, false);
+        let rule = Lever::Rule {
+            match_id,
+            winner,
+            both_lose,
+        };
+        world.pull(rule).unwrap();
+    }
+    assert_eq!(places(&world), ["1 P03", "1 P04"], "both drew twice");
+}
+
+#[test]
+fn acts_beyond_the_bound_are_counted() {
+    let mut world = begun(2);
+    let text = "hear".to_owned();
+    for _ in 0..MAX_ACTS + 2 {
+        world.pull(Lever::Announce { text: text.clone() }).unwrap();
+    }
+    let league = after(&world).summary(&LeagueObservations::default());
+    // The start is an act too.
+    assert_eq!((league.acts.len(), league.unlisted_acts), (MAX_ACTS, 3));
+}
