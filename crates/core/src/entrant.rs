@@ -193,6 +193,8 @@ impl LocalGame {
                 points: ending.points(seat, &self.score),
                 my_choice: choices[seat].clone(),
                 opponent_choice: choices[other].clone(),
+                reason: None,
+                failure: None,
                 at: Timestamp::default(),
             });
             let player = &mut players[seats[seat]];

@@ -13,7 +13,7 @@ use league_games::Dice;
 use league_protocol::finding::harmless;
 use serde_json::Value;
 
-use crate::options::MAX_WORDS;
+use crate::options::{MAX_WORDS, tell};
 use crate::time_left;
 
 /// The way to the thread.
@@ -42,7 +42,7 @@ impl Mind {
         think: Box<Think>,
         history: Vec<Arc<MatchRecord>>,
     ) -> Option<Value> {
-        let left = time_left(&think);
+        let (left, match_id) = (time_left(&think), think.match_id.clone());
         let (answer, chosen) = channel();
         let task = Task::Choose {
             think,
@@ -50,7 +50,15 @@ impl Mind {
             answer,
         };
         self.0.send(task).ok()?;
-        chosen.recv_timeout(left).ok()
+        let choice = chosen.recv_timeout(left).ok();
+        if choice.is_none() {
+            let seconds = left.as_secs();
+            tell(&format!(
+                "{match_id}: `choose` took more than {seconds} s, so the first legal move is \
+                 played; make it faster"
+            ));
+        }
+        choice
     }
 
     pub(crate) fn hear(&self, record: &Arc<MatchRecord>) {

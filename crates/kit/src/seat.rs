@@ -12,8 +12,7 @@ use league_core::draw::NONCE_LENGTH;
 use league_core::letter::Letter;
 use league_core::machine::{Machine, Persistence};
 use league_core::player::{
-    Command, CorrelationId, Event, MAX_NOTE_CHARS, MatchOutcome, MatchRecord, Player, Refusal,
-    Reply, Think,
+    Command, CorrelationId, Event, MAX_NOTE_CHARS, MatchRecord, Player, Refusal, Reply, Think,
 };
 use league_protocol::dialect::Hints;
 use league_protocol::encode::{Sender, Stamp, conversation, encode};
@@ -241,6 +240,10 @@ impl KitPlayer {
             let detail = "this player is not in a league yet: try again when it is";
             return KitReply::error(Code::Connection, detail);
         }
+        let trouble = match &received.message {
+            Message::GameError(error) => Some(error.line()),
+            _ => None,
+        };
         let token = received.token.as_ref().map(AuthToken::hash);
         let ours = received.conversation.as_ref() == Some(&self.registration);
         let command = match Command::from_message(received.message, token) {
@@ -264,7 +267,10 @@ impl KitPlayer {
                     proven: true,
                 }
             }
-            Ok(Ok(_)) => KitReply::of(Message::Acknowledged),
+            Ok(Ok(_)) => {
+                trouble.iter().for_each(|trouble| tell(trouble));
+                KitReply::of(Message::Acknowledged)
+            }
             Ok(Err(refusal)) => KitReply::of(Message::from(refusal.to_league_error())),
             Err(_) => {
                 let detail = "this player cannot write its memory: try again";
@@ -517,6 +523,35 @@ impl KitState {
         self.player.player_id().is_none()
     }
 
+    /// An address on the site of the manager.
+    fn page(&self, path: &str) -> String {
+        let manager = &self.player.rules().manager.endpoint;
+        format!("{}{path}", manager.strip_suffix("/mcp").unwrap_or(manager))
+    }
+
+    fn tell_result(&self, record: &MatchRecord) {
+        tell(&record.line(record.opponent_id.as_str()));
+        if let Some(advice) = record.advice() {
+            let match_id = &record.match_id;
+            let page = self.page(&format!("/match/{match_id}"));
+            tell(&format!("{match_id}: {advice}; see {page}"));
+        }
+    }
+
+    fn tell_end(&self, champion: Option<&PlayerId>) {
+        match champion {
+            Some(champion) => tell(&format!("the league is over; its champion is {champion}")),
+            None => tell("the league is over"),
+        }
+        if let (Some(row), Some(rows)) = (self.player.standing(), self.player.standings()) {
+            let page = self.page(&format!("/player/{}", row.player_id));
+            let (rank, points, players) = (row.rank, row.points, rows.len());
+            tell(&format!(
+                "we are number {rank} of {players}, with {points} points: {page}"
+            ));
+        }
+    }
+
     /// Applies an event and tells people of it.
     fn take_in(&mut self, event: &Event) {
         self.player.apply(event);
@@ -526,7 +561,8 @@ impl KitState {
         match event {
             Event::Enrolled { player_id, .. } => {
                 let name = &self.player.rules().display_name;
-                let words = format!("{name} is in the league as {player_id}");
+                let page = self.page(&format!("/player/{player_id}"));
+                let words = format!("{name} is in the league as {player_id}: {page}");
                 let is_known = std::mem::replace(&mut self.is_admitted, true);
                 tell(if is_known {
                     "the manager admitted us again"
@@ -534,30 +570,14 @@ impl KitState {
                     &words
                 });
             }
-            Event::Remembered { record } => tell(&ended(record)),
-            Event::LeagueCompleted { champion, .. } => match champion {
-                Some(champion) => tell(&format!("the league is over; its champion is {champion}")),
-                None => tell("the league is over"),
-            },
+            Event::Remembered { record } => self.tell_result(record),
+            Event::LeagueCompleted { champion, .. } => self.tell_end(champion.as_ref()),
             Event::DrawDisputed {
                 match_id, problem, ..
             } => tell(&format!("{match_id}: do not trust this result: {problem}")),
             _ => {}
         }
     }
-}
-
-fn ended(record: &MatchRecord) -> String {
-    let result = match record.result {
-        MatchOutcome::Win => "won",
-        MatchOutcome::Draw => "drawn",
-        MatchOutcome::Loss => "lost",
-        MatchOutcome::TechnicalLoss => "lost by a technical loss",
-    };
-    format!(
-        "{}: {result} against {}",
-        record.match_id, record.opponent_id
-    )
 }
 
 /// The JSON of an answer, with its members in the order of their declaration.

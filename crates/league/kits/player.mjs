@@ -1,4 +1,3 @@
-#!/usr/bin/env node
 // A player of the league in one file; needs only Node's standard library.
 //
 //     node player.mjs --port 8101 --manager http://localhost:8000/mcp --name "My Player"
@@ -33,6 +32,7 @@ function chooseMove(options, view) {
 async function decide(call, opponent, history) {
   const options = call.move_request?.valid_options ?? ["even", "odd"];
   if (!options.length) throw new Refused("E002", "INVALID_MESSAGE", "the list of options is empty");
+  const begun = performance.now();
   try {
     const parity = (call.game_type ?? "even_odd") === "even_odd";
     const choice = await (parity ? choose(opponent, history) : chooseMove(options, call.move_request?.context?.view));
@@ -40,11 +40,30 @@ async function decide(call, opponent, history) {
     throw new Error(`the choice was ${JSON.stringify(choice)}; it must be one of ${JSON.stringify(options)}`);
   } catch (problem) {
     console.error(problem);
+    say(`${call.match_id}: \`choose\` failed, so the move is random`);
     return options[Math.floor(Math.random() * options.length)];
+  } finally {
+    // The referee's own clock says how long it waits.
+    const waits = (Date.parse(call.deadline) - Date.parse(call.timestamp)) / 1000 || 30;
+    const took = (performance.now() - begun) / 1000;
+    if (took > waits) {
+      say(`${call.match_id}: \`choose\` took ${took.toFixed()} s, and the referee waits ${waits.toFixed()} s; make it faster`);
+    }
   }
 }
 
 const GAMES = ["even_odd"]; // the games of this player: `league new` lists all
+const ADVICE = { // what to do after a technical loss, by its code
+  __proto__: null,
+  E001: "make `choose` faster",
+  E004: "return one of the legal moves",
+  E009: "keep this program running, and see that referees reach its port: --host, --bind, firewall",
+  E012: "start this program again, so that it registers anew",
+};
+/** Prints a line; it may quote others, who must not command the terminal. */
+const say = (words) => console.log(words.slice(0, 500).replace(/\p{C}/gu, "?"));
+/** An address on the site of the manager. */
+const page = (path) => OPTIONS.manager.replace(/\/mcp$/, "") + path;
 
 // ---- 1. The memory of the player, in a file, so that it can be stopped and started again.
 const text = (value) => ({ type: "string", default: value });
@@ -126,8 +145,8 @@ function message(kind, call, fields) {
 
 /** An answer to a referee, with the match, our id and our token. */
 function proven(kind, call, fields) {
-  // JSON omits undefined values.
-  const own = { auth_token: MEMORY.tokens.auth_token, player_id: MEMORY.player_id ?? undefined };
+  // JSON omits undefined values. A player that was invited and did not register takes its id from the call.
+  const own = { auth_token: MEMORY.tokens.auth_token, player_id: MEMORY.player_id ?? call.player_id };
   return message(kind, call, { ...own, match_id: call.match_id, ...fields });
 }
 
@@ -159,6 +178,36 @@ function isComplete(match, result) {
   return made.every(([place, move]) => told[place.split(" ")[1] - 1] === canonical(move));
 }
 
+/** Prints how a match ended for us, and what to do after a technical loss. */
+function tellResult(match, result, opponent) {
+  // A player that was invited and did not register finds its id beside that of its opponent.
+  const others = Object.keys({ ...result.choices, ...result.score }).filter((id) => id !== opponent);
+  const own = MEMORY.player_id ?? (opponent && others.length === 1 ? others[0] : null);
+  const [winner, technical] = [result.winner_player_id, result.status === "TECHNICAL_LOSS"];
+  const lost = technical ? "lost by a technical loss" : "lost";
+  const decided = winner === own ? "won" : own ? lost : `${winner} won`;
+  const outcome = winner ? decided : technical ? lost : "drawn";
+  say(`${match}: ${outcome}${opponent ? ` against ${opponent}` : ""}; ${result.reason}`);
+  if (own && technical && outcome === lost) {
+    const advice = ADVICE[result.failed?.[own]] ?? "read its messages";
+    say(`${match}: ${advice}${MEMORY.player_id ? `; see ${page(`/match/${match}`)}` : ""}`);
+  }
+}
+
+/** Prints the champion and our own place. */
+function tellEnd({ champion, final_standings: rows }) {
+  say(`the league is over; its champion is ${champion?.display_name ?? champion?.player_id}`);
+  const row = Array.isArray(rows) && rows.find((found) => found?.player_id === MEMORY.player_id);
+  if (row) say(`we are number ${row.rank} of ${rows.length}, with ${row.points} points: ${page(`/player/${row.player_id}`)}`);
+}
+
+/** Prints that the referee could not use our answer, or got none. */
+function tellError(call) {
+  const { retry_count, max_retries } = call.retry_info ?? call;
+  const count = retry_count === undefined ? "" : `, attempt ${retry_count} of ${max_retries}`;
+  say(`${call.match_id}: the referee says ${call.error_code}${count}: ${call.context?.detail ?? call.error_description}`);
+}
+
 /** Handles a message. A repeated question gets the same answer: each turn of an attempt has one choice. */
 async function react(kind, call) {
   if (kind === "ROUND_ANNOUNCEMENT") {
@@ -181,7 +230,7 @@ async function react(kind, call) {
     const { auth_token } = MEMORY.tokens;
     return message("CALL_QUERY_RESPONSE", call, { auth_token, match_id, attempt, called: !denied });
   }
-  if (kind === "LEAGUE_COMPLETED") console.log(`the league is over; its champion is ${call.champion?.display_name}`);
+  if (kind === "LEAGUE_COMPLETED") tellEnd(call);
   if (!(kind in REFEREE)) return { status: "ok" }; // news needs only an acknowledgement
   const match = call.match_id;
   if (kind === "GAME_OVER" && !announced(match) && !Object.hasOwn(MEMORY.matches, match)) {
@@ -197,12 +246,12 @@ async function react(kind, call) {
   if (kind === "GAME_OVER" && isObject(call.game_result) && !table.over) {
     table.over = true;
     MEMORY.history.push({ match_id: match, ...call.game_result });
-    const { winner_player_id: winner, status, reason } = call.game_result;
-    const outcome = !winner ? String(status).toLowerCase() : winner === MEMORY.player_id ? "won" : "lost";
-    console.log(`${match}: ${outcome}; ${reason}`);
+    tellResult(match, call.game_result, table.opponent);
     if (!isComplete(match, call.game_result)) {
-      console.log(`${match}: our moves are not in the evidence; do not trust this result`);
+      say(`${match}: our moves are not in the evidence; do not trust this result`);
     }
+  } else if (kind === "GAME_ERROR") {
+    tellError(call);
   } else if (["CHOOSE_PARITY_CALL", "GAME_MOVE_CALL"].includes(kind) && !(place in table)) {
     if (!GAMES.includes(game)) {
       throw new Refused("E002", "INVALID_MESSAGE", `this player plays only ${GAMES.join(", ")}`);
@@ -446,7 +495,7 @@ async function register() {
         const tokens = { ...MEMORY.tokens, ...Object.fromEntries(given) };
         remember({ player_id, league_id, tokens });
         for (const early of [...EARLY]) await answer("ROUND_ANNOUNCEMENT", early).catch(() => {}); // now we know who may announce
-        return console.log(`${OPTIONS.name} is in the league as ${MEMORY.player_id}`);
+        return say(`${OPTIONS.name} is in the league as ${player_id}: ${page(`/player/${player_id}`)}`);
       }
       reason = String(said.reason ?? said.error_code ?? "an unknown answer");
       if (proof && ["E005", "E012"].includes(said.error_code)) { // the manager does not know us
@@ -455,8 +504,9 @@ async function register() {
     } catch (problem) {
       reason = String(problem.cause ?? problem);
     }
-    if (reason === "Registration closed") end(`${OPTIONS.manager} has closed its registration: the league has begun or is over`);
-    if (reason !== told) console.log(`${OPTIONS.manager} has not admitted us yet: ${reason}`);
+    // A player that was invited plays without a registration.
+    if (reason === "Registration closed" && !CALLED.size) end(`${OPTIONS.manager} has closed its registration: the league has begun or is over`);
+    if (reason !== told) say(`${OPTIONS.manager} has not admitted us yet: ${reason}`);
     told = reason;
     await pause(wait * 1000);
   }

@@ -1,14 +1,15 @@
-#!/usr/bin/env python3
 """A player of the league in one file; needs only Python's standard library.
 
     python3 player.py --port 8101 --manager http://localhost:8000/mcp --name "My Player"
 
-A player is a small web server. It registers with the league manager and then answers calls: a
-referee invites it and asks for its choice, the manager sends news. A call is a JSON-RPC 2.0 object
-posted to /mcp; the answer is another. Write your own strategy in `choose`.
+On Windows the command begins with `py player.py`. A player is a small web server. It registers with
+the league manager and then answers calls: a referee invites it and asks for its choice, the manager
+sends news. A call is a JSON-RPC 2.0 object posted to /mcp; the answer is another. Write your own
+strategy in `choose`.
 """
 import argparse, hashlib, hmac, json, os, random, secrets, ssl, sys, threading, time, traceback, urllib.request
-from collections import deque
+from collections import defaultdict, deque
+from datetime import datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from socketserver import TCPServer
 
@@ -31,7 +32,7 @@ def choose_move(options, view):
 def decide(call):
     """Calls the strategy; if it fails, prints the error on standard error and chooses at random."""
     asked = call.get("move_request") or {"valid_options": ["even", "odd"], "context": call.get("context")}
-    options, context = asked["valid_options"], asked.get("context") or {}
+    options, context, begun = asked["valid_options"], asked.get("context") or {}, time.monotonic()
     try:
         if call.get("game_type", "even_odd") == "even_odd":
             choice = choose(context.get("opponent_id"), list(history))
@@ -42,7 +43,20 @@ def decide(call):
         return choice
     except Exception:
         traceback.print_exc()
+        say(f"{call['match_id']}: `choose` failed, so the move is random")
         return random.choice(options)
+    finally:
+        if (took := time.monotonic() - begun) > (limit := patience(call)):
+            say(f"{call['match_id']}: `choose` took {took:.0f} s, and the referee waits {limit:.0f} s; make it faster")
+
+
+def patience(call):
+    """The seconds that the referee waits for an answer, by its own clock."""
+    moment = lambda name: datetime.fromisoformat(call[name].replace("Z", "+00:00"))
+    try:
+        return (moment("deadline") - moment("timestamp")).total_seconds()
+    except (AttributeError, LookupError, TypeError, ValueError):
+        return 30
 
 
 GAMES = ["even_odd"]  # the games of this player: `league new` lists all
@@ -53,6 +67,10 @@ early = deque(maxlen=9)  # the latest announcements: one may come before the ans
 shown = {}  # by match: the hash of its referee's own token, which a referee by the documents shows instead
 saving = threading.Lock()
 called, choices, history = {}, {}, deque(maxlen=MOST)  # by match: False until its referee calls; our choices, by turn
+opponents, choosing = {}, defaultdict(threading.Lock)  # by match; a repeated question waits for the first choice
+ADVICE = {"E001": "make `choose` faster", "E004": "return one of the legal moves",  # by the code of a technical loss
+          "E009": "keep this program running, and see that referees reach its port: --host, --bind, firewall",
+          "E012": "start this program again, so that it registers anew"}
 
 
 def remember():
@@ -63,7 +81,12 @@ def remember():
         os.replace(memory + ".new", memory)  # atomic, even if the player is stopped
 
 
-say = lambda words: print(words, flush=True)
+def say(words):
+    """Prints a line; it may quote others, who must not command the terminal."""
+    print("".join(letter if letter.isprintable() else "?" for letter in words[:500]), flush=True)
+
+
+page = lambda path: options.manager.removesuffix("/mcp") + path  # on the site of the manager
 now = lambda: time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())  # all times of the league are in UTC
 
 
@@ -78,7 +101,9 @@ def message(kind, call, **fields):
 
 def proven(kind, call, **fields):
     """An answer to a referee, with our id and token."""
-    own = {name: me[name] for name in ("player_id", "auth_token") if me[name]}
+    # A player that was invited and did not register has no token, and takes its id from the call.
+    own = {"player_id": me["player_id"] or call.get("player_id"), "auth_token": me["auth_token"]}
+    own = {name: value for name, value in own.items() if value}
     return message(kind, call, **own, match_id=call["match_id"], **fields)
 
 
@@ -143,14 +168,17 @@ def answer(kind, call):
         return message("CALL_QUERY_RESPONSE", call, **own, match_id=match, attempt=call["attempt"], called=not denied)
     if kind == "GAME_INVITATION":  # to be answered within 5 seconds
         called[match], ours = True, call.get("game_type", "even_odd") in GAMES
+        opponents[match] = call.get("opponent_id")
         proof = signed(match, 0, [], True) if ours else {}
         return proven("GAME_JOIN_ACK", call, arrival_timestamp=now(), accept=ours, **proof)
     if kind in ("CHOOSE_PARITY_CALL", "GAME_MOVE_CALL"):  # within 30 seconds; a repeated question gets the same answer
         called[match], asked = True, call.get("move_request") or {}
         context = asked.get("context") or {}
         turn = context.get("turn_number", 1)
+        opponents[match] = (call.get("context") or context).get("opponent_id") or opponents.get(match)
         place = match, attempts.get(match, 0), turn  # another attempt gets a fresh choice
-        choice, nonce = choices.get(place) or choices.setdefault(place, (decide(call), secrets.token_hex(8)))
+        with choosing[place]:
+            choice, nonce = choices.get(place) or choices.setdefault(place, (decide(call), secrets.token_hex(8)))
         own = {"nonce": nonce, **signed(match, turn, context.get("moves") or [], choice, nonce)}
         if kind == "CHOOSE_PARITY_CALL":  # the nonce is our share in the draw
             return proven("CHOOSE_PARITY_RESPONSE", call, parity_choice=choice, **own)
@@ -158,10 +186,17 @@ def answer(kind, call):
                       move_data={"move_type": asked.get("move_type"), "choice": choice})
     if kind == "GAME_OVER" and not any(match == result["match_id"] for result in history):
         over(call, match)
+    if kind == "GAME_ERROR":  # the referee could not use our answer, or got none
+        tries, detail = call.get("retry_info") or call, (call.get("context") or {}).get("detail")
+        count = f", attempt {tries['retry_count']} of {tries.get('max_retries')}" if "retry_count" in tries else ""
+        say(f"{match}: the referee says {call.get('error_code')}{count}: {detail or call.get('error_description')}")
     if kind == "LEAGUE_COMPLETED":
-        champion = call.get("champion") or {}
+        champion, rows = call.get("champion") or {}, call.get("final_standings") or []
         say(f"the league is over; its champion is {champion.get('display_name') or champion.get('player_id')}")
-    for known in (announced, shown, attempts, called, choices):
+        for row in [row for row in rows if row["player_id"] == me["player_id"]]:
+            say(f"we are number {row.get('rank')} of {len(rows)}, with {row.get('points')} points: "
+                + page(f"/player/{me['player_id']}"))
+    for known in (announced, shown, attempts, called, choices, opponents, choosing):
         while len(known) > MOST:
             known.pop(next(iter(known.copy())), None)
     return {"status": "ok"}
@@ -169,11 +204,21 @@ def answer(kind, call):
 
 def over(call, match):
     """Records the result of a match, and checks that our moves and nonces are in it as we made them."""
-    result = call.get("game_result") or {}
+    result, opponent = call.get("game_result") or {}, opponents.get(match)
     history.append({"match_id": match, **result})
     winner, status = result.get("winner_player_id"), str(result.get("status")).lower()
-    outcome = status if not winner else "won" if winner == me["player_id"] else "lost"
-    say(f"{match}: {outcome}; {result.get('reason')}")
+    # A player that was invited and did not register finds its id beside that of its opponent.
+    others = {*(result.get("choices") or {}), *(result.get("score") or {})} - {opponent}
+    own = me["player_id"] or (others.pop() if opponent and len(others) == 1 else None)
+    lost = "lost by a technical loss" if status == "technical_loss" else "lost"
+    if winner:
+        outcome = "won" if winner == own else lost if own else f"{winner} won"
+    else:
+        outcome = lost if status == "technical_loss" else "drawn"
+    say(f"{match}: {outcome}{f' against {opponent}' if opponent else ''}; {result.get('reason')}")
+    if own and outcome == "lost by a technical loss":
+        advice = ADVICE.get((result.get("failed") or {}).get(own), "read its messages")
+        say(f"{match}: {advice}" + (f"; see {page(f'/match/{match}')}" if me["player_id"] else ""))
     nonces, attempt = (result.get("draw") or {}).get("nonces"), attempts.get(match, 0)
     ours = {turn: made for (where, when, turn), made in choices.items() if (where, when) == (match, attempt)}
     if 1 in ours and nonces and result.get("drawn_number") and ours[1][1] not in nonces:
@@ -266,6 +311,16 @@ class Handler(BaseHTTPRequestHandler):
         """Logs no requests."""
 
 
+class Server(ThreadingHTTPServer):
+    allow_reuse_address = os.name == "posix"  # elsewhere it would let two programs share a port
+
+    server_bind = TCPServer.server_bind  # skips a slow DNS lookup
+
+    def handle_error(self, *_):
+        """A caller that did not wait for the answer is not an error of ours."""
+        isinstance(sys.exc_info()[1], ConnectionError) or traceback.print_exc()
+
+
 # ---- 3. Registration.
 def register():
     """Registers with the manager; retries until it accepts, or until its registration is closed."""
@@ -288,7 +343,7 @@ def register():
             me.update({name: reply.get(name) or (admitted and me[name]) or None for name in me})
         except Exception as problem:
             reason = str(problem)  # not reachable, or an unknown answer
-        if reason == "Registration closed":
+        if reason == "Registration closed" and not called:  # an invited player plays without a registration
             sys.exit(f"{options.manager} has closed its registration: the league has begun or is over")
         if not admitted:
             reason == told or say(f"{options.manager} has not admitted us yet: {reason}")
@@ -297,7 +352,7 @@ def register():
     for call in list(early):  # now we know who may announce
         respond({"jsonrpc": "2.0", "method": "notify_round", "params": call})
     remember()
-    say(f"{options.name} is in the league as {me['player_id']}")
+    say(f"{options.name} is in the league as {me['player_id']}: {page('/player/' + me['player_id'])}")
 
 
 def whole(manager):
@@ -324,6 +379,7 @@ if __name__ == "__main__":
     parser.add_argument("--name", default="My Player", help="the name shown to people")
     parser.add_argument("--root", help="the folder of a league, for logs with league_sdk")
     options = parser.parse_args()
+    sys.stdout.reconfigure(errors="replace")  # a terminal may lack letters of a name
     try:
         trust = ssl.create_default_context(cafile=options.ca)
     except OSError as problem:
@@ -340,16 +396,16 @@ if __name__ == "__main__":
     except (OSError, ValueError, TypeError) as problem:
         say(f"{memory} is ignored: {problem}")
     log = log_below(options.root) if options.root else lambda *_: None
-    ThreadingHTTPServer.server_bind = TCPServer.server_bind  # skips a slow DNS lookup
     place = (options.bind or options.host, options.port)
     try:
-        server = ThreadingHTTPServer(place, Handler)  # listens before it registers
+        server = Server(place, Handler)  # listens before it registers
     except OSError as problem:
         sys.exit(f"cannot listen at {place[0]}:{place[1]}: {problem.strerror}; choose another port with --port; "
                  "in a container or behind a router, --bind 0.0.0.0 listens on all addresses")
     threading.Thread(target=server.serve_forever, daemon=True).start()
     try:
         register()
-        threading.Event().wait()
+        while True:
+            time.sleep(3600)  # Ctrl-C ends it on Windows too, unlike a wait for an event
     except KeyboardInterrupt:
         say(f"{options.name} was stopped; start it again to continue")

@@ -1,15 +1,15 @@
-#!/usr/bin/env python3
 """A player of the league in one file, served by FastMCP as a standard MCP server.
 
     pip install fastmcp
     python3 player_fastmcp.py --port 8101 --manager http://localhost:8000/mcp --name "My Player"
 
-A player is an MCP server. It registers with the league manager and then answers calls of its tools:
-a referee invites it to a match and asks for its choice, and the manager sends news. The arguments of
-a tool are a message of the league, and its result is the answer. Write your own strategy in `choose`;
-the rest can stay as it is.
+On Windows write `py` for `python3`. A player is an MCP server. It registers with the league manager
+and then answers calls of its tools: a referee invites it to a match and asks for its choice, and the
+manager sends news. The arguments of a tool are a message of the league, and its result is the answer.
+Write your own strategy in `choose`; the rest can stay as it is.
 """
 import argparse, asyncio, collections, hashlib, hmac, json, os, random, re, secrets, socket, ssl, sys, threading, time, traceback, urllib.request
+from datetime import datetime
 
 from fastmcp import FastMCP
 from fastmcp.tools import Tool
@@ -43,6 +43,7 @@ def decide(call, opponent, history):
     asked = call.get("move_request") or {}
     options = asked.get("valid_options", ["even", "odd"])
     parity, view = call.get("game_type", "even_odd") == "even_odd", (asked.get("context") or {}).get("view")
+    begun = time.monotonic()
     try:
         choice = choose(opponent, history) if parity else choose_move(options, view)
         if choice not in options:
@@ -50,10 +51,38 @@ def decide(call, opponent, history):
         return choice
     except Exception:
         traceback.print_exc()
+        say(f"{call['match_id']}: `choose` failed, so the move is random")
         return random.choice(options)
+    finally:
+        if (took := time.monotonic() - begun) > (limit := patience(call)):
+            say(f"{call['match_id']}: `choose` took {took:.0f} s, and the referee waits {limit:.0f} s; make it faster")
+
+
+def patience(call):
+    """The seconds that the referee waits for an answer, by its own clock."""
+    moment = lambda name: datetime.fromisoformat(call[name].replace("Z", "+00:00"))
+    try:
+        return (moment("deadline") - moment("timestamp")).total_seconds()
+    except (AttributeError, LookupError, TypeError, ValueError):
+        return 30
 
 
 GAMES = ["even_odd"]  # the games of this player: `league new` lists all
+ADVICE = {  # what to do after a technical loss, by its code
+    "E001": "make `choose` faster", "E004": "return one of the legal moves",
+    "E009": "keep this program running, and see that referees reach its port: --host, --bind, firewall",
+    "E012": "start this program again, so that it registers anew",
+}
+
+
+def say(words):
+    """Prints a line; it may quote others, who must not command the terminal."""
+    print("".join(letter if letter.isprintable() else "?" for letter in words[:500]), flush=True)
+
+
+def page(path):
+    """An address on the site of the manager."""
+    return OPTIONS.manager.removesuffix("/mcp") + path
 
 
 # ---- 1. The memory of the player, in a file, so that it can be stopped and started again.
@@ -67,6 +96,7 @@ EARLY = collections.deque(maxlen=9)  # the latest announcements: one may come be
 SHOWN = {}  # by match: the hash of its referee's own token, which a referee by the documents shows instead
 CALLED = {}  # matches that were announced in this run, and whether their referee called
 LOCK = threading.RLock()  # several matches may call at the same time
+THINKING = collections.defaultdict(threading.Lock)  # one for each move that is being chosen
 MOST_MATCHES = 1000  # older matches are forgotten
 LARGEST_BODY = 256 * 1024
 
@@ -80,7 +110,7 @@ def remember(**changes):
         MEMORY["history"] = MEMORY["history"][-MOST_MATCHES:]
         new = os.open(OPTIONS.memory + ".new", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
         with os.fdopen(new, "w") as file:
-            json.dump({**MEMORY, "manager": OPTIONS.manager}, file)
+            file.write(json.dumps({**MEMORY, "manager": OPTIONS.manager}))
         os.replace(OPTIONS.memory + ".new", OPTIONS.memory)
 
 
@@ -102,7 +132,8 @@ def message(kind, call, **fields):
 
 def proven(kind, call, **fields):
     """An answer to a referee, with the match, our id and our token."""
-    own = ("auth_token", MEMORY["tokens"].get("auth_token")), ("player_id", MEMORY["player_id"])
+    # A player that was invited and did not register has no token, and takes its id from the call.
+    own = ("auth_token", MEMORY["tokens"].get("auth_token")), ("player_id", MEMORY["player_id"] or call.get("player_id"))
     return message(kind, call, **{name: value for name, value in own if value}, match_id=call["match_id"], **fields)
 
 
@@ -128,6 +159,45 @@ def is_complete(match, result):
     return not proves or made.items() <= told.items()
 
 
+def tell_result(match, result, opponent):
+    """Prints how a match ended for us, and what to do after a technical loss."""
+    # A player that was invited and did not register finds its id beside that of its opponent.
+    others = {*(result.get("choices") or {}), *(result.get("score") or {})} - {opponent}
+    own = MEMORY["player_id"] or (others.pop() if opponent and len(others) == 1 else None)
+    winner, technical = result.get("winner_player_id"), result.get("status") == "TECHNICAL_LOSS"
+    lost = "lost by a technical loss" if technical else "lost"
+    if winner:
+        outcome = "won" if winner == own else lost if own else f"{winner} won"
+    else:
+        outcome = lost if technical else "drawn"
+    say(f"{match}: {outcome}{f' against {opponent}' if opponent else ''}; {result.get('reason')}")
+    if own and outcome == "lost by a technical loss":
+        advice = ADVICE.get((result.get("failed") or {}).get(own), "read its messages")
+        say(f"{match}: {advice}" + (f"; see {page(f'/match/{match}')}" if MEMORY["player_id"] else ""))
+
+
+def tell_end(call):
+    """Prints the champion and our own place."""
+    champion, rows = call.get("champion") or {}, call.get("final_standings") or []
+    say(f"the league is over; its champion is {champion.get('display_name') or champion.get('player_id')}")
+    for row in [row for row in rows if row["player_id"] == MEMORY["player_id"]]:
+        say(f"we are number {row.get('rank')} of {len(rows)}, with {row.get('points')} points: "
+            + page(f"/player/{MEMORY['player_id']}"))
+
+
+def think(call, table, place):
+    """Chooses a move. `choose` may be slow: other matches go on, and a repeated question waits for the same choice."""
+    move = call["match_id"], place
+    LOCK.release()
+    try:
+        with THINKING[move]:
+            if place not in table:
+                table[place] = [decide(call, table["opponent"], list(MEMORY["history"])), secrets.token_hex(8)]
+    finally:
+        THINKING.pop(move, None)
+        LOCK.acquire()
+
+
 def react(kind, call):
     """Handles a message. A repeated question gets the same answer: each turn of an attempt has one choice."""
     attempts = MEMORY["attempts"]
@@ -146,8 +216,7 @@ def react(kind, call):
         return message("CALL_QUERY_RESPONSE", call, auth_token=MEMORY["tokens"].get("auth_token", ""),
                        match_id=call["match_id"], attempt=call["attempt"], called=not denied)
     if kind == "LEAGUE_COMPLETED":
-        champion = call.get("champion") or {}
-        print("the league is over; its champion is", champion.get("display_name") or champion.get("player_id"), flush=True)
+        tell_end(call)
     if kind not in REFEREE:
         return {"status": "ok"}  # news needs only an acknowledgement
     match, result = call["match_id"], call.get("game_result")
@@ -164,14 +233,17 @@ def react(kind, call):
     if kind == "GAME_OVER" and result and "over" not in table:
         table["over"] = True
         MEMORY["history"].append({"match_id": match, **result})
-        ends = {None: str(result.get("status")).lower(), MEMORY["player_id"] or "": "won"}
-        print(f"{match}: {ends.get(result.get('winner_player_id'), 'lost')}; {result.get('reason')}", flush=True)
+        tell_result(match, result, table["opponent"])
         if not is_complete(match, result):
-            print(f"{match}: our moves are not in the evidence; do not trust this result", flush=True)
+            say(f"{match}: our moves are not in the evidence; do not trust this result")
+    elif kind == "GAME_ERROR":  # the referee could not use our answer, or got none
+        tries, detail = call.get("retry_info") or call, (call.get("context") or {}).get("detail")
+        count = f", attempt {tries['retry_count']} of {tries.get('max_retries')}" if "retry_count" in tries else ""
+        say(f"{match}: the referee says {call.get('error_code')}{count}: {detail or call.get('error_description')}")
     elif kind in ("CHOOSE_PARITY_CALL", "GAME_MOVE_CALL") and place not in table:
         if game not in GAMES:
             raise Refused("E002", "INVALID_MESSAGE", f"this player plays only {', '.join(GAMES)}")
-        table[place] = [decide(call, table["opponent"], MEMORY["history"]), secrets.token_hex(8)]
+        think(call, table, place)
     remember()
     if kind == "GAME_INVITATION":  # to be answered within 5 seconds
         ours = game in GAMES
@@ -364,7 +436,8 @@ def serve(body):
 # ---- 5. Registration.
 def register():
     """Registers with the manager; retries until it accepts, because it may not be running yet."""
-    while socket.socket().connect_ex((OPTIONS.bind, OPTIONS.port)):
+    here = OPTIONS.bind.replace("0.0.0.0", "127.0.0.1")  # Windows does not call 0.0.0.0
+    while socket.socket().connect_ex((here, OPTIONS.port)):
         time.sleep(0.1)  # register only after our own port is open
     meta = {"display_name": OPTIONS.name, "version": "1.0.0", "protocol_version": "2.1.0",
             "game_types": GAMES, "proofs": True,
@@ -389,17 +462,18 @@ def register():
                          tokens={**MEMORY["tokens"], **given})
                 for early in list(EARLY):  # now we know who may announce
                     answer("ROUND_ANNOUNCEMENT", early)
-                return print(f"{OPTIONS.name} is in the league as {MEMORY['player_id']}", flush=True)
+                own = MEMORY["player_id"]
+                return say(f"{OPTIONS.name} is in the league as {own}: {page(f'/player/{own}')}")
             reason = str(said.get("reason") or said.get("error_code") or "an unknown answer")
             if proof and said.get("error_code") in ("E005", "E012"):  # the manager does not know us
                 remember(**nothing())
         except (OSError, ValueError, AttributeError) as problem:
             reason = str(problem)
-        if reason == "Registration closed":
-            print(f"{OPTIONS.manager} has closed its registration: the league has begun or is over", flush=True)
+        if reason == "Registration closed" and not CALLED:  # an invited player plays without a registration
+            say(f"{OPTIONS.manager} has closed its registration: the league has begun or is over")
             os._exit(1)
         if reason != told:
-            print(f"{OPTIONS.manager} has not admitted us yet: {reason}", flush=True)
+            say(f"{OPTIONS.manager} has not admitted us yet: {reason}")
         wait, told = min(wait * 2, 15), reason
         time.sleep(wait)
 
@@ -437,6 +511,7 @@ parser.add_argument("--root", help="the folder of a league, if league_sdk is ins
 
 if __name__ == "__main__":
     OPTIONS = parser.parse_args()
+    sys.stdout.reconfigure(errors="replace")  # a terminal may lack letters of a name
     try:
         TRUST = ssl.create_default_context(cafile=OPTIONS.ca)
     except OSError as problem:

@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 """A player that asks a language model for its moves; needs only Python's standard library.
 
     league player --exec "python3 player_llm.py --model gpt-4o-mini" --pass-env OPENAI_API_KEY --name "My Player"
@@ -75,5 +74,6 @@ def serve(line):
         sys.stdout.flush()
 
 
+sys.stdin.reconfigure(encoding="utf-8")  # as it is written, whatever the system prefers
 for line in sys.stdin:  # a thread for each call: matches may be played at the same time
     threading.Thread(target=serve, args=(line,), daemon=True).start()

@@ -273,8 +273,10 @@ pub struct Lobby {
 pub struct Joining {
     /// The address of the page.
     pub page: String,
-    /// The command that a player enters.
-    pub command: String,
+    /// The command that a player enters; `None` if the process plays alone.
+    pub command: Option<String>,
+    /// Where people take their seats, if there are seats for them. The organiser hands out the code.
+    pub people: Option<String>,
 }
 
 /// What is remarkable about a result, by plain rules.

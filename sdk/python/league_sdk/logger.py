@@ -100,7 +100,8 @@ class JsonLogger:
             if size and size + len(text) > LARGEST_LOG:
                 self._put_aside()
             # One write at the end of the file: lines of several processes do not mix.
-            opened = os.open(self.log_file, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+            binary = getattr(os, "O_BINARY", 0)  # Windows would change the ends of lines
+            opened = os.open(self.log_file, os.O_WRONLY | os.O_APPEND | os.O_CREAT | binary, 0o644)
             try:
                 os.write(opened, text)
             finally:

@@ -53,7 +53,7 @@ class _File:
         self.path.parent.mkdir(parents=True, exist_ok=True)
         beside = self.path.with_name(f".{self.path.name}.{os.getpid()}.{next(_written)}.tmp")
         try:
-            with beside.open("w", encoding="utf-8") as file:
+            with beside.open("w", encoding="utf-8", newline="\n") as file:
                 file.write(text)
                 file.flush()
                 os.fsync(file.fileno())

@@ -7,6 +7,7 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
+use league_protocol::fault::Code;
 use league_protocol::id::{GameType, LeagueId, MatchId, PlayerId};
 use league_protocol::time::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -65,8 +66,46 @@ pub struct MatchRecord {
     pub my_choice: Option<Value>,
     /// The opponent's choice, if the result names it.
     pub opponent_choice: Option<Value>,
+    /// Why it ended in a technical loss, of this player or of the other, in the referee's words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// The code of this player's own failure, if that cost it the match.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failure: Option<Code>,
     /// When this player received the result.
     pub at: Timestamp,
+}
+
+impl MatchRecord {
+    /// The match in a line for people, with the name of the opponent.
+    pub fn line(&self, opponent: &str) -> String {
+        let result = match self.result {
+            MatchOutcome::Win => "won",
+            MatchOutcome::Draw => "drawn",
+            MatchOutcome::Loss => "lost",
+            MatchOutcome::TechnicalLoss => "lost by a technical loss",
+        };
+        let (match_id, points) = (&self.match_id, self.points);
+        let unit = if points == 1 { "point" } else { "points" };
+        let reason = self.reason.as_ref().map(|reason| format!("; {reason}"));
+        let reason = reason.unwrap_or_default();
+        format!("{match_id}: {result} against {opponent}, {points} {unit}{reason}")
+    }
+
+    /// What to do after a technical loss of this player.
+    pub fn advice(&self) -> Option<&'static str> {
+        (self.result == MatchOutcome::TechnicalLoss).then(|| match self.failure {
+            Some(Code::Timeout | Code::DeadlinePassed) => "choose faster",
+            Some(Code::InvalidMove) => "choose one of the legal moves",
+            Some(Code::Connection) => {
+                "keep this program running, and see that referees reach its port"
+            }
+            Some(Code::TokenMissing | Code::TokenInvalid) => {
+                "start this program again, so that it registers anew"
+            }
+            _ => "read its messages",
+        })
+    }
 }
 
 /// The sums over all remembered matches.

@@ -5,6 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use league_protocol::fault::Code;
+use league_protocol::finding::harmless;
 use league_protocol::id::{LeagueId, MatchId, PlayerId};
 use league_protocol::message::{
     CallQuery, CallQueryResponse, GameError, GameOver, LeagueCompleted, MatchResult, MatchStatus,
@@ -262,6 +263,7 @@ impl Player {
             match_id: match_id(),
         })?;
         let league_id = self.league_id().unwrap_or(&over.league_id);
+        let is_technical = result.status == MatchStatus::TechnicalLoss;
         Ok(MatchRecord {
             league_id: league_id.clone(),
             round_id: over.round_id,
@@ -274,6 +276,8 @@ impl Player {
             points,
             my_choice: choice(result, own),
             opponent_choice: choice(result, opponent_id),
+            reason: is_technical.then(|| harmless(&result.reason, MAX_REASON_CHARS)),
+            failure: result.failed.get(own).copied(),
             at,
         })
     }
@@ -337,6 +341,9 @@ fn verdict(result: &MatchResult, own: &PlayerId) -> Option<MatchOutcome> {
         MatchStatus::TechnicalLoss => Some(MatchOutcome::TechnicalLoss),
     }
 }
+
+/// The most characters of a reason that are remembered.
+const MAX_REASON_CHARS: usize = 300;
 
 /// How many attempts at a match have their keys checked: so many of the last, and of the first.
 const MAX_KEYS: u32 = 1_000;

@@ -78,6 +78,8 @@ impl Chair {
             points: 0,
             my_choice,
             opponent_choice,
+            reason: None,
+            failure: None,
             at: Timestamp::from_millis(0),
         };
         self.memory.add(&Arc::new(record));

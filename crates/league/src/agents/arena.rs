@@ -12,6 +12,7 @@ use league_core::player::{MemoryRule, Player, PlayerRules};
 use league_core::referee::{Referee, RefereeRules};
 use league_protocol::id::{PlayerId, RefereeId};
 use league_protocol::sender::{Agent, CallStyle, Dialect};
+use league_web::model::Joining;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
@@ -123,7 +124,7 @@ impl Arena {
         };
         let league = plan.rules.league_id.clone();
         // All agents are in this process: they are there as long as it is.
-        let inquiry = Inquiry::new(shared, arena.manager.actor.clone(), None);
+        let inquiry = Inquiry::new(shared, arena.manager.actor.clone(), plan.joining.clone());
         let (root, viewers) = (shared.root.clone(), shared.limits.viewers());
         let site =
             Site::new(root, league, viewers, false, Some(inquiry)).with_people(plan.people.clone());
@@ -233,6 +234,7 @@ impl Arena {
         let style = PlayStyle {
             chooser: planned.chooser(shared, plan),
             pace: plan.pace,
+            results: None,
         };
         let (running, service) = player::start(shared, league, &planned.id, rules, style)
             .map_err(started(&planned.label()))?;
@@ -362,6 +364,8 @@ pub(crate) struct Plan {
     pub(crate) budget: Arc<Budget>,
     /// The seats for people, once they are open.
     pub(crate) people: Option<Arc<People>>,
+    /// What the lobby says of joining, if anyone can.
+    pub(crate) joining: Option<Joining>,
     /// Players invited by their address.
     pub(crate) guests: Vec<InvitedPlayer>,
     /// The manager's port; 0 for any.

@@ -279,6 +279,7 @@ impl People {
         let style = PlayStyle {
             chooser: Chooser::External(Arc::clone(&seat)),
             pace: Duration::ZERO,
+            results: None,
         };
         let started = player::start(&plan.shared, &plan.league, &stored.slot, rules, style);
         let (agent, service) = started.map_err(Box::new)?;

@@ -1,5 +1,7 @@
 //! A player: starting it, observing its events, serving calls, choosing moves.
 
+mod results;
+
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -43,6 +45,8 @@ use league_core::strategy::Strategy;
 use league_mcp::Origin;
 use league_protocol::tools::{ASSISTANT_TOOLS, PLAYER_TOOLS, ToolArguments, ToolEntry};
 use league_protocol::wire::Received;
+
+pub(crate) use results::ResultLines;
 
 /// Starts a player, or resumes it where its journal ended.
 ///
@@ -95,6 +99,7 @@ pub(crate) fn start(
             document_writer: shared.document_writer.clone(),
             model: style.chooser.model().cloned(),
             seat,
+            results: style.results.clone(),
         }),
         first: vec![first],
     };
@@ -522,11 +527,16 @@ pub(crate) struct PlayerObserver {
     model: Option<Arc<ModelSeat>>,
     /// The seat whose moves come from outside, if it has one.
     seat: Option<Arc<ExternalSeat>>,
+    /// The screen that prints its results, if it has one.
+    results: Option<ResultLines>,
 }
 
 impl Observer<Player> for PlayerObserver {
     fn observe(&mut self, sequence: u64, at: Timestamp, record: &Record<Event>, player: &Player) {
         self.publisher.take_in(sequence, at, record);
+        if let (Some(results), Record::Event(event)) = (&self.results, record) {
+            results.take_in(event, player);
+        }
         match record {
             Record::Event(Event::Enrolled { .. }) => self.membership = Membership::Enrolled,
             Record::Event(Event::DrawDisputed {
@@ -604,6 +614,8 @@ pub(crate) struct PlayStyle {
     pub(crate) chooser: Chooser,
     /// How long it pretends to think, so that people can follow the match.
     pub(crate) pace: Duration,
+    /// The screen that prints its results, if it has one.
+    pub(crate) results: Option<ResultLines>,
 }
 
 #[derive(Debug, Clone)]

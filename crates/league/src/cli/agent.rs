@@ -51,7 +51,9 @@ use crate::wire::ask::{Health, ManagerClient, State};
 use crate::wire::observed::Observations;
 use crate::wire::outbox::OutboxIdle;
 
-pub(crate) use manager::{ManagerArgs, check_guests, guests, not_invited, page, people_link};
+pub(crate) use manager::{
+    ManagerArgs, check_guests, guests, not_invited, page, people_link, people_offer,
+};
 pub(crate) use player::{PlayerArgs, check_strategy, unknown_strategy};
 pub(crate) use referee::RefereeArgs;
 
@@ -505,14 +507,14 @@ impl JoinArgs {
         })
     }
 
-    /// Prints where the agent answers and serves it to its end.
+    /// Prints where the agent answers and serves it to its end; `lines` are printed as they come.
     async fn serve<M: Machine>(
         &self,
         setup: AgentSetup,
         shared: Shared,
         (running, service): (RunningAgent<M>, Arc<dyn Service>),
         listener: Listener,
-        out: &mut impl Write,
+        (lines, out): (mpsc::Receiver<String>, &mut impl Write),
     ) -> Result<Exit, CommandError> {
         let endpoint = setup.endpoint(&listener);
         let agent = running.identity.label();
@@ -532,7 +534,7 @@ impl JoinArgs {
             listener,
             stdio: self.stdio,
             next: None,
-            lines: mpsc::channel(1).1,
+            lines,
             people: None,
             // An agent of one named league does not look for another.
             rejoin: self

@@ -41,9 +41,11 @@ Examples:
   league new player --lang python --output bots       bots/player.py, if bots is a folder
   league new player --lang python --output heron.py   heron.py
 
-Then start a league, and the player:
-  league manager --players 4 --referees 1
+Then start a league, two opponents and the player, each in its own terminal:
+  league manager --players 3 --referees 1
   league referee
+  league player --port 8102
+  league player --port 8103
   python3 player.py --port 8101 --manager http://localhost:8000/mcp --name Heron")]
 struct NewPlayerArgs {
     /// The language
@@ -129,9 +131,14 @@ impl NewPlayerArgs {
             writeln!(out, "  pip install fastmcp")?;
         }
         writeln!(out, "  {}", self.command(&place))?;
-        writeln!(out, "if no league is running, start one:")?;
-        writeln!(out, "  league manager --players 4 --referees 1")?;
+        writeln!(
+            out,
+            "if no league is running, start one, with two opponents:"
+        )?;
+        writeln!(out, "  league manager --players 3 --referees 1")?;
         writeln!(out, "  league referee")?;
+        writeln!(out, "  league player --port 8102")?;
+        writeln!(out, "  league player --port 8103")?;
         Ok(Exit::Yes)
     }
 

@@ -20,7 +20,7 @@ use crate::agents::manager::{InvitedPlayer, collect_journals};
 use crate::agents::people::{NoSeat, People};
 use crate::agents::seat::ExternalSeat;
 use crate::cli::Exit;
-use crate::cli::agent::check_guests;
+use crate::cli::agent::{check_guests, people_offer};
 use crate::cli::arguments::{
     CommonArgs, dialect, duration, game_type, games, league_id, number, seed,
 };
@@ -189,6 +189,10 @@ impl RunArgs {
         let (manager, place) = (plan.endpoint(&taken.manager), plan.place());
         let opened = people.open(&shared, &plan.rules, &manager, place).await;
         plan.people = opened.map_err(|error| no_seats(&error, WHAT))?;
+        plan.joining = plan
+            .people
+            .as_ref()
+            .map(|_| people_offer(&advertised, true));
         let mut arena = Arena::open(&shared, &plan, taken).map_err(not_opened)?;
         match (&arena.people, &self.person) {
             (Some(people), Some(person)) => sit_down(people, person).await?,

@@ -133,6 +133,9 @@ pub(crate) struct ArchiveArgs {
     /// The file to write [default: ID.tar.gz]
     #[arg(short, long = "out", value_name = "FILE")]
     out: Option<PathBuf>,
+    /// Replace an existing file
+    #[arg(long)]
+    force: bool,
 }
 
 impl ArchiveArgs {
@@ -140,8 +143,13 @@ impl ArchiveArgs {
         let (root, league) = self.stored.find()?;
         let usual = PathBuf::from(format!("{league}.tar.gz"));
         let file = self.out.as_ref().unwrap_or(&usual);
-        let files = archive::write(&root, &league, file).map_err(|error| {
+        let files = archive::write(&root, &league, file, self.force).map_err(|error| {
             let what = format!("could not archive league `{league}`");
+            if error.is_in_the_way() {
+                let cause = format!("`{}` exists already", file.display());
+                let hint = "give another file with `-o`, or replace it with `--force`";
+                return CommandError::usage(what, cause, hint);
+            }
             CommandError::world(what, chain(&error), "choose another file with `-o`")
         })?;
         let common = &self.stored.common;

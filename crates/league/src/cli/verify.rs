@@ -63,9 +63,15 @@ impl UnpackedArchive {
         let unpacked = Self { folder };
         archive::unpack(file, &unpacked.folder).map_err(|error| {
             let hint = "give a folder, or a file that `league archive` wrote";
-            CommandError::usage(what(), chain(&error), hint)
+            CommandError::usage(what(), unpacked.named(chain(&error), file), hint)
         })?;
         Ok(unpacked)
+    }
+
+    /// The text with files named by the archive, not by where it was unpacked.
+    fn named(&self, text: String, archive: &Path) -> String {
+        let [unpacked, named] = [&self.folder, archive].map(|path| path.display().to_string());
+        text.replace(&unpacked, &named)
     }
 }
 
@@ -87,13 +93,18 @@ impl VerifyArgs {
         };
         let folder = unpacked.as_ref().map_or(self.stored.dir(), |it| &it.folder);
         let root = Root::new(folder);
+        let named = |cause| match &unpacked {
+            Some(unpacked) => unpacked.named(cause, self.stored.dir()),
+            None => cause,
+        };
+        let failed = |error: &VerifyError| self.failed(error).with_cause(named);
         let chosen = match &self.stored.league_id {
             Some(league) => vec![league.clone()],
-            None => leagues(&root).map_err(|error| self.failed(&error))?,
+            None => leagues(&root).map_err(|error| failed(&error))?,
         };
         let mut exit = Exit::Yes;
         for league in &chosen {
-            let verdict = verify(&root, league).map_err(|error| self.failed(&error))?;
+            let verdict = verify(&root, league).map_err(|error| failed(&error))?;
             exit = match verdict.verdict {
                 Conclusion::Failed => Exit::No,
                 Conclusion::Incomplete if self.complete => Exit::No,

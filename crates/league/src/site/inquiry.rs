@@ -48,7 +48,7 @@ pub(crate) struct Inquiry {
     allowed: AllowList,
     client: Client,
     latencies: Latencies,
-    /// How to join from elsewhere; `None` if the process plays alone.
+    /// How to join; without a command if the process plays alone.
     joining: Option<Joining>,
     /// Held by the task that asks.
     pub(crate) turn: Mutex<InquiryTurn>,
@@ -106,7 +106,8 @@ impl Inquiry {
     /// Tries to connect to agents. Not in a league of one process, whose agents are there as long
     /// as it is.
     async fn try_agents(&self, turn: &mut InquiryTurn) {
-        if self.joining.is_none() {
+        let joining = self.joining.as_ref();
+        if joining.is_none_or(|joining| joining.command.is_none()) {
             return;
         }
         let addresses = self.actor.query(addresses).await.unwrap_or_default();

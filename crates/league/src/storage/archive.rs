@@ -35,10 +35,28 @@ pub(crate) enum ArchiveError {
     LongPath(String),
 }
 
-/// Writes the records of a league to a file; gives how many files it holds.
-pub(crate) fn write(root: &Root, league: &LeagueId, file: &Path) -> Result<usize, ArchiveError> {
+impl ArchiveError {
+    /// Whether the file to write exists.
+    pub(crate) fn is_in_the_way(&self) -> bool {
+        matches!(self, Self::File(_, error) if error.kind() == io::ErrorKind::AlreadyExists)
+    }
+}
+
+/// Writes the records of a league to a file, an existing one only by `force`; gives how many files
+/// it holds.
+pub(crate) fn write(
+    root: &Root,
+    league: &LeagueId,
+    file: &Path,
+    force: bool,
+) -> Result<usize, ArchiveError> {
     let failed = |error| ArchiveError::File(file.to_owned(), error);
-    let out = BufWriter::new(File::create(file).map_err(failed)?);
+    let opened = if force {
+        File::create(file)
+    } else {
+        File::create_new(file)
+    };
+    let out = BufWriter::new(opened.map_err(failed)?);
     let mut out = GzEncoder::new(out, Compression::default());
     let mut names = Vec::new();
     for folder in [root.league_folder(league), root.matches_folder(league)] {
@@ -219,7 +237,10 @@ mod tests {
         fs::create_dir_all(root.secrets_folder(&league)).unwrap();
         fs::write(root.secrets_folder(&league).join("manager.json"), "secret").unwrap();
         let file = from.path().join("one.tar.gz");
-        assert_eq!(write(&root, &league, &file).unwrap(), 1);
+        assert_eq!(write(&root, &league, &file, false).unwrap(), 1);
+        let refused = write(&root, &league, &file, false).unwrap_err();
+        assert!(refused.is_in_the_way(), "{refused}");
+        assert_eq!(write(&root, &league, &file, true).unwrap(), 1);
         unpack(&file, to.path()).unwrap();
         let copy = Root::new(to.path());
         assert_eq!(

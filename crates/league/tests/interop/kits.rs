@@ -20,7 +20,7 @@ pub(crate) struct Kit {
 }
 
 impl Kit {
-    fn start(ground: &Ground, lang: &str, manager: &str) -> Self {
+    pub(crate) fn start(ground: &Ground, lang: &str, manager: &str) -> Self {
         Self::start_at(ground, lang, manager, free_port())
     }
 
@@ -96,6 +96,12 @@ fn program(folder: &std::path::Path, lang: &str) -> Command {
         _ => {
             let mut command = Command::new(interpreter("fastmcp-4"));
             command.arg(file).env("FASTMCP_LOG_LEVEL", "ERROR");
+            if lang == "python" {
+                // This kit needs nothing that Windows lacks.
+                let lacking = concat!(env!("CARGO_MANIFEST_DIR"), "/../../interop/python/windows");
+                command.env("PYTHONPATH", lacking);
+                command.env("PYTHONDONTWRITEBYTECODE", "1");
+            }
             command
         }
     }
@@ -399,7 +405,7 @@ fn announce(kit: &Kit, token: &str) {
 }
 
 /// Waits until the port of a kit is open.
-fn answering(kit: Kit) -> Kit {
+pub(crate) fn answering(kit: Kit) -> Kit {
     let place = kit
         .endpoint
         .trim_start_matches("http://")

@@ -27,6 +27,7 @@ mod remembering;
 mod sdk;
 mod signing;
 mod verifier;
+mod words;
 
 use serde_json::Value;
 

@@ -1,9 +1,10 @@
 //! Kits whose author made a mistake in `choose`: it is shown, and the match is played all the same.
 
 use std::fs::File;
+use std::path::PathBuf;
 use std::process::Command;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::end_to_end::ground::Ground;
 use crate::end_to_end::http::request;
@@ -34,17 +35,23 @@ const MISTAKES: [(&str, &str, &str); 4] = [
     ),
 ];
 
-#[test]
-fn mistake_in_choose_is_shown_and_replaced_by_a_random_move() {
-    for (lang, opening, mistake) in MISTAKES {
-        let ground = Ground::new();
+/// A kit with lines of its author in `choose`, whose manager does not answer.
+pub(crate) struct EditedKit {
+    pub(crate) program: Python,
+    pub(crate) endpoint: String,
+    errors: PathBuf,
+}
+
+impl EditedKit {
+    /// Writes a kit, puts lines below the one that opens `choose`, and starts it.
+    pub(crate) fn start(ground: &Ground, lang: &str, opening: &str, lines: &str) -> Self {
         let file = ground.path("kit.mjs");
         let place = file.to_str().unwrap();
         let written = league(["new", "player", "--lang", lang, "--output", place]);
         assert_eq!(written.code, Some(0), "{written:?}");
         let kit = std::fs::read_to_string(&file).unwrap();
         assert!(kit.contains(opening), "{lang}");
-        std::fs::write(&file, kit.replace(opening, &format!("{opening}{mistake}"))).unwrap();
+        std::fs::write(&file, kit.replace(opening, &format!("{opening}{lines}"))).unwrap();
         let (port, errors) = (free_port(), ground.path("errors.txt"));
         let mut command = match lang {
             "javascript" => Command::new("node"),
@@ -56,19 +63,40 @@ fn mistake_in_choose_is_shown_and_replaced_by_a_random_move() {
             &format!("http://localhost:{}/mcp", free_port()),
         ]);
         command.current_dir(ground.path(""));
-        let _kit = Python::telling(command, File::create(&errors).unwrap().into());
+        let program = Python::telling(command, File::create(&errors).unwrap().into());
         let open = || std::net::TcpStream::connect(("127.0.0.1", port)).ok();
         eventually(open).unwrap();
+        Self {
+            program,
+            endpoint: format!("http://localhost:{port}/mcp"),
+            errors,
+        }
+    }
+
+    /// The result of a call.
+    pub(crate) fn call(&self, tool: &str, message: &Value) -> Value {
+        let call = json!({"jsonrpc": "2.0", "id": 1, "method": tool, "params": message});
+        let answer = request(&self.endpoint, "POST", "/mcp", call.to_string().as_bytes());
+        answer.json()["result"].clone()
+    }
+
+    /// What it printed on standard error.
+    pub(crate) fn errors(&self) -> String {
+        std::fs::read_to_string(&self.errors).unwrap()
+    }
+}
+
+#[test]
+fn mistake_in_choose_is_shown_and_replaced_by_a_random_move() {
+    for (lang, opening, mistake) in MISTAKES {
+        let ground = Ground::new();
+        let mut kit = EditedKit::start(&ground, lang, opening, mistake);
         let call = json!({"match_id": "R1M1", "message_type": "CHOOSE_PARITY_CALL"});
-        let call = json!({"jsonrpc": "2.0", "id": 1, "method": "choose_parity", "params": call});
-        let endpoint = format!("http://localhost:{port}/mcp");
-        let answer = request(&endpoint, "POST", "/mcp", call.to_string().as_bytes());
-        let choice = &answer.json()["result"]["parity_choice"];
+        let answer = kit.call("choose_parity", &call);
+        let choice = &answer["parity_choice"];
         assert!(choice == "even" || choice == "odd", "{lang}: {answer:?}");
-        let shown = || {
-            let shown = std::fs::read_to_string(&errors).unwrap();
-            shown.contains("a slip of mine").then_some(())
-        };
+        kit.program.says("so the move is random");
+        let shown = || kit.errors().contains("a slip of mine").then_some(());
         eventually(shown).expect(lang);
     }
 }

@@ -11,15 +11,15 @@ use crate::end_to_end::process::free_port;
 use crate::kits::{Kit, memory};
 
 /// A kit in a league, and what it and the manager alone know.
-struct Member {
-    kit: Kit,
-    player_id: Value,
-    manager_token: String,
+pub(crate) struct Member {
+    pub(crate) kit: Kit,
+    pub(crate) player_id: Value,
+    pub(crate) manager_token: String,
     return_token: AuthToken,
 }
 
 impl Member {
-    fn start(ground: &Ground, lang: &str, manager: &str) -> Self {
+    pub(crate) fn start(ground: &Ground, lang: &str, manager: &str) -> Self {
         let port = free_port();
         let mut kit = Kit::start_at(ground, lang, manager, port);
         kit.program.says("in the league");
@@ -36,7 +36,7 @@ impl Member {
     }
 
     /// Announces an attempt at two matches, whose referees will show this token.
-    fn announce(&self, attempt: u32, token: &str) {
+    pub(crate) fn announce(&self, attempt: u32, token: &str) {
         let row = |id| json!({"match_id": id, "match_token": token, "attempt": attempt});
         let rows = [row("R1M1"), row("R2M1")];
         let call = json!({"auth_token": self.manager_token, "matches": rows});
@@ -78,7 +78,8 @@ fn is_signed(key: &ProofKey, chosen: &Value) {
     assert_eq!(chosen["proof"], proof.to_hex(), "{chosen}");
 }
 
-const SIGNING: [&str; 3] = ["python", "python-fastmcp", "javascript"];
+/// The kits whose memory a test can read.
+pub(crate) const SIGNING: [&str; 3] = ["python", "python-fastmcp", "javascript"];
 
 #[test]
 fn kit_signs_and_starts_afresh_in_another_attempt() {

@@ -6,6 +6,7 @@ use std::process::{Command, Stdio};
 
 use crate::end_to_end::process::Process;
 
+mod archive;
 mod cert;
 mod completions;
 mod explain;

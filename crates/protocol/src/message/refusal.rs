@@ -301,6 +301,21 @@ fn sentence(code: Code, description: &str) -> String {
 }
 
 impl GameError {
+    /// The error in a line for people.
+    pub fn line(&self) -> String {
+        let Self {
+            match_id,
+            code,
+            detail,
+            retry_count,
+            max_retries,
+            ..
+        } = self;
+        format!(
+            "{match_id}: the referee says {code}, attempt {retry_count} of {max_retries}: {detail}"
+        )
+    }
+
     pub(crate) fn finish(mut self, seen: &RowStates<Self>, cx: &mut Cx<'_>) -> Option<Message> {
         let at = &seen.at();
         if !seen.has("match_id") {

@@ -72,19 +72,27 @@ fn waiting(board: &Board, lobby: &Lobby) -> Markup {
 fn how_to_join(joining: &Joining) -> Markup {
     html! {
         div.join {
-            p { "Join with" }
-            // A word goes to the next line as a whole, so that `--name` is not torn apart.
-            p.command { code { @for (place, word) in joining.command.split(' ').enumerate() {
-                @if place > 0 { " " } span { (word) }
-            } } }
+            @if let Some(command) = &joining.command {
+                p { "Join with" }
+                // A word goes to the next line as a whole, so that `--name` is not torn apart.
+                p.command { code { @for (place, word) in command.split(' ').enumerate() {
+                    @if place > 0 { " " } span { (word) }
+                } } }
+            }
             p { "This page: " a href=(joining.page) { (joining.page) } }
-            (code(&joining.page))
+            @match &joining.people {
+                None => (code(&joining.page, "QR code of this page's address")),
+                Some(people) => {
+                    p { "People play at " a href=(people) { (people) } ", with the code that the organiser gives" }
+                    (code(people, "QR code of the address where people play"))
+                },
+            }
         }
     }
 }
 
-/// A text as a QR code; nothing if it is too long for one.
-pub(crate) fn code(text: &str) -> Markup {
+/// A text as a QR code, with a label; nothing if it is too long for one.
+pub(crate) fn code(text: &str, label: &str) -> Markup {
     let Ok(code) = QrCode::new(text) else {
         return Markup::default();
     };
@@ -101,7 +109,7 @@ pub(crate) fn code(text: &str) -> Markup {
         .collect();
     let size = width + 2 * QUIET_ZONE;
     html! {
-        svg.qr viewBox=(format!("0 0 {size} {size}")) role="img" aria-label="QR code of this page's address" shape-rendering="crispEdges" {
+        svg.qr viewBox=(format!("0 0 {size} {size}")) role="img" aria-label=(label) shape-rendering="crispEdges" {
             rect.light width=(size) height=(size) {}
             path.dark d=(path) {}
         }
@@ -114,7 +122,7 @@ mod tests {
 
     #[test]
     fn a_code_has_a_quiet_zone_and_its_finder_patterns() {
-        let html = code("http://192.168.0.7:8000/").into_string();
+        let html = code("http://192.168.0.7:8000/", "QR code").into_string();
         assert!(html.contains(r#"viewBox="0 0 33 33""#), "{html}");
         // The three corners begin with a dark module, the fourth does not have a pattern.
         for corner in ["M4 4h1", "M28 4h1", "M4 28h1"] {
@@ -123,7 +131,29 @@ mod tests {
     }
 
     #[test]
+    fn people_are_led_to_their_seats() {
+        let mut joining = Joining {
+            page: "http://192.0.2.7:8000/".to_owned(),
+            command: None,
+            people: Some("http://192.0.2.7:8000/play".to_owned()),
+        };
+        let html = how_to_join(&joining).into_string();
+        assert!(
+            html.contains(r#"href="http://192.0.2.7:8000/play""#),
+            "{html}"
+        );
+        assert!(
+            html.contains("QR code of the address where people play"),
+            "{html}"
+        );
+        assert!(!html.contains("Join with"), "{html}");
+        joining.people = None;
+        let html = how_to_join(&joining).into_string();
+        assert!(!html.contains("/play"), "{html}");
+    }
+
+    #[test]
     fn a_text_that_fits_no_code_has_none() {
-        assert_eq!(code(&"x".repeat(10_000)).into_string(), "");
+        assert_eq!(code(&"x".repeat(10_000), "").into_string(), "");
     }
 }

@@ -277,8 +277,7 @@ fn next_pairings_are_also_those_of_matches_that_are_played_again() {
         .unwrap();
     let next = after(&world).board(&LeagueObservations::default(), at(100));
     let next = next.next.unwrap();
-    let (round, pairings) = (next.round, next.pairings);
-    assert_eq!((round, pairings.len()), (2, 1));
+    assert_eq!((next.round, next.pairings.len()), (2, 1));
 }
 
 #[test]

@@ -59,6 +59,8 @@ fn journal_events() -> Vec<Event> {
                 points: 0,
                 my_choice: None,
                 opponent_choice: Some(json!({ "event": [1.5, null, u64::MAX, i64::MIN] })),
+                reason: Some("P01 did not answer in time (E001)".into()),
+                failure: Some(Code::Timeout),
                 at,
             }),
         },

@@ -189,7 +189,12 @@ impl ManagerArgs {
         if !is_over && self.common.talks() {
             tell_address(out, &setup, (configured, listener.port()), &advertised)?;
         }
-        let site = site(&shared, league, &running, offer(system, &advertised));
+        let site = site(
+            &shared,
+            league,
+            &running,
+            offer(system, &advertised, people.is_some()),
+        );
         let organiser = organiser(&shared, league, &service, &advertised);
         let site = site.with_people(people.clone()).with_organiser(organiser);
         let screen = ManagerScreen::new(&self.common, is_over, rules.as_ref());
@@ -613,15 +618,24 @@ fn organiser(
 }
 
 /// How a player joins: from this machine only, or from others too.
-fn offer(system: &SystemConfig, endpoint: &str) -> Joining {
-    let here = || format!("league player --manager {endpoint} --name NAME");
+fn offer(system: &SystemConfig, endpoint: &str, has_people: bool) -> Joining {
+    let command = match is_open(system) {
+        true => joining(system, endpoint),
+        false => format!("league player --manager {endpoint} --name NAME"),
+    };
     Joining {
-        page: page(endpoint),
-        command: if is_open(system) {
-            joining(system, endpoint)
-        } else {
-            here()
-        },
+        command: Some(command),
+        ..people_offer(endpoint, has_people)
+    }
+}
+
+/// How people join a league that no player joins from elsewhere.
+pub(crate) fn people_offer(endpoint: &str, has_people: bool) -> Joining {
+    let page = page(endpoint);
+    Joining {
+        command: None,
+        people: has_people.then(|| format!("{page}play")),
+        page,
     }
 }
 

@@ -15,9 +15,8 @@ use crate::agents::bot::Bot;
 use crate::agents::bot::launch::{self, BotLimits, Launch, LaunchError};
 use crate::agents::bot::stderr::shown;
 use crate::agents::model::{Budget, ModelSeat};
-use crate::agents::player::{self, Chooser, PlayStyle};
+use crate::agents::player::{self, Chooser, PlayStyle, ResultLines};
 use crate::agents::seat::ExternalSeat;
-use crate::cli::Exit;
 use crate::cli::agent::{
     AgentFiles, AgentSetup, JoinArgs, LastLeague, NewJournal, last_league, not_started, port_of,
 };
@@ -25,6 +24,7 @@ use crate::cli::arguments::{dialect, duration, player_id, port, seed};
 use crate::cli::failure::{CommandError, bad_config, chain};
 use crate::cli::model::{ModelArgs, find_model, for_models};
 use crate::cli::network::NetworkArgs;
+use crate::cli::{Exit, Output};
 use crate::config::{PlayerConfig, timeouts};
 use crate::http::endpoint::Endpoint;
 use crate::storage::root::Root;
@@ -174,10 +174,17 @@ impl PlayerArgs {
         }
         let bot = chooser.bot().cloned();
         let journal = NewJournal::at(shared.root.player_journal(&slot));
-        let pace = self.pace;
-        let started = player::start(&shared, &league, &slot, rules, PlayStyle { chooser, pace })
+        let is_json = self.join.common.output == Output::Json;
+        let (results, lines) = ResultLines::new(is_json);
+        let style = PlayStyle {
+            chooser,
+            pace: self.pace,
+            results: Some(results).filter(|_| is_json || !self.join.common.quiet),
+        };
+        let started = player::start(&shared, &league, &slot, rules, style)
             .map_err(|error| not_started(&label(&slot), &error, "`--player-id` or `--port`"))?;
-        let agent = self.join.serve(setup, shared, started, listener, &mut out);
+        let screen = (lines, &mut out);
+        let agent = self.join.serve(setup, shared, started, listener, screen);
         let exit = journal.after(agent.await);
         if let Some(bot) = bot {
             bot.end().await;

@@ -6,6 +6,7 @@ use clap::Args;
 use league_core::referee::{Event, RefereeRules};
 use league_protocol::id::{LeagueId, RefereeId};
 use league_protocol::sender::Dialect;
+use tokio::sync::mpsc;
 
 use crate::agents::assemble::StartError;
 use crate::agents::referee;
@@ -99,7 +100,8 @@ impl RefereeArgs {
             ..rules
         };
         let started = referee::start(&shared, &league, &slot, rules).map_err(failed)?;
-        let agent = self.join.serve(setup, shared, started, listener, &mut out);
+        let screen = (mpsc::channel(1).1, &mut out);
+        let agent = self.join.serve(setup, shared, started, listener, screen);
         journal.after(agent.await)
     }
 

@@ -8,7 +8,8 @@ use std::sync::Arc;
 use std::thread;
 
 use league_core::player::{MatchOutcome, MatchRecord, PlayerPhase};
-use league_games::{PictureRow, SeatPicture};
+use league_games::{Picture, PictureRow, Seat, SeatPicture, Tone, Turn};
+use league_protocol::fault::Code;
 use league_protocol::id::{MatchId, PlayerId};
 use league_web::page::label;
 use serde_json::{Value, json};
@@ -31,6 +32,8 @@ pub(super) struct Terminal {
     out: Screen<io::Stdout>,
     /// The turn on the screen.
     shown: Option<ShownTurn>,
+    /// The latest turn of each match that is being played.
+    latest: Vec<ShownTurn>,
     /// The matches whose results were printed.
     printed: Vec<MatchId>,
     /// The last missed move that was told.
@@ -50,6 +53,7 @@ impl Terminal {
             names,
             out: screen::output(),
             shown: None,
+            latest: Vec::new(),
             printed: Vec::new(),
             missed: None,
             is_in: false,
@@ -128,6 +132,9 @@ impl Terminal {
                 .is_some_and(|known| Arc::ptr_eq(known, &turn.think))
         };
         if let Some(turn) = open.as_ref().filter(|turn| !is_shown(turn)) {
+            self.latest
+                .retain(|latest| latest.think.match_id != turn.think.match_id);
+            self.latest.push(turn.clone());
             self.turn(turn, &news)?;
         }
         self.shown = open;
@@ -154,6 +161,7 @@ impl Terminal {
             MatchOutcome::TechnicalLoss => "you lost by not playing",
         };
         let opponent = self.name(&record.opponent_id, news);
+        self.last_position(record, news, &opponent)?;
         let mut sentence = format!("{} against {opponent}: {outcome}", record.match_id);
         // A hidden choice is told at the end; of games with many moves the position says more.
         if let (Some(own), Some(other)) = (&record.my_choice, &record.opponent_choice)
@@ -168,6 +176,39 @@ impl Terminal {
             "my_choice": record.my_choice, "opponent_choice": record.opponent_choice,
         });
         self.tell(&object, &sentence)
+    }
+
+    /// Draws the position in which a match ended, if its moves tell it.
+    fn last_position(
+        &mut self,
+        record: &MatchRecord,
+        news: &SeatNews,
+        opponent: &str,
+    ) -> io::Result<()> {
+        let mut turns = self.latest.iter();
+        let place = turns.position(|turn| turn.think.match_id == record.match_id);
+        let turn = place.map(|place| self.latest.remove(place));
+        let (Some(turn), Some(own), Output::Text) = (turn, &news.player_id, self.output) else {
+            return Ok(());
+        };
+        let opened = match turn.think.moves.first() {
+            Some(first) => Some(first.player_id == *own),
+            // A referee need not tell the moves.
+            None => (turn.think.turn == 1).then_some(true),
+        };
+        let Some(picture) = opened.and_then(|opened| last_picture(record, opened)) else {
+            return Ok(());
+        };
+        let facts = Vec::new();
+        let position = SeatPicture { picture, facts };
+        writeln!(self.out)?;
+        for line in drawn(&position)
+            .into_iter()
+            .chain(legend(&position, opponent))
+        {
+            writeln!(self.out, "{line}")?;
+        }
+        Ok(())
     }
 
     fn name(&self, player: &PlayerId, news: &SeatNews) -> String {
@@ -199,7 +240,11 @@ impl Terminal {
             let chose: Vec<String> = answered.iter().map(label).collect();
             writeln!(self.out, "{opponent} chose {}", one_line(&chose.join(", ")))?;
         }
-        for line in drawn(&SeatPicture::of(&think.view, &think.options)) {
+        let position = SeatPicture::of(&think.view, &think.options);
+        for line in drawn(&position)
+            .into_iter()
+            .chain(legend(&position, &opponent))
+        {
             writeln!(self.out, "{line}")?;
         }
         let moves = moves(&think.options);
@@ -250,7 +295,13 @@ impl Terminal {
                 Ok(())
             }
             (Err(error), _) => {
-                let sentence = one_line(&error.detail);
+                let sentence = match (error.code, self.output) {
+                    (Code::InvalidMove, Output::Text) => {
+                        let legal = moves(&think.options);
+                        format!("not a legal move; choose one of {legal}")
+                    }
+                    _ => one_line(&error.detail),
+                };
                 let code = error.code.as_str();
                 let object = json!({"event": "refused", "error": sentence, "code": code});
                 self.tell(&object, &format!("`{line}`: {sentence}"))?;
@@ -356,6 +407,63 @@ fn meant(line: &str, options: &[Value]) -> Value {
     meant.unwrap_or_else(|| Value::String(line.to_owned()))
 }
 
+/// The position in which a match of open moves ended, from the moves of both. Our cells have the tone
+/// of seat A. `None` if chance or settings had a part in it, or it was not played to its end.
+fn last_picture(record: &MatchRecord, we_opened: bool) -> Option<Picture> {
+    let listing = league_games::find(record.game_type.as_str())?;
+    let has_settings = (listing.default_settings)() != json!({});
+    if has_settings || listing.rules.hidden_moves {
+        return None;
+    }
+    let own_seat = if we_opened { Seat::A } else { Seat::B };
+    let mut table = (listing.open)(&Value::Null).ok()?;
+    let mut own = record.my_choice.as_ref()?.as_array()?.iter();
+    let mut others = record.opponent_choice.as_ref()?.as_array()?.iter();
+    loop {
+        let seat = match table.turn() {
+            Turn::Over(_) => break,
+            Turn::Seats(seats) => *seats.first()?,
+            Turn::Dice => return None,
+        };
+        let moves = if seat == own_seat {
+            &mut own
+        } else {
+            &mut others
+        };
+        table.play(seat, moves.next()?).ok()?;
+    }
+    let mut picture = table.picture();
+    let own_tone = if we_opened { Tone::A } else { Tone::B };
+    for cell in picture.rows.iter_mut().flat_map(|row| &mut row.cells) {
+        cell.tone = match cell.tone {
+            tone if tone == own_tone => Tone::A,
+            Tone::A | Tone::B => {
+                // Without colours only the sign tells whose it is.
+                cell.text = cell.text.replace('●', "○");
+                Tone::B
+            }
+            tone => tone,
+        };
+    }
+    Some(picture)
+}
+
+/// Whose the marks on a board are; nothing if there are none yet, or no board.
+fn legend(position: &SeatPicture, opponent: &str) -> Option<String> {
+    let rows = position.picture.rows.iter();
+    let cells = rows
+        .filter(|row| row.label.is_none())
+        .flat_map(|row| &row.cells);
+    let mark = |tone: Tone| {
+        let cell = cells.clone().find(|cell| cell.tone == tone)?;
+        Some(one_line(&cell.text))
+    };
+    let own = mark(Tone::A).map(|mark| format!("{mark} is yours"));
+    let other = mark(Tone::B).map(|mark| format!("{mark} belongs to {opponent}"));
+    let both: Vec<String> = own.into_iter().chain(other).collect();
+    (!both.is_empty()).then(|| format!("  {}", both.join(", ")))
+}
+
 /// A position as lines of text.
 fn drawn(position: &SeatPicture) -> Vec<String> {
     let rows = &position.picture.rows;
@@ -385,6 +493,39 @@ mod tests {
     use insta::assert_snapshot;
 
     use super::*;
+
+    /// A match of tic-tac-toe with these moves, ours first.
+    fn record(own: Value, other: Value) -> MatchRecord {
+        serde_json::from_value(json!({
+            "league_id": "spring", "round_id": 1, "match_id": "R1M1", "game_type": "tic_tac_toe",
+            "opponent_id": "P02", "result": "WIN", "points": 3, "my_choice": own,
+            "opponent_choice": other, "at": "2025-01-15T10:30:00Z",
+        }))
+        .unwrap()
+    }
+
+    #[test]
+    fn last_position_is_drawn_from_the_moves_of_both() {
+        let won = record(json!([0, 1, 2]), json!([3, 4]));
+        let picture = last_picture(&won, true).unwrap();
+        let facts = Vec::new();
+        let position = SeatPicture { picture, facts };
+        let lines = drawn(&position).join("\n");
+        let legend = legend(&position, "Ada").unwrap();
+        assert_snapshot!(format!("{lines}\n{legend}"), @r"
+          X X X
+          O O .
+          . . .
+          X is yours, O belongs to Ada
+        ");
+        let lost = record(json!([3, 4]), json!([0, 1, 2]));
+        let seen = last_picture(&lost, false).unwrap();
+        assert_eq!(seen.rows[0].cells[0].tone, Tone::B, "the opponent opened");
+        for (own, other) in [([0, 1], [3, 4]), ([0, 0], [3, 4])] {
+            let unfinished = record(json!(own), json!(other));
+            assert_eq!(last_picture(&unfinished, true), None);
+        }
+    }
 
     #[test]
     fn board_is_drawn_as_a_grid_with_the_moves_below() {

@@ -292,6 +292,7 @@ impl SeatList {
             pace: Duration::from_millis(self.pace_ms),
             budget: Arc::new(Budget::new(system.models.budget_usd)),
             people: None,
+            joining: None,
             guests: Vec::new(),
             port: ports.manager,
             shared_port: ports.shared,

@@ -221,6 +221,8 @@ fn history_of_a_player_has_the_documented_form() {
                 points: 3,
                 my_choice: Some(json!("even")),
                 opponent_choice: Some(json!("odd")),
+                reason: None,
+                failure: None,
                 at: at(0),
             }),
         },

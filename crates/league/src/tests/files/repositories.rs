@@ -69,6 +69,8 @@ fn record(round: u32, result: MatchOutcome) -> MatchRecord {
         points: 1,
         my_choice: Some(json!("even")),
         opponent_choice: None,
+        reason: None,
+        failure: None,
         at: Timestamp::from_millis(1_765_661_400_000),
     }
 }

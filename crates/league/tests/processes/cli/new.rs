@@ -31,13 +31,49 @@ fn new_player_is_written_with_its_next_steps() {
     your part is the function `choose`, at the top
     run it with:
       python3 HERE/player.py --port 8101 --manager http://localhost:8000/mcp
-    if no league is running, start one:
-      league manager --players 4 --referees 1
+    if no league is running, start one, with two opponents:
+      league manager --players 3 --referees 1
       league referee
+      league player --port 8102
+      league player --port 8103
     --- errors
     ");
     let text = fs::read_to_string(folder.path().join("player.py")).unwrap();
     assert!(text.contains("\"Heron\"") && !text.contains("My Player"));
+}
+
+/// Words by which a kit would not run on Windows.
+const ONLY_UNIX: [&str; 12] = [
+    "#!",
+    "fcntl",
+    "os.fork",
+    "getuid",
+    "SIGKILL",
+    "SIGTERM",
+    "SIGHUP",
+    "os.kill",
+    "chmod",
+    "/tmp",
+    "/dev/",
+    "Event().wait()",
+];
+
+#[test]
+fn kits_use_nothing_that_windows_lacks() {
+    let folder = tempfile::tempdir().unwrap();
+    for lang in ["python", "python-fastmcp", "llm", "javascript"] {
+        let place = folder.path().join(lang);
+        new(
+            folder.path(),
+            &["--lang", lang, "--output", place.to_str().unwrap()],
+        );
+        let kit = fs::read_to_string(place).unwrap();
+        let found: Vec<&str> = ONLY_UNIX
+            .into_iter()
+            .filter(|word| kit.contains(word))
+            .collect();
+        assert_eq!(found, [""; 0], "{lang}");
+    }
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::fs;
 use serde_json::{Value, json};
 
 use crate::end_to_end::ground::{Agent, Ground, facts};
-use crate::end_to_end::process::free_port;
+use crate::end_to_end::process::{free_port, league};
 
 #[test]
 fn seven_commands_play_a_league() {
@@ -109,4 +109,25 @@ fn finish(ground: &Ground, manager: &mut Agent, others: Vec<Agent>) {
     }
     assert_eq!(ground.results().len(), 6);
     assert_eq!(ground.verified()["results"], 6);
+}
+
+#[test]
+fn player_prints_its_results_and_its_place() {
+    let ground = Ground::new();
+    let manager = ground.manager(&["--players", "2", "--referees", "1"]);
+    let _referee = ground.referee(1, &manager.endpoint, &[]);
+    let _other = ground.player(2, &manager.endpoint, &[]);
+    let own = ["--player-id", "P01", "--port", "0", "--exit-when-done"];
+    let place = ["--root", ground.root(), "--manager", &manager.endpoint];
+    let ended = league([&["player"][..], &own, &place].concat());
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    let mut lines = ended.out.lines().rev();
+    assert_eq!(lines.next(), Some("player:P01: the league is over"));
+    let page = format!("{}/player/P01", manager.endpoint.trim_end_matches("/mcp"));
+    let rank = lines.next().unwrap_or_default();
+    assert!(rank.starts_with("rank "), "{ended:?}");
+    assert!(rank.ends_with(&page), "{ended:?}");
+    let result = lines.next().unwrap_or_default();
+    assert!(result.starts_with("R1M1: "), "{ended:?}");
+    assert!(result.contains(" against P02, "), "{ended:?}");
 }

@@ -240,7 +240,10 @@ pub(crate) fn lobby() -> Lobby {
         away: vec![(player(2, HOSTILE), HOSTILE.to_owned())],
         joining: Some(Joining {
             page: "http://192.0.2.7:8000/".to_owned(),
-            command: format!("league player --manager http://192.0.2.7:8000/mcp --name {HOSTILE}"),
+            command: Some(format!(
+                "league player --manager http://192.0.2.7:8000/mcp --name {HOSTILE}"
+            )),
+            people: None,
         }),
         closes: Some(at(60_000)),
     }
