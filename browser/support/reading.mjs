@@ -52,7 +52,7 @@ export async function assertFinalTable(page, root) {
   assert.deepEqual(await table(page), expected);
 }
 
-/** Waits until a league on the page is over. */
+/** Waits until a league on the page is over; several players may share the first place. */
 export async function over(page) {
   await page.locator('.champion').waitFor({ timeout: LONGEST_LEAGUE });
 }

@@ -11,6 +11,7 @@ use league_protocol::message::StandingRow;
 use league_protocol::time::Timestamp;
 
 use crate::league_view::{LeagueObservations, LeagueView};
+use crate::model::LeagueSummary;
 
 /// One league of a season.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,6 +26,25 @@ pub struct SeasonLeague {
     pub ended: Option<Timestamp>,
     /// Who won it, once it is over; several if they share the first place.
     pub champions: Vec<String>,
+}
+
+impl SeasonLeague {
+    fn of(summary: LeagueSummary, champions: Vec<String>) -> Self {
+        Self {
+            league_id: summary.league_id,
+            game: match summary.game.as_str() {
+                "" => summary.game_type,
+                _ => summary.game,
+            },
+            phase: summary.phase,
+            players: summary.players,
+            played: summary.played,
+            matches: summary.matches,
+            started: summary.started,
+            ended: summary.ended,
+            champions,
+        }
+    }
 }
 
 /// One player of the all-time table.
@@ -68,13 +88,6 @@ struct SeasonPlayer {
 impl SeasonEntry {
     pub fn of(view: &LeagueView) -> Self {
         let summary = view.summary(&LeagueObservations::default());
-        let mut champions = Vec::new();
-        let mut players: BTreeMap<PlayerId, SeasonPlayer> = BTreeMap::new();
-        for player in view.league().players() {
-            let entry = players.entry(player.id().clone()).or_default();
-            entry.row.name = player.member().display_name().to_string();
-            entry.before = view.league_before(player.id()).map(str::to_owned);
-        }
         let standings = view.league().standings();
         let may_win = |standing: &StandingRow| {
             let player = view.league().player(&standing.player_id);
@@ -84,6 +97,13 @@ impl SeasonEntry {
         };
         let best = standings.iter().find(|standing| may_win(standing));
         let best = best.map(StandingRow::shared_place);
+        let mut champions = Vec::new();
+        let mut players: BTreeMap<PlayerId, SeasonPlayer> = BTreeMap::new();
+        for player in view.league().players() {
+            let entry = players.entry(player.id().clone()).or_default();
+            entry.row.name = player.member().display_name().to_string();
+            entry.before = view.league_before(player.id()).map(str::to_owned);
+        }
         for standing in standings.iter() {
             let row = &mut players.entry(standing.player_id.clone()).or_default().row;
             let is_champion = may_win(standing) && Some(standing.shared_place()) == best;
@@ -101,21 +121,10 @@ impl SeasonEntry {
                 champions.push(row.name.clone());
             }
         }
-        let league = SeasonLeague {
-            league_id: summary.league_id,
-            game: match summary.game.as_str() {
-                "" => summary.game_type,
-                _ => summary.game,
-            },
-            phase: summary.phase,
-            players: summary.players,
-            played: summary.played,
-            matches: summary.matches,
-            started: summary.started,
-            ended: summary.ended,
-            champions,
-        };
-        Self { league, players }
+        Self {
+            league: SeasonLeague::of(summary, champions),
+            players,
+        }
     }
 
     pub fn league_id(&self) -> &str {
