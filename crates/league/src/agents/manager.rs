@@ -23,7 +23,6 @@ use league_protocol::message::{
 use league_protocol::sender::{Agent, Dialect};
 use league_protocol::time::Timestamp;
 use league_protocol::token::{AuthToken, TokenHash};
-pub(crate) use levers::sentence;
 pub(crate) use registration::InvitedPlayer;
 use serde_json::{Map, Value, json};
 use tokio::sync::watch;
@@ -134,6 +133,14 @@ pub(crate) fn start(
         .filter(|_| !rules.strict)
         .map(|player| player.registration(&rules.game_type, &allowed, &chance));
     let is_new = restored.machine.players().is_empty();
+    if !is_new && !shared.levers.is_empty() {
+        tracing::warn!(
+            component = "league_manager", league_id = %league_id, event_type = "LEVERS_KEPT",
+            "league `{league_id}` goes on with its roster and its time of registration: `--roster` \
+             and `--registration-until` are for a new league; change them with `league admin roster` \
+             and `league admin open-registration`"
+        );
+    }
     let levers = shared.levers.iter().filter(|_| is_new).cloned();
     let levers: Vec<Command> = levers.map(Command::pull).collect();
     // Before anyone can register: a roster that is refused must not leave the league open to all.

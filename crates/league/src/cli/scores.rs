@@ -120,7 +120,7 @@ impl Scores {
                     } => drop(self.names.insert(id.clone(), name.clone())),
                     // Before the start it has no matches.
                     lever if self.total == 0 => {
-                        if let Some((player, _)) = lever.put_out() {
+                        if let Some((player, ..)) = lever.put_out() {
                             self.names.remove(player);
                         }
                     }

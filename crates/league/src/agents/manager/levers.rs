@@ -1,8 +1,7 @@
 //! The levers of the organiser, as tools and the page send them: arguments become a lever of the core.
 
-use league_core::league::{Command, Effect, Lever, LeverPull, Reply};
+use league_core::league::{Command, Lever, LeverPull, Reply};
 use league_protocol::fault::Code;
-use league_protocol::id::{PlayerId, RefereeId};
 use league_protocol::message::LeagueError;
 use league_protocol::sender::Agent;
 use league_protocol::token::AuthToken;
@@ -49,7 +48,9 @@ impl ManagerService {
             let agent = self.agent_of(&text).await?;
             members.insert("agent".to_owned(), json!(agent));
         }
-        members.retain(|name, value| !(value.is_null() || value == "" && name != "text"));
+        // A form leaves optional fields empty.
+        let is_text = |name: &str| name == "text" || name == "name";
+        members.retain(|name, value| !(value.is_null() || value == "" && !is_text(name)));
         let lever: Lever = serde_json::from_value(Value::Object(members))
             .map_err(|error| invalid("lever", format!("`{name}`: {error}")))?;
         if let Lever::AdmitReferee { contact_endpoint } | Lever::ShareAddress { contact_endpoint } =
@@ -68,21 +69,13 @@ impl ManagerService {
         })))
     }
 
-    /// The agent that goes by an id, in capitals or not.
+    /// The agent that goes by an id.
     async fn agent_of(&self, id: &str) -> Result<Agent, ServiceReply> {
         let id = id.trim();
         let id = id.strip_prefix("player:").unwrap_or(id);
         let id = id.strip_prefix("referee:").unwrap_or(id).to_owned();
         let unknown = format!("there is no agent `{id}` in this league");
-        let found = self.actor.query(move |league| {
-            let player = PlayerId::new(&id).ok();
-            let player = player.and_then(|id| Some(league.player(&id)?.id().clone()));
-            let referee = RefereeId::new(&id).ok();
-            let referee = referee.and_then(|id| Some(league.referee(&id)?.id().clone()));
-            player
-                .map(Agent::Player)
-                .or_else(|| referee.map(Agent::Referee))
-        });
+        let found = self.actor.query(move |league| league.agent_named(&id));
         match found.await {
             Ok(Some(agent)) => Ok(agent),
             Ok(None) => Err(invalid("agent", unknown)),
@@ -99,7 +92,7 @@ pub(super) fn pulled(reply: &Reply) -> Option<Value> {
             let mut told = json!({
                 "status": if *lever == Lever::Start { "started" } else { "ok" },
                 "lever": lever.name(),
-                "sentence": sentence(lever, effect),
+                "sentence": lever.sentence(effect),
             });
             if !effect.matches.is_empty() {
                 told["matches"] = json!(effect.matches);
@@ -112,6 +105,11 @@ pub(super) fn pulled(reply: &Reply) -> Option<Value> {
             }
             Some(told)
         }
+        Reply::Unchanged(lever, state) => Some(json!({
+            "status": "unchanged",
+            "lever": lever,
+            "sentence": format!("nothing to do: {state}"),
+        })),
         Reply::NewToken(token) => Some(json!({
             "status": "ok",
             "lever": "new_token",
@@ -119,14 +117,6 @@ pub(super) fn pulled(reply: &Reply) -> Option<Value> {
             "return_token": token.reveal(),
         })),
         _ => None,
-    }
-}
-
-/// What happened and what follows from it.
-pub(crate) fn sentence(lever: &Lever, effect: &Effect) -> String {
-    match effect.sentence() {
-        follows if follows.is_empty() => lever.to_string(),
-        follows => format!("{lever} ({follows})"),
     }
 }
 
@@ -215,6 +205,7 @@ fn invalid(path: &str, detail: String) -> ServiceReply {
 
 #[cfg(test)]
 mod tests {
+    use league_protocol::id::PlayerId;
     use league_protocol::tools::LEVERS;
 
     use super::*;
