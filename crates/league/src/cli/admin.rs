@@ -210,7 +210,7 @@ enum LeverCommand {
         #[command(flatten)]
         pull: PullArgs,
     },
-    /// Let an agent register once more that lost its tokens
+    /// Let an agent that lost its tokens register once without them, within 30 minutes
     Readmit {
         #[arg(value_name = "AGENT")]
         agent: String,

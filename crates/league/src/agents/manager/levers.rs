@@ -5,7 +5,7 @@ use league_protocol::fault::Code;
 use league_protocol::message::LeagueError;
 use league_protocol::sender::Agent;
 use league_protocol::token::AuthToken;
-use league_protocol::tools::{ToolArguments, find_lever};
+use league_protocol::tools::{LeverEntry, ToolArguments, find_lever};
 use serde_json::{Map, Value, json};
 
 use super::ManagerService;
@@ -48,9 +48,7 @@ impl ManagerService {
             let agent = self.agent_of(&text).await?;
             members.insert("agent".to_owned(), json!(agent));
         }
-        // A form leaves optional fields empty.
-        let is_text = |name: &str| name == "text" || name == "name";
-        members.retain(|name, value| !(value.is_null() || value == "" && !is_text(name)));
+        members.retain(|name, value| !is_left_out(name, value));
         let lever: Lever = serde_json::from_value(Value::Object(members))
             .map_err(|error| invalid("lever", format!("`{name}`: {error}")))?;
         if let Lever::AdmitReferee { contact_endpoint } | Lever::ShareAddress { contact_endpoint } =
@@ -120,7 +118,12 @@ pub(super) fn pulled(reply: &Reply) -> Option<Value> {
     }
 }
 
-/// Refuses a lever that does not exist, and an argument that it does not have.
+/// Whether an argument is not given; a form leaves optional fields empty.
+fn is_left_out(name: &str, value: &Value) -> bool {
+    value.is_null() || value == "" && !matches!(name, "text" | "name")
+}
+
+/// Refuses a lever that does not exist, an argument that it does not have, and one that it needs.
 fn check_names(name: &str, members: &Map<String, Value>) -> Result<(), ServiceReply> {
     let Some(entry) = find_lever(name) else {
         let excerpt: String = name.chars().take(40).collect();
@@ -148,6 +151,28 @@ fn check_names(name: &str, members: &Map<String, Value>) -> Result<(), ServiceRe
                 format!("`{name}` takes no argument `{stranger}`"),
             ))
         }
+        None => check_needed(entry, members),
+    }
+}
+
+fn check_needed(entry: &LeverEntry, members: &Map<String, Value>) -> Result<(), ServiceReply> {
+    let is_given = |argument: &str| {
+        let value = members.get(argument);
+        value.is_some_and(|value| !is_left_out(argument, value))
+    };
+    let mut needed = entry
+        .arguments
+        .iter()
+        .filter(|(_, _, is_needed)| *is_needed);
+    match needed.find(|(argument, ..)| !is_given(argument)) {
+        Some((argument, what, _)) => Err(invalid(
+            argument,
+            format!(
+                "`{}` needs `{argument}`: {}",
+                entry.name,
+                what.trim_end_matches('.')
+            ),
+        )),
         None => Ok(()),
     }
 }
@@ -241,5 +266,7 @@ mod tests {
         assert!(check_names("pause", &members(r#"{"lever":"pause"}"#)).is_ok());
         assert!(check_names("pause", &members(r#"{"lever":"pause","player_id":"P01"}"#)).is_err());
         assert!(check_names("explode", &members("{}")).is_err());
+        assert!(check_names("withdraw", &members(r#"{"player_id":""}"#)).is_err());
+        assert!(check_names("withdraw", &members(r#"{"player_id":"P01"}"#)).is_ok());
     }
 }
