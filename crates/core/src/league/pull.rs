@@ -426,13 +426,13 @@ impl League {
 
     /// The regular place of a match whose round has begun, and which counts there.
     fn place_of(&self, match_id: &MatchId) -> Result<Pairing, LeverRefusal> {
+        if self.phase == Phase::Registering {
+            return Err(LeverRefusal::NotBegun);
+        }
         let unknown = || LeverRefusal::NoMatch(match_id.clone());
         let (round, index) = read_match_id(match_id).ok_or_else(unknown)?;
         let pairing = self.pairing(round, index).ok_or_else(unknown)?;
         let reached = self.round.as_ref().map_or(0, |round| round.number);
-        if self.phase == Phase::Registering {
-            return Err(LeverRefusal::NotBegun);
-        }
         if round > reached {
             return Err(LeverRefusal::Later(match_id.clone()));
         }

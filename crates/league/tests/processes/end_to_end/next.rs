@@ -51,8 +51,10 @@ fn next_league_goes_on_after_an_interruption_before_anyone_joined() {
     let text = fs::read_to_string(&second).unwrap();
     let opening = text.lines().next().unwrap();
     fs::write(&second, format!("{opening}\n")).unwrap();
-    for made in ["standings.json", "rounds.json"] {
-        let _ = fs::remove_file(second.with_file_name(made));
+    let folder = fs::read_dir(second.parent().unwrap()).unwrap();
+    let files = folder.map(|entry| entry.unwrap().path());
+    for made in files.filter(|file| file.is_file() && *file != second) {
+        fs::remove_file(made).unwrap();
     }
     for _ in 0..2 {
         let mut manager = next();
@@ -101,7 +103,10 @@ fn flags_that_a_new_league_cannot_take_are_a_wrong_use() {
     ];
     let refused = league([&words[..], &["--root", ground.root()]].concat());
     assert_eq!(refused.code, Some(2), "{refused:?}");
-    assert!(refused.err.contains("--registration-until"), "{refused:?}");
+    assert!(
+        refused.errors.contains("--registration-until"),
+        "{refused:?}"
+    );
 }
 
 #[test]
