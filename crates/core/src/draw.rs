@@ -83,10 +83,16 @@ impl LeagueSecret {
     /// The token by which an agent that comes back proves itself: HMAC of the secret over
     /// `["return_token",league,agent]`, the agent written as a sender.
     pub fn return_token(&self, league: &LeagueId, agent: &Agent) -> AuthToken {
-        self.token(
-            "return",
-            ["return_token", league.as_str(), &agent.to_string()],
-        )
+        self.renewed_token(league, agent, 0)
+    }
+
+    /// The return token after the organiser replaced it so many times; that number then follows the
+    /// agent.
+    pub fn renewed_token(&self, league: &LeagueId, agent: &Agent, renewals: u32) -> AuthToken {
+        let agent = agent.to_string();
+        let (parts, numbers) = (["return_token", league.as_str(), &agent], [renewals]);
+        let numbers = if renewals == 0 { &[][..] } else { &numbers };
+        AuthToken::mint("return", &mac(&keyed(&self.0), &parts, numbers))
     }
 
     fn token(&self, hint: &str, parts: [&str; 3]) -> AuthToken {

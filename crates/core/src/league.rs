@@ -63,7 +63,7 @@ pub use counted::CountedResult;
 pub use event::{Admission, Doubt, Event, Reassignment};
 pub use lever::{
     Effect, KeptSeat, Lever, LeverPull, LeverRefusal, MAX_EXTENSION, MAX_LEVER_TEXT, MAX_ROSTER,
-    PlayedMatches,
+    PlayedMatches, READMISSION,
 };
 pub use roster::{
     AgentState, ExitCause, Expulsion, Member, PlayerEntry, RefereeEntry, Seat, is_same_place,
@@ -319,9 +319,9 @@ impl League {
         self.registration.capacity
     }
 
-    /// Whether the organiser set a join code.
-    pub fn has_join_code(&self) -> bool {
-        self.registration.code.is_some()
+    /// Whether the organiser set or removed the join code, so that a configured one is void.
+    pub fn has_own_join_code(&self) -> bool {
+        self.registration.has_own_code
     }
 
     /// The players that wait for a seat, the first first.

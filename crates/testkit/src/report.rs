@@ -70,8 +70,12 @@ pub fn proof_key(order: &StartMatch, player: &PlayerId) -> ProofKey {
 
 /// Signs hidden moves, each the first of its player.
 pub fn sign(order: &StartMatch, moves: &mut [SignedMove]) {
+    sign_by(moves, |player| proof_key(order, player));
+}
+
+fn sign_by(moves: &mut [SignedMove], key: impl Fn(&PlayerId) -> ProofKey) {
     for made in moves {
-        let key = proof_key(order, &made.player_id);
+        let key = key(&made.player_id);
         made.proof = Some(draw::proof(
             &key,
             1,
@@ -84,16 +88,25 @@ pub fn sign(order: &StartMatch, moves: &mut [SignedMove]) {
 
 /// The report as it is if these players sign: with their proofs of joining, and of their moves.
 pub fn signed(
-    mut report: MatchResultReport,
+    report: MatchResultReport,
     order: &StartMatch,
     joined: &[usize],
 ) -> MatchResultReport {
+    signed_by(report, joined, |player| proof_key(order, player))
+}
+
+/// The same with these keys.
+pub fn signed_by(
+    mut report: MatchResultReport,
+    joined: &[usize],
+    key: impl Fn(&PlayerId) -> ProofKey,
+) -> MatchResultReport {
     let result = Arc::make_mut(&mut report.result);
-    sign(order, &mut result.evidence.moves);
+    sign_by(&mut result.evidence.moves, &key);
     let players = joined.iter().map(|seat| result.players[*seat].clone());
     result.evidence.players = players
         .map(|player_id| PlayerEvidence {
-            join: Some(draw::join_proof(&proof_key(order, &player_id))),
+            join: Some(draw::join_proof(&key(&player_id))),
             player_id,
             key: None,
         })

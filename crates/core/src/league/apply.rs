@@ -718,6 +718,7 @@ impl League {
         self.registration
             .kept
             .retain(|_, seat| seat.agent != member.peer.agent);
+        self.registration.readmitted.remove(&member.peer.agent);
         self.endpoints.insert(place(&member.peer.endpoint), index);
         self.tokens.insert(member.token, index);
     }
@@ -764,6 +765,11 @@ impl League {
         let Some(who) = self.find_agent(agent) else {
             return;
         };
+        let is_readmission = self.is_readmitted(agent, at) && !self.is_proof_of(agent, proof);
+        self.registration.readmitted.remove(agent);
+        if is_readmission {
+            self.stop_signing(agent);
+        }
         fresh.health.succeed(at);
         fresh.unproved = proof.is_none();
         let token = fresh.token;
@@ -771,15 +777,15 @@ impl League {
         if let Some(member) = self.member_mut(who) {
             fresh.pledge = member.pledge;
             fresh.returns = member.returns || meta.proofs;
-            fresh.is_renewed = member.is_renewed;
+            fresh.renewals = member.renewals;
             fresh.has_given_name = member.has_given_name;
-            if member.is_readmitted {
-                (fresh.pledge, fresh.unproved) = (proof, false);
-                (fresh.returns, fresh.is_renewed) = (proof.is_some(), true);
-                member.replaced.clear();
-            }
             let displaced = member.unproved && proof.is_some_and(|proof| proof != member.token);
-            fresh.replaced = if displaced {
+            fresh.replaced = if is_readmission {
+                (fresh.pledge, fresh.unproved) = (proof, false);
+                fresh.returns = proof.is_some() || meta.proofs;
+                fresh.renewals = member.renewals.saturating_add(1);
+                Vec::new()
+            } else if displaced {
                 std::mem::take(&mut member.replaced)
             } else {
                 member.tokens_so_far()

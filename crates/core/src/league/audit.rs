@@ -590,12 +590,7 @@ impl Auditor<'_> {
         let follows = ruling.is_some_and(|(mut ruling, _)| {
             ruling.draw.clone_from(&result.draw);
             ruling.evidence.players.clone_from(&result.evidence.players);
-            if !ruling.failed.is_empty() {
-                let old = self.league.in_old_words(fixture, &ruling);
-                if old == result.reason {
-                    ruling.reason = old;
-                }
-            }
+            self.league.use_old_words(fixture, &mut ruling, result);
             ruling == *result && fixture.stage == FixtureStage::Unplayable
         });
         if follows {

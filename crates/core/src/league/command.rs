@@ -177,6 +177,8 @@ pub enum Reply {
     },
     /// A lever is pulled: what happened, and what follows from it.
     Pulled(Box<(Lever, Effect)>),
+    /// A lever that changes nothing: its name, and what is so already.
+    Unchanged(&'static str, &'static str),
     /// The new token of an agent, for the organiser to hand over.
     NewToken(AuthToken),
     /// The moves are written down; the seed of the draw that is due.
@@ -219,7 +221,9 @@ impl Reply {
             Self::Draw(response) => Message::from(response.clone()),
             Self::Opened(ack) => Message::MatchResultAck(ack.clone()),
             Self::Acknowledged | Self::Noted => Message::Acknowledged,
-            Self::Schedule { .. } | Self::Pulled(_) | Self::NewToken(_) => return None,
+            Self::Schedule { .. } | Self::Pulled(_) | Self::Unchanged(..) | Self::NewToken(_) => {
+                return None;
+            }
         })
     }
 }

@@ -1,4 +1,4 @@
-//! How each lever of the organiser changes the league. `lever.rs` has checked it before.
+//! How each lever of the organiser changes the league. `pull.rs` has checked it before.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -6,11 +6,12 @@ use std::sync::Arc;
 use league_protocol::id::{MatchId, PlayerId};
 use league_protocol::sender::Agent;
 use league_protocol::time::Timestamp;
-use league_protocol::token::TokenHash;
+use league_protocol::token::{AuthToken, TokenHash};
 
 use super::League;
 use super::Phase;
-use super::lever::{Amendment, Effect, KeptSeat, Lever, PlayedMatches};
+use super::lever::{Amendment, Effect, KeptSeat, Lever, PlayedMatches, READMISSION};
+use super::pull::roster_of;
 use super::roster::{AgentIndex, ExitCause, Expulsion, Seat, folded, place};
 use super::round::{FixtureStage, read_match_id};
 use super::schedule::Pairing;
@@ -29,12 +30,16 @@ pub(crate) struct RegistrationState {
     pub(crate) waiting: u32,
     /// The digest of the join code that the organiser set.
     pub(crate) code: Option<TokenHash>,
+    /// Whether the organiser set or removed the join code, so that a configured one is void.
+    pub(crate) has_own_code: bool,
     /// The names of the roster, in the form in which names are compared; `None` admits all.
     pub(crate) roster: Option<BTreeSet<String>>,
     /// The addresses at which several players may answer, in the form of [`place`].
     pub(crate) shared: BTreeSet<String>,
     /// The seats that are kept for agents of an earlier league, by the form of their names.
     pub(crate) kept: BTreeMap<String, KeptSeat>,
+    /// The agents that may register once without proof, and until when.
+    pub(crate) readmitted: BTreeMap<Agent, Timestamp>,
 }
 
 impl RegistrationState {
@@ -46,6 +51,12 @@ impl RegistrationState {
     /// Whether a seat is kept for an agent.
     pub(crate) fn keeps(&self, agent: &Agent) -> bool {
         self.kept.values().any(|seat| seat.agent == *agent)
+    }
+
+    /// The kept seat of this name, unless it is this agent's own.
+    pub(crate) fn kept_from(&self, name: &str, agent: Option<&Agent>) -> Option<&KeptSeat> {
+        let seat = self.kept.get(&folded(name))?;
+        (agent != Some(&seat.agent)).then_some(seat)
     }
 
     /// The kept seat of the agent that shows this token.
@@ -86,11 +97,10 @@ impl League {
                 (self.registration.capacity, self.registration.waiting) = (*players, *waiting);
                 self.give_seats(&effect.seated);
             }
-            Lever::SetJoinCode => self.registration.code = effect.token,
-            Lever::SetRoster { names } => {
-                let names: BTreeSet<String> = names.iter().map(|name| folded(name)).collect();
-                self.registration.roster = (!names.is_empty()).then_some(names);
+            Lever::SetJoinCode => {
+                (self.registration.code, self.registration.has_own_code) = (effect.token, true);
             }
+            Lever::SetRoster { names } => self.registration.roster = roster_of(names),
             Lever::AdmitReferee { contact_endpoint } => {
                 self.invited.insert(place(contact_endpoint));
             }
@@ -98,16 +108,10 @@ impl League {
                 self.registration.shared.insert(place(contact_endpoint));
             }
             Lever::Rename { agent, name } => self.rename(agent, name.trim()),
-            Lever::Withdraw { player_id } => {
-                self.put_player_out(player_id, ExitCause::Withdrawn, PlayedMatches::Kept, at);
-                self.give_seats(&effect.seated);
-            }
-            Lever::Remove { player_id } => {
-                self.put_player_out(player_id, ExitCause::Removed, PlayedMatches::Annulled, at);
-                self.give_seats(&effect.seated);
-            }
-            Lever::Disqualify { player_id, played } => {
-                self.put_player_out(player_id, ExitCause::Disqualified, *played, at);
+            Lever::Withdraw { .. } | Lever::Remove { .. } | Lever::Disqualify { .. } => {
+                if let Some((player_id, cause, played)) = lever.put_out() {
+                    self.put_player_out(player_id, cause, played, at);
+                }
                 self.give_seats(&effect.seated);
             }
             Lever::Reinstate { player_id } => self.take_in_again(player_id, at),
@@ -132,7 +136,10 @@ impl League {
                 }
             }
             Lever::NewToken { agent } => self.renew_token(agent, effect.token, at),
-            Lever::Readmit { agent } => self.forget_tokens(agent),
+            Lever::Readmit { agent } => {
+                let until = at + READMISSION;
+                self.registration.readmitted.insert(agent.clone(), until);
+            }
             Lever::TakeOver { seats, .. } => {
                 let seats = seats.iter().map(|seat| (folded(&seat.name), seat.clone()));
                 self.registration.kept.extend(seats);
@@ -185,6 +192,7 @@ impl League {
         }
         let round = self.round.as_ref().map_or(0, |round| round.number);
         let who = AgentIndex::Player(number);
+        let (was_out, was_annulled) = (self.is_gone(number), self.is_annulled(number));
         self.volatile.suspended.remove(&who);
         if let Some(player) = self.players.get_mut(number) {
             player.expulsion = Some(Expulsion {
@@ -195,10 +203,11 @@ impl League {
                 is_annulled: played == PlayedMatches::Annulled,
             });
         }
-        if played == PlayedMatches::Annulled {
+        if was_annulled != self.is_annulled(number) {
             self.count_matches_of(number);
         }
-        if let Some(own) = self.pairing_of(number, round)
+        if !was_out
+            && let Some(own) = self.pairing_of(number, round)
             && self.is_open_place(own.index)
         {
             self.play_after_all(own.index, at);
@@ -344,15 +353,18 @@ impl League {
         });
     }
 
-    /// Only the new token proves the agent; what it had before is void.
+    /// Only the new token proves the agent; what it had before is void. It signs again once it
+    /// shows that token.
     fn renew_token(&mut self, agent: &Agent, token: Option<TokenHash>, at: Timestamp) {
         let Some(index) = self.find_agent(agent) else {
             return;
         };
+        self.registration.readmitted.remove(agent);
+        self.stop_signing(agent);
         self.tokens.retain(|_, holder| *holder != index);
         if let Some(member) = self.member_mut(index) {
             member.pledge = token;
-            member.is_renewed = true;
+            member.renewals = member.renewals.saturating_add(1);
             member.returns = true;
             member.replaced.clear();
             member.unproved = false;
@@ -361,15 +373,46 @@ impl League {
         }
     }
 
-    /// The next registration in the name of the agent needs no proof, and makes a new one.
-    fn forget_tokens(&mut self, agent: &Agent) {
-        let index = self.find_agent(agent);
-        if let Some(member) = index.and_then(|index| self.member_mut(index)) {
-            member.is_readmitted = true;
-        } else {
-            self.registration
-                .kept
-                .retain(|_, seat| seat.agent != *agent);
+    /// The player whose return token changes does not sign the match that it plays: its moves so far
+    /// are signed with the old token.
+    pub(crate) fn stop_signing(&mut self, agent: &Agent) {
+        let Some(AgentIndex::Player(number)) = self.find_agent(agent) else {
+            return;
+        };
+        if let Some(player) = self.players.get_mut(number) {
+            player.signs = false;
         }
+        let fixtures = self.round.iter_mut().flat_map(|round| &mut round.fixtures);
+        for fixture in fixtures.filter(|fixture| fixture.stage != FixtureStage::Finished) {
+            let seats = fixture.pairing.seats;
+            for (seat, _) in seats.iter().enumerate().filter(|(_, it)| **it == number) {
+                fixture.signs[seat] = false;
+            }
+        }
+    }
+
+    /// Whether the organiser lets an agent register without proof at this time.
+    pub(crate) fn is_readmitted(&self, agent: &Agent, at: Timestamp) -> bool {
+        let until = self.registration.readmitted.get(agent);
+        until.is_some_and(|until| at < *until)
+    }
+
+    /// The present return token of an agent.
+    pub(crate) fn return_token_of(&self, agent: &Agent) -> AuthToken {
+        let member = self.find_agent(agent).and_then(|index| self.member(index));
+        let renewals = member.map_or(0, |member| member.renewals);
+        let secret = &self.secrets.tokens;
+        secret.renewed_token(&self.rules.league_id, agent, renewals)
+    }
+
+    /// Whether a token is one that an agent was given, or its pledge.
+    pub(crate) fn is_proof_of(&self, agent: &Agent, proof: Option<TokenHash>) -> bool {
+        let member = self.find_agent(agent).and_then(|index| self.member(index));
+        member.zip(proof).is_some_and(|(member, proof)| {
+            member.pledge == Some(proof)
+                || member.token == proof
+                || member.replaced.contains(&proof)
+                || self.return_token_of(agent).hash() == proof
+        })
     }
 }

@@ -313,11 +313,8 @@ impl League {
     /// The key of a player's proofs in one attempt.
     fn proof_key(&self, fixture: &LeagueFixture, seat: usize, attempt: u32) -> Option<ProofKey> {
         let player = self.seats_of(fixture)?[seat].clone();
+        let token = self.return_token_of(&Agent::Player(player));
         let league = &self.rules.league_id;
-        let token = self
-            .secrets
-            .tokens
-            .return_token(league, &Agent::Player(player));
         Some(draw::proof_key(&token, league, &fixture.match_id, attempt))
     }
 

@@ -2,15 +2,18 @@
 //! refused. `pull.rs` decides on them, `effect.rs` changes the state.
 
 use std::fmt;
+use std::time::Duration;
 
 use league_protocol::fault::Code;
 use league_protocol::id::{LeagueId, MatchId, PlayerId};
 use league_protocol::sender::Agent;
 use league_protocol::time::Timestamp;
 use league_protocol::token::{AuthToken, TokenHash};
+use league_protocol::tools::find_lever;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
+use super::roster::ExitCause;
 use super::standings::MatchEnding;
 
 /// The longest reason and the longest message, in characters.
@@ -21,6 +24,8 @@ pub const MAX_ROSTER: usize = 10_000;
 pub const MAX_EXTENSION: u32 = 24 * 60 * 60;
 /// The longest address, in bytes.
 pub(crate) const MAX_ENDPOINT: usize = 2_048;
+/// How long an agent may register without proof after the organiser said so.
+pub const READMISSION: Duration = Duration::from_secs(30 * 60);
 /// The most matches that are played again.
 pub(crate) const MAX_REPLAYS: usize = 10_000;
 
@@ -111,7 +116,7 @@ pub enum Lever {
     NewToken {
         agent: Agent,
     },
-    /// An agent that lost its tokens may register once more without them.
+    /// An agent that lost its tokens may register once without them, within [`READMISSION`].
     Readmit {
         agent: Agent,
     },
@@ -218,6 +223,8 @@ pub enum LeverRefusal {
     NotBegun,
     #[error("the league is over")]
     Over,
+    #[error("the league is over: `disqualify` is the only way to put a player out now")]
+    OnlyDisqualify,
     #[error("the league is paused: resume it first")]
     Paused,
     #[error("`{0}` is out of the league already")]
@@ -228,6 +235,10 @@ pub enum LeverRefusal {
     Full,
     #[error("the name `{0}` is taken: choose another")]
     NameTaken(String),
+    #[error(
+        "`{holder}` answers at `{endpoint}` now: remove that player, or allow both with `share-address`"
+    )]
+    AddressTaken { holder: String, endpoint: String },
     #[error("`{0}` is not a name: give 1 to 64 visible characters")]
     Name(String),
     #[error("say why: this lever needs a reason")]
@@ -242,6 +253,8 @@ pub enum LeverRefusal {
     LongRoster,
     #[error("a league has {min} to {max} seats, not {found}")]
     Capacity { min: u32, max: u32, found: u32 },
+    #[error("{seated} players have a seat: remove players first, or give at least {seated} seats")]
+    Seated { seated: u32 },
     #[error("a clock is extended by 1 to {MAX_EXTENSION} seconds, not {0}")]
     Seconds(u32),
     #[error("the address has more than {MAX_ENDPOINT} characters: give a shorter one")]
@@ -265,10 +278,13 @@ impl LeverRefusal {
             | Self::Begun
             | Self::NotBegun
             | Self::Over
+            | Self::OnlyDisqualify
             | Self::Paused
             | Self::Out(_)
             | Self::NotOut(_)
+            | Self::AddressTaken { .. }
             | Self::Full
+            | Self::Seated { .. }
             | Self::ManyReplays => Code::OutOfTurn,
             Self::NotSeated { .. }
             | Self::TwoEnds
@@ -296,18 +312,19 @@ impl LeverRefusal {
             | Self::Annulled(_)
             | Self::NoClock(_) => "match_id",
             Self::NotSeated { .. } | Self::TwoEnds => "winner",
-            Self::Out(_) | Self::NotOut(_) => "player_id",
+            Self::Out(_) | Self::NotOut(_) | Self::AddressTaken { .. } => "player_id",
             Self::NameTaken(_) | Self::Name(_) => "name",
             Self::ReasonMissing => "reason",
             Self::NoText => "text",
             Self::LongRoster => "names",
-            Self::Capacity { .. } => "players",
+            Self::Capacity { .. } | Self::Seated { .. } => "players",
             Self::Seconds(_) => "seconds",
             Self::LongEndpoint => "contact_endpoint",
             Self::Past => "until",
             Self::Begun
             | Self::NotBegun
             | Self::Over
+            | Self::OnlyDisqualify
             | Self::Paused
             | Self::Full
             | Self::Text
@@ -349,16 +366,8 @@ impl Lever {
     }
 
     /// Whether it takes something from a player, so that all should know why.
-    pub(crate) const fn needs_reason(&self) -> bool {
-        matches!(
-            self,
-            Self::Remove { .. }
-                | Self::Disqualify { .. }
-                | Self::Annul { .. }
-                | Self::Replay { .. }
-                | Self::Rule { .. }
-                | Self::End
-        )
+    pub(crate) fn needs_reason(&self) -> bool {
+        find_lever(self.name()).is_some_and(|entry| entry.needs_reason)
     }
 
     /// The match that it names, if that counts in another way from now on.
@@ -371,13 +380,25 @@ impl Lever {
         }
     }
 
-    /// The player that it puts out, and whether its results count.
-    pub const fn put_out(&self) -> Option<(&PlayerId, PlayedMatches)> {
-        match self {
-            Self::Withdraw { player_id } => Some((player_id, PlayedMatches::Kept)),
-            Self::Remove { player_id } => Some((player_id, PlayedMatches::Annulled)),
-            Self::Disqualify { player_id, played } => Some((player_id, *played)),
-            _ => None,
+    /// The player that it puts out, by what cause, and whether its results count.
+    pub const fn put_out(&self) -> Option<(&PlayerId, ExitCause, PlayedMatches)> {
+        let (player_id, cause, played) = match self {
+            Self::Withdraw { player_id } => (player_id, ExitCause::Withdrawn, PlayedMatches::Kept),
+            Self::Remove { player_id } => (player_id, ExitCause::Removed, PlayedMatches::Annulled),
+            Self::Disqualify { player_id, played } => (player_id, ExitCause::Disqualified, *played),
+            _ => return None,
+        };
+        Some((player_id, cause, played))
+    }
+
+    /// What happened and what follows from it, in a sentence without its full stop.
+    pub fn sentence(&self, effect: &Effect) -> String {
+        match (self, effect.sentence()) {
+            (Self::SetJoinCode, _) if effect.token.is_none() => {
+                "new players need no join code".to_owned()
+            }
+            (_, follows) if follows.is_empty() => self.to_string(),
+            (_, follows) => format!("{self} ({follows})"),
         }
     }
 }
@@ -401,7 +422,7 @@ impl fmt::Display for Lever {
                     "the league has {players} seats, and places to wait: {waiting}"
                 )
             }
-            Self::SetJoinCode => f.write_str("the join code is changed"),
+            Self::SetJoinCode => f.write_str("new players must show a new join code"),
             Self::SetRoster { names } if names.is_empty() => {
                 f.write_str("players of any name are admitted")
             }
@@ -464,7 +485,12 @@ impl fmt::Display for Lever {
             }
             Self::NewToken { agent } => write!(f, "{} gets a new token", id_of(agent)),
             Self::Readmit { agent } => {
-                write!(f, "{} may register again without its token", id_of(agent))
+                let minutes = READMISSION.as_secs() / 60;
+                write!(
+                    f,
+                    "{} may register once without its token, within {minutes} minutes",
+                    id_of(agent)
+                )
             }
             Self::Announce { text } => f.write_str(text),
             Self::TakeOver { from, seats } => {

@@ -3,7 +3,9 @@
 //! [`League::effect`] is asked by the command and by the audit of a journal, so a journal holds no
 //! lever that could not be pulled.
 
-use league_protocol::id::{MatchId, PlayerId};
+use std::collections::BTreeSet;
+
+use league_protocol::id::{MatchId, PlayerId, RefereeId};
 use league_protocol::message::{is_harmless, is_name};
 use league_protocol::sender::Agent;
 use league_protocol::time::Timestamp;
@@ -15,7 +17,7 @@ use super::lever::{
     Effect, KeptSeat, Lever, LeverPull, LeverRefusal, MAX_ENDPOINT, MAX_EXTENSION, MAX_LEVER_TEXT,
     MAX_REPLAYS, MAX_ROSTER, PlayedMatches, id_of,
 };
-use super::roster::{AgentIndex, Member, PlayerEntry, Seat, folded, place};
+use super::roster::{AgentIndex, ExitCause, Member, PlayerEntry, Seat, folded, place};
 use super::round::{FixtureStage, read_match_id};
 use super::schedule::Pairing;
 use super::standings::MatchEnding;
@@ -35,14 +37,17 @@ impl League {
         if lever == &Lever::Start {
             self.check_startable()?;
         }
-        if self.is_so_already(lever) {
-            return Ok(Decision::reply(Reply::pulled(lever, Effect::default())));
+        let code = pull.code.as_ref().map(|code| self.code_digest(code));
+        if let Some(state) = self.is_so_already(lever, code) {
+            return Ok(Decision::reply(Reply::Unchanged(lever.name(), state)));
         }
         let mut effect = self.effect(at, lever)?;
-        let is_new_token = matches!(lever, Lever::NewToken { .. });
-        let token = is_new_token.then(|| AuthToken::mint("return", &pull.chance));
+        let token = match lever {
+            Lever::NewToken { agent } => Some(self.next_token_of(agent)),
+            _ => None,
+        };
         effect.token = match lever {
-            Lever::SetJoinCode => pull.code.as_ref().map(|code| self.code_digest(code)),
+            Lever::SetJoinCode => code,
             _ => token.as_ref().map(AuthToken::hash),
         };
         let acted = Event::OrganiserActed {
@@ -64,20 +69,80 @@ impl League {
         Ok(Decision::accept(events, reply))
     }
 
-    /// Whether a lever changes nothing, so that a repeated one fills no journal.
-    fn is_so_already(&self, lever: &Lever) -> bool {
-        match lever {
-            Lever::Pause => self.paused,
-            Lever::Resume => !self.paused,
-            Lever::CloseRegistration => self.registration.closed,
-            Lever::AdmitReferee { contact_endpoint } => {
-                self.invited.contains(&place(contact_endpoint))
+    /// What is so already, if a lever changes nothing: a repeated one fills no journal.
+    fn is_so_already(&self, lever: &Lever, code: Option<TokenHash>) -> Option<&'static str> {
+        let state = &self.registration;
+        let is_before = self.phase == Phase::Registering;
+        let (is_so, told) = match lever {
+            Lever::Pause => (self.paused, "the league is already paused"),
+            Lever::Resume => (!self.paused, "the league is not paused"),
+            Lever::CloseRegistration => {
+                (state.closed || !is_before, "registration is already closed")
             }
-            Lever::ShareAddress { contact_endpoint } => {
-                self.registration.shared.contains(&place(contact_endpoint))
+            Lever::OpenRegistration { until } => (
+                is_before && !state.closed && state.until == *until,
+                "registration is already open like this",
+            ),
+            Lever::SetCapacity { players, waiting } => (
+                is_before && (state.capacity, state.waiting) == (*players, *waiting),
+                "the league already has these seats",
+            ),
+            Lever::SetJoinCode => (
+                is_before && state.has_own_code && state.code == code,
+                match code {
+                    Some(_) => "this is already the join code",
+                    None => "new players already need no join code",
+                },
+            ),
+            Lever::SetRoster { names } => (
+                is_before && state.roster == roster_of(names),
+                "the roster is already this one",
+            ),
+            Lever::AdmitReferee { contact_endpoint } => (
+                self.invited.contains(&place(contact_endpoint)),
+                "the referee at this address may register already",
+            ),
+            Lever::ShareAddress { contact_endpoint } => (
+                state.shared.contains(&place(contact_endpoint)),
+                "several players may answer at this address already",
+            ),
+            Lever::Rename { agent, name } => {
+                let member = self.find_agent(agent).and_then(|index| self.member(index));
+                let has_name =
+                    |member: &Member| member.has_given_name && *member.name == *name.trim();
+                (
+                    member.is_some_and(has_name),
+                    "the agent already has this name",
+                )
             }
-            _ => false,
-        }
+            _ => return None,
+        };
+        is_so.then_some(told)
+    }
+
+    /// The return token that replaces the present one of an agent.
+    fn next_token_of(&self, agent: &Agent) -> AuthToken {
+        let member = self.find_agent(agent).and_then(|index| self.member(index));
+        let renewals = member.map_or(0, |member| member.renewals).saturating_add(1);
+        let secret = &self.secrets.tokens;
+        secret.renewed_token(&self.rules.league_id, agent, renewals)
+    }
+
+    /// The agent that goes by an id, in capitals or not; one of the league before too, if a seat is
+    /// kept for it.
+    pub fn agent_named(&self, id: &str) -> Option<Agent> {
+        let player = PlayerId::new(id).ok().and_then(|id| self.player(&id));
+        let referee = RefereeId::new(id).ok();
+        let referee = referee.and_then(|id| self.referee(&id));
+        let player = player.map(|player| Agent::Player(player.id.clone()));
+        let kept = || {
+            let mut kept = self.registration.kept.values().map(|seat| &seat.agent);
+            kept.find(|agent| id_of(agent).eq_ignore_ascii_case(id))
+                .cloned()
+        };
+        player
+            .or_else(|| referee.map(|referee| Agent::Referee(referee.id.clone())))
+            .or_else(kept)
     }
 
     /// The digest of a join code. The secret goes in first, so that a short code cannot be found by
@@ -128,7 +193,7 @@ impl League {
             Lever::Readmit { agent } if self.registration.keeps(agent) => Ok(Effect::default()),
             Lever::NewToken { agent } | Lever::Readmit { agent } => {
                 self.must_be_agent(agent)?;
-                Ok(Effect::default())
+                self.must_be_let_in(agent)
             }
             Lever::TakeOver { seats, .. } => {
                 let names: Vec<String> = seats.iter().map(|seat| seat.name.clone()).collect();
@@ -176,6 +241,19 @@ impl League {
         Ok(number)
     }
 
+    /// A player that the organiser put out is not let in, with a token or without.
+    fn must_be_let_in(&self, agent: &Agent) -> Result<Effect, LeverRefusal> {
+        match agent {
+            Agent::Player(id) => match self.must_be_player(id)?.1 {
+                player if player.is_put_out() && !player.may_come_back() => {
+                    Err(LeverRefusal::Out(id.clone()))
+                }
+                _ => Ok(Effect::default()),
+            },
+            Agent::Referee(_) | Agent::Manager => Ok(Effect::default()),
+        }
+    }
+
     fn check_roster(&self, names: &[String]) -> Result<Effect, LeverRefusal> {
         self.must_be_before_start()?;
         if names.len() > MAX_ROSTER {
@@ -193,7 +271,8 @@ impl League {
             return Err(LeverRefusal::Name(name.chars().take(64).collect()));
         }
         let holder = self.names.get(&folded(name));
-        if holder.is_some_and(|holder| *holder != index) {
+        let is_kept = self.registration.kept_from(name, Some(agent)).is_some();
+        if is_kept || holder.is_some_and(|holder| *holder != index) {
             return Err(LeverRefusal::NameTaken(name.to_owned()));
         }
         Ok(Effect::default())
@@ -213,15 +292,16 @@ impl League {
 
     fn capacity_effect(&self, seats: u32) -> Result<Effect, LeverRefusal> {
         self.must_be_before_start()?;
-        let (min, max) = (
-            self.rules.min_players.max(self.players.seated()),
-            self.rules.max_players,
-        );
+        let (min, max) = (self.rules.min_players, self.rules.max_players);
         if !(min..=max).contains(&seats) {
             let found = seats;
             return Err(LeverRefusal::Capacity { min, max, found });
         }
-        let seated = self.first_waiting(seats.saturating_sub(self.players.seated()));
+        let seated = self.players.seated();
+        if seats < seated {
+            return Err(LeverRefusal::Seated { seated });
+        }
+        let seated = self.first_waiting(seats - seated);
         Ok(Effect {
             seated,
             ..Effect::default()
@@ -237,11 +317,20 @@ impl League {
     }
 
     fn put_out_effect(&self, lever: &Lever) -> Result<Effect, LeverRefusal> {
-        let Some((id, played)) = lever.put_out() else {
+        let Some((id, cause, played)) = lever.put_out() else {
             return Ok(Effect::default());
         };
         let (number, player) = self.must_be_player(id)?;
-        if player.is_put_out() {
+        if self.phase == Phase::Completed && cause != ExitCause::Disqualified {
+            return Err(LeverRefusal::OnlyDisqualify);
+        }
+        let is_annulled = played == PlayedMatches::Annulled;
+        // A player that is out can still be put out in another way, but does not withdraw then.
+        let is_so = player.expulsion.is_some_and(|before| {
+            let is_same = (before.cause, before.is_annulled) == (cause, is_annulled);
+            is_same || cause == ExitCause::Withdrawn && before.cause != ExitCause::Losses
+        });
+        if is_so || player.seat == Seat::GivenUp {
             return Err(LeverRefusal::Out(id.clone()));
         }
         if self.phase == Phase::Registering {
@@ -260,9 +349,10 @@ impl League {
         if player.seat != Seat::Taken {
             return Err(LeverRefusal::Out(id.clone()));
         }
-        let matches = match played {
-            PlayedMatches::Kept => Vec::new(),
-            PlayedMatches::Annulled => self.counted_matches_of(number),
+        let matches = match (player.is_annulled(), is_annulled) {
+            (false, true) => self.counted_matches_of(number),
+            (true, false) => self.hidden_matches_of(number),
+            _ => Vec::new(),
         };
         Ok(Effect {
             matches,
@@ -290,6 +380,16 @@ impl League {
                 let holder = self.names.get(&folded(&player.member.name));
                 if holder.is_some_and(|holder| *holder != AgentIndex::Player(number)) {
                     return Err(LeverRefusal::NameTaken(player.member.name.to_string()));
+                }
+                let place = place(&player.member.peer.endpoint);
+                let holder = self.endpoints.get(&place).and_then(|it| self.member(*it));
+                if let Some(holder) = holder
+                    && !self.registration.shared.contains(&place)
+                {
+                    return Err(LeverRefusal::AddressTaken {
+                        holder: id_of(&holder.peer.agent),
+                        endpoint: player.member.peer.endpoint.to_string(),
+                    });
                 }
                 if self.players.seated() >= self.registration.capacity {
                     return Err(LeverRefusal::Full);
@@ -326,13 +426,13 @@ impl League {
 
     /// The regular place of a match whose round has begun, and which counts there.
     fn place_of(&self, match_id: &MatchId) -> Result<Pairing, LeverRefusal> {
+        if self.phase == Phase::Registering {
+            return Err(LeverRefusal::NotBegun);
+        }
         let unknown = || LeverRefusal::NoMatch(match_id.clone());
         let (round, index) = read_match_id(match_id).ok_or_else(unknown)?;
         let pairing = self.pairing(round, index).ok_or_else(unknown)?;
         let reached = self.round.as_ref().map_or(0, |round| round.number);
-        if self.phase == Phase::Registering {
-            return Err(LeverRefusal::NotBegun);
-        }
         if round > reached {
             return Err(LeverRefusal::Later(match_id.clone()));
         }
@@ -470,9 +570,7 @@ impl League {
         let members = players.chain(self.referees().iter().map(|referee| &referee.member));
         let seat = |member: &Member| {
             let agent = &member.peer.agent;
-            let secret = &self.secrets.tokens;
-            let token = (!member.is_renewed && member.returns)
-                .then(|| secret.return_token(&self.rules.league_id, agent).hash());
+            let token = member.returns.then(|| self.return_token_of(agent).hash());
             let proofs: Vec<TokenHash> = member.pledge.into_iter().chain(token).collect();
             (!proofs.is_empty()).then(|| KeptSeat {
                 agent: agent.clone(),
@@ -482,6 +580,12 @@ impl League {
         };
         members.filter_map(seat).collect()
     }
+}
+
+/// The names of a roster in the form in which names are compared; `None` admits all.
+pub(crate) fn roster_of(names: &[String]) -> Option<BTreeSet<String>> {
+    let names: BTreeSet<String> = names.iter().map(|name| folded(name)).collect();
+    (!names.is_empty()).then_some(names)
 }
 
 fn check_reason(lever: &Lever, reason: &str) -> Result<(), LeverRefusal> {

@@ -12,6 +12,7 @@ use league_protocol::token::{AuthToken, TokenHash};
 
 use super::command::{Applicant, MemberKind, Refusal, Rejection, Reply};
 use super::event::{Admission, Event};
+use super::lever::{MAX_ENDPOINT, id_of};
 use super::pull::is_showable;
 use super::roster::{AgentIndex, Member, PlayerEntry, Seat, capacity, folded, is_reserved, place};
 use super::{Decision, League, Phase};
@@ -20,8 +21,6 @@ use super::{Decision, League, Phase};
 const MAX_NAMESAKES: u32 = 100;
 /// The longest version that an agent may give, in bytes.
 const MAX_VERSION: usize = 64;
-/// The longest address, in bytes.
-const MAX_ENDPOINT: usize = 2_048;
 /// How many of the games that an agent lists are kept.
 const MAX_GAMES: usize = 64;
 const MAX_REFEREES: u32 = 10_000;
@@ -78,6 +77,8 @@ enum Entry {
     /// For the first time; players need nothing.
     New(Admission),
     Return(Proof),
+    /// Without proof, as the organiser lets it in; with the pledge that it makes now.
+    Readmission(Proof),
 }
 
 /// Which lasting tokens an agent is given.
@@ -86,20 +87,8 @@ enum LastingTokens {
     None,
     /// What the manager shows.
     Manager,
-    /// That, and what the agent comes back with: it must then always show it.
-    Both,
-}
-
-impl LastingTokens {
-    /// What a new agent is given; an agent that knows nothing of return tokens could not restart
-    /// if it had one.
-    const fn for_new(knows_return_tokens: bool) -> Self {
-        if knows_return_tokens {
-            Self::Both
-        } else {
-            Self::Manager
-        }
-    }
+    /// That, and what the agent comes back with, after so many renewals: it must then always show it.
+    Both(u32),
 }
 
 impl Registration<'_> {
@@ -162,7 +151,7 @@ impl Registration<'_> {
             return new();
         };
         match self.recognise(index) {
-            Ok(proof) => Ok((self.known_id(index)?, Entry::Return(proof))),
+            Ok(entry) => Ok((self.known_id(index)?, entry)),
             Err(_) if holder.is_none() && self.is_namesake() => new(),
             // It is another agent of that name, and comes too late.
             Err(_) if holder.is_none() && self.is_stranger() => Err(Rejection::Closed),
@@ -174,10 +163,10 @@ impl Registration<'_> {
     /// name, or one of another name at its address.
     fn known(&self) -> Option<AgentIndex> {
         let named = self.known_by_name();
-        if named.is_some_and(|named| self.recognise(named).is_ok()) {
-            return named;
-        }
-        self.known_by_proof()
+        let is_proven = |named: &AgentIndex| matches!(self.recognise(*named), Ok(Entry::Return(_)));
+        named
+            .filter(is_proven)
+            .or_else(|| self.known_by_proof())
             .or(named)
             .or_else(|| self.known_by_address())
     }
@@ -274,7 +263,11 @@ impl Registration<'_> {
     fn name_of(&self, index: Option<AgentIndex>) -> String {
         let (league, own) = (self.league, self.applicant.request.meta.display_name.trim());
         let holder = |name: &str| league.names.get(&folded(name)).copied();
-        let is_taken = |name: &String| holder(name).is_some_and(|holder| index != Some(holder));
+        let agent = index.and_then(|index| Some(&league.member(index)?.peer.agent));
+        let is_taken = |name: &String| {
+            let is_kept = index.is_some() && league.registration.kept_from(name, agent).is_some();
+            is_kept || holder(name).is_some_and(|holder| index != Some(holder))
+        };
         let numbered = (2..=MAX_NAMESAKES).map(|number| numbered(own, number));
         let mut names = std::iter::once(own.to_owned()).chain(numbered);
         let name = names.find(|name| !is_taken(name)).unwrap_or_default();
@@ -358,16 +351,18 @@ impl Registration<'_> {
             (Agent::Referee(id), MemberKind::Referee) => Some(id.to_string()),
             _ => None,
         };
-        let own = token.and_then(|token| state.kept_by(token));
-        if let Some(id) = own.and_then(|seat| of_kind(&seat.agent)) {
-            return Ok(Some(id));
-        }
-        match state.kept.get(&folded(&request.meta.display_name)) {
+        let proven = token.and_then(|token| state.kept_by(token));
+        let named = state.kept.get(&folded(&request.meta.display_name));
+        let let_in = named.filter(|seat| self.league.is_readmitted(&seat.agent, self.at));
+        let own = proven
+            .or(let_in)
+            .filter(|seat| of_kind(&seat.agent).is_some());
+        match named.filter(|seat| own.is_none_or(|own| own.agent != seat.agent)) {
             Some(seat) => Err(Rejection::Kept {
                 name: seat.name.clone(),
-                holder: of_kind(&seat.agent).unwrap_or_else(|| seat.agent.to_string()),
+                holder: id_of(&seat.agent),
             }),
-            None => Ok(None),
+            None => Ok(own.and_then(|seat| of_kind(&seat.agent))),
         }
     }
 
@@ -443,11 +438,12 @@ impl Registration<'_> {
         id.ok_or(Rejection::Closed)
     }
 
-    /// Checks that the applicant is the agent that has its name; gives the token that proves it.
+    /// Checks that the applicant is the agent that has its name, and says how it comes in: with a
+    /// token that proves it, or as the organiser lets it in.
     ///
     /// Only with its return token may an agent change its address and its dialect: referees see its
     /// auth token.
-    fn recognise(&self, index: AgentIndex) -> Result<Proof, Rejection> {
+    fn recognise(&self, index: AgentIndex) -> Result<Entry, Rejection> {
         let member = self.league.member(index).ok_or(Rejection::Closed)?;
         let taken = || Rejection::taken(&member.name, &member.peer.agent);
         let same_kind = match index {
@@ -457,26 +453,31 @@ impl Registration<'_> {
         if !same_kind {
             return Err(taken());
         }
-        if member.is_readmitted {
-            return Ok(self.pledge());
-        }
+        // The organiser's word counts after every proof.
+        let readmission = || {
+            let is_readmitted = self.league.is_readmitted(&member.peer.agent, self.at);
+            is_readmitted.then(|| Entry::Readmission(self.pledge()))
+        };
         let own_place = place(&self.applicant.request.meta.contact_endpoint);
         let same_peer = place(&member.peer.endpoint) == own_place
             && member.peer.dialect == self.applicant.dialect;
         if let Some(token) = self.applicant.request.token.as_ref().map(AuthToken::hash) {
             if self.is_return_token(&member.peer.agent, Some(token)) {
-                return Ok(Some(token));
+                return Ok(Entry::Return(Some(token)));
             }
             let is_exposed = self.league.is_by_documents(index);
             let lost = member.unproved || self.at < member.token_given + REPLACED_TOKEN_GRACE;
             let is_own = token == member.token || lost && member.replaced.contains(&token);
             if is_own && !is_exposed {
                 return if same_peer {
-                    Ok(Some(token))
+                    Ok(Entry::Return(Some(token)))
                 } else {
-                    Err(Rejection::Moved)
+                    readmission().ok_or(Rejection::Moved)
                 };
             }
+        }
+        if let Some(entry) = readmission() {
+            return Ok(entry);
         }
         // An agent that made a pledge or was given a return token can always prove itself.
         let excused = self.league.phase == Phase::Registering
@@ -487,7 +488,7 @@ impl Registration<'_> {
         let is_at_home = self.applicant.is_at_address
             || self.league.phase != Phase::Registering && !self.league.is_by_documents(index);
         if same_peer && excused && !member.returns && is_at_home {
-            Ok(None)
+            Ok(Entry::Return(None))
         } else {
             Err(taken())
         }
@@ -496,19 +497,13 @@ impl Registration<'_> {
     /// Whether a proof is known to the agent alone: its return token, or the pledge with which it
     /// comes back if the reply with that token was lost.
     fn is_return_token(&self, agent: &Agent, proof: Proof) -> bool {
-        let league = self.league;
-        let token = || {
-            let secret = &league.secrets.tokens;
-            let token = secret.return_token(&league.rules.league_id, agent);
-            token.hash()
-        };
-        let member = league
-            .find_agent(agent)
-            .and_then(|index| league.member(index));
-        let pledge = member.and_then(|member| member.pledge);
-        let is_renewed = member.is_some_and(|member| member.is_renewed);
-        let is_own = |proof| pledge == Some(proof) || !is_renewed && proof == token();
-        proof.is_some_and(is_own)
+        let pledge = self.member(agent).and_then(|member| member.pledge);
+        let token = || self.league.return_token_of(agent).hash();
+        proof.is_some_and(|proof| pledge == Some(proof) || proof == token())
+    }
+
+    fn member(&self, agent: &Agent) -> Option<&Member> {
+        self.league.member(self.league.find_agent(agent)?)
     }
 
     fn accept(&self, id: AdmittedId, entry: Entry) -> Decision {
@@ -517,17 +512,10 @@ impl Registration<'_> {
             AdmittedId::Referee(id) => (id.as_str(), Agent::Referee(id.clone())),
         };
         let token = AuthToken::mint(text, &self.applicant.chance);
-        let lasting = match entry {
-            Entry::New(_) => {
-                let is_plain = self.applicant.request.is_plain;
-                LastingTokens::for_new(self.pledge().is_some() || self.signs() || is_plain)
-            }
-            Entry::Return(_) if self.is_readmitted(&agent) => LastingTokens::Manager,
-            Entry::Return(proof) if self.is_return_token(&agent, proof) => LastingTokens::Both,
-            Entry::Return(_) => LastingTokens::None,
-        };
+        let lasting = self.lasting_tokens(&agent, entry);
+        // A return ends a readmission, so that it has to be written.
         if let Entry::Return(_) = entry
-            && !self.is_readmitted(&agent)
+            && !self.league.is_readmitted(&agent, self.at)
             && let Some(token) = self.unchanged_token(&agent)
         {
             let seen = Event::AgentAnswered {
@@ -550,11 +538,24 @@ impl Registration<'_> {
         Decision::accept(events, self.enrolled(id, &agent, token, lasting))
     }
 
-    /// Whether the organiser lets the agent in without proof; it then makes a new one.
-    fn is_readmitted(&self, agent: &Agent) -> bool {
-        let index = self.league.find_agent(agent);
-        let member = index.and_then(|index| self.league.member(index));
-        member.is_some_and(|member| member.is_readmitted)
+    /// What an agent is given. One that knows nothing of return tokens could not restart if it had
+    /// one.
+    fn lasting_tokens(&self, agent: &Agent, entry: Entry) -> LastingTokens {
+        let renewals = self.member(agent).map_or(0, |member| member.renewals);
+        let is_plain = self.applicant.request.is_plain;
+        let knows_return_tokens = self.pledge().is_some() || self.signs() || is_plain;
+        match entry {
+            Entry::New(_) if knows_return_tokens => LastingTokens::Both(0),
+            // What it had is void.
+            Entry::Readmission(_) if knows_return_tokens => {
+                LastingTokens::Both(renewals.saturating_add(1))
+            }
+            Entry::New(_) | Entry::Readmission(_) => LastingTokens::Manager,
+            Entry::Return(proof) if self.is_return_token(agent, proof) => {
+                LastingTokens::Both(renewals)
+            }
+            Entry::Return(_) => LastingTokens::None,
+        }
     }
 
     fn known_player(&self, agent: &Agent) -> Option<&PlayerEntry> {
@@ -574,13 +575,6 @@ impl Registration<'_> {
     /// Whether a returning player signs from now on: referees see auth tokens, so that only the
     /// return token changes it.
     fn signs_again(&self, agent: &Agent, proof: Proof) -> bool {
-        let member = self.league.find_agent(agent);
-        let member = member.and_then(|index| self.league.member(index));
-        // Proofs are checked by the return token that the manager derives, which such an agent does
-        // not have.
-        if member.is_some_and(|member| member.is_renewed || member.is_readmitted) {
-            return false;
-        }
         if self.is_return_token(agent, proof) {
             return self.signs();
         }
@@ -604,7 +598,9 @@ impl Registration<'_> {
         let token = self.applicant.request.token.as_ref()?;
         let is_young = self.at < member.token_given + self.league.rules.token_ttl / 2;
         let is_same = is_same && is_young && !member.unproved && token.hash() == member.token;
-        is_same.then(|| token.clone())
+        // A return token that the organiser gave is not good for calls.
+        let is_good = self.league.tokens.contains_key(&token.hash());
+        (is_same && is_good).then(|| token.clone())
     }
 
     /// Whether the applicant describes itself as the member that is known.
@@ -641,11 +637,11 @@ impl Registration<'_> {
         let mut meta = Box::new(self.kept_meta(agent));
         meta.proofs = match entry {
             Entry::Return(proof) => self.signs_again(agent, proof),
-            Entry::New(_) => self.signs(),
+            Entry::New(_) | Entry::Readmission(_) => self.signs(),
         };
         let (dialect, pledge, at) = (self.applicant.dialect, self.pledge(), self.at);
         match (entry, id) {
-            (Entry::Return(proof), _) => Event::AgentReturned {
+            (Entry::Return(proof) | Entry::Readmission(proof), _) => Event::AgentReturned {
                 agent: agent.clone(),
                 meta,
                 dialect,
@@ -687,18 +683,19 @@ impl Registration<'_> {
     ) -> RegisterResponse<Id> {
         let speaks_of_tokens = self.applicant.dialect != Dialect::V1 && self.takes_additions();
         let manager = speaks_of_tokens && lasting != LastingTokens::None;
-        let returning = speaks_of_tokens && lasting == LastingTokens::Both;
         let (secret, league_id) = (&self.league.secrets.tokens, &self.league.rules.league_id);
-        let index = self.league.find_agent(agent);
-        let member = index.and_then(|index| self.league.member(index));
-        // A return token of the organiser is in the hands of the agent already.
-        let returning = returning && !member.is_some_and(|member| member.is_renewed);
+        let return_token = match lasting {
+            LastingTokens::Both(renewals) if speaks_of_tokens => {
+                Some(secret.renewed_token(league_id, agent, renewals))
+            }
+            _ => None,
+        };
         RegisterResponse::from(Enrolment {
             id,
             token,
             league_id: league_id.clone(),
             manager_token: manager.then(|| secret.manager_token(league_id, agent)),
-            return_token: returning.then(|| secret.return_token(league_id, agent)),
+            return_token,
             note: self.renamed(agent),
         })
     }

@@ -18,7 +18,7 @@ use super::Decision;
 use super::apply::is_absence;
 use super::command::{Command, Refusal, Reply};
 use super::event::Event;
-use super::roster::{PlayerEntry, RefereeEntry};
+use super::roster::{ExitCause, PlayerEntry, RefereeEntry};
 use super::round::{self, FixtureStage, LeagueFixture};
 use super::standings::MatchEnding;
 use super::verify::ReportProblem;
@@ -303,9 +303,12 @@ impl League {
             [false, true] => MatchEnding::Forfeit(1),
             [false, false] => return None,
         };
-        let cause = |seat: usize| match gone[seat] {
-            true => Code::Connection,
-            false => Code::InvalidMove,
+        let causes = fixture.pairing.seats.map(|seat| self.exit_cause(seat));
+        let cause = |seat: usize| match causes[seat] {
+            Some(ExitCause::Losses) => Code::Connection,
+            // The organiser's word is not a failure of the line.
+            Some(_) => Code::PlayerNotRegistered,
+            None => Code::InvalidMove,
         };
         let failed = (0..2).filter(|&seat| ending.forfeited(seat));
         let result = MatchResult {
@@ -317,7 +320,7 @@ impl League {
                 .collect(),
             choices: self.choices_of(fixture, fixture.handed_moves()),
             details: serde_json::Map::new(),
-            reason: reason_of_ruling(&players, gone, unproven, PUT_OUT),
+            reason: reason_of_ruling(&players, causes.map(|cause| cause.map(out_words)), unproven),
             draw: Some(OpenedDraw {
                 commitment: fixture.commitment,
                 seed: Some(*seed),
@@ -334,12 +337,34 @@ impl League {
         Some((result, ending))
     }
 
-    /// The same ruling in the words of earlier versions, which journals hold.
-    pub(crate) fn in_old_words(&self, fixture: &LeagueFixture, ruling: &MatchResult) -> String {
+    /// Puts a ruling into the words of earlier versions, if a journal holds it in them.
+    pub(crate) fn use_old_words(
+        &self,
+        fixture: &LeagueFixture,
+        ruling: &mut MatchResult,
+        found: &MatchResult,
+    ) {
         let gone = fixture.pairing.seats.map(|seat| self.is_gone(seat));
         let unproven = ruling.players.each_ref();
         let unproven = unproven.map(|player| fixture.is_unproven(player));
-        reason_of_ruling(&ruling.players, gone, unproven, NO_LONGER)
+        let old = [PUT_OUT, NO_LONGER].map(|words| {
+            let gone = gone.map(|gone| gone.then_some(words));
+            reason_of_ruling(&ruling.players, gone, unproven)
+        });
+        if !ruling.failed.is_empty() && old.contains(&found.reason) {
+            ruling.reason.clone_from(&found.reason);
+            let failed = ruling.failed.iter().map(|(player, code)| match code {
+                Code::PlayerNotRegistered => (player.clone(), Code::Connection),
+                code => (player.clone(), *code),
+            });
+            ruling.failed = failed.collect();
+        }
+    }
+
+    /// What put a player out of the league, if it is out.
+    fn exit_cause(&self, player: u32) -> Option<ExitCause> {
+        let player = self.players.get(player).filter(|player| player.is_out())?;
+        Some(player.expulsion.map_or(ExitCause::Losses, |it| it.cause))
     }
 
     /// Whether a player is out of the league.
@@ -438,16 +463,26 @@ fn is_same(standing: &MatchResult, reported: &MatchResult) -> bool {
 type OutWords = [&'static str; 2];
 
 const PUT_OUT: OutWords = ["was put out of the league", "were put out of the league"];
-/// The words of earlier versions.
+/// The words of version 0.1.
 const NO_LONGER: OutWords = ["no longer takes part", "no longer take part"];
+
+/// What became of a player that is out, and of two.
+const fn out_words(cause: ExitCause) -> OutWords {
+    match cause {
+        ExitCause::Losses => PUT_OUT,
+        ExitCause::Withdrawn => ["withdrew", "withdrew"],
+        ExitCause::Removed => ["was removed", "were removed"],
+        ExitCause::Disqualified => ["was disqualified", "were disqualified"],
+    }
+}
 
 /// Why players lose by a ruling, in a sentence.
 fn reason_of_ruling(
     players: &[PlayerId; 2],
-    gone: [bool; 2],
+    out: [Option<OutWords>; 2],
     unproven: [bool; 2],
-    [one, both]: OutWords,
 ) -> String {
+    let gone = out.map(|words| words.is_some());
     let named = |which: [bool; 2]| {
         let named: Vec<&str> = (0..2)
             .filter(|&seat| which[seat])
@@ -456,10 +491,14 @@ fn reason_of_ruling(
         named.join(" and ")
     };
     let only_unproven = [0, 1].map(|seat| unproven[seat] && !gone[seat]);
-    let absence = match gone {
-        [false, false] => None,
-        [true, true] => Some(format!("{} {both}", named(gone))),
-        _ => Some(format!("{} {one}", named(gone))),
+    let [first, second] = &players;
+    let absence = match out {
+        [None, None] => None,
+        [Some([_, both]), Some(other)] if other[1] == both => {
+            Some(format!("{} {both}", named(gone)))
+        }
+        [Some([one, _]), Some([other, _])] => Some(format!("{first} {one}; {second} {other}")),
+        [Some([one, _]), None] | [None, Some([one, _])] => Some(format!("{} {one}", named(gone))),
     };
     let proofs = only_unproven.contains(&true);
     let proofs = proofs.then(|| format!("{} proved no move", named(only_unproven)));

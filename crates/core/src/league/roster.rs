@@ -75,10 +75,8 @@ pub struct Member {
     pub(crate) unproved: bool,
     /// Whether the organiser gave it its name, which a return does not change.
     pub(crate) has_given_name: bool,
-    /// Whether the organiser replaced its return token, so that the first one proves nothing.
-    pub(crate) is_renewed: bool,
-    /// Whether the organiser lets it in once more without proof.
-    pub(crate) is_readmitted: bool,
+    /// How often the organiser replaced its return token; the tokens before prove nothing.
+    pub(crate) renewals: u32,
     pub(crate) health: AgentHealth,
 }
 
@@ -109,8 +107,7 @@ impl Member {
             replaced: Vec::new(),
             unproved: false,
             has_given_name: false,
-            is_renewed: false,
-            is_readmitted: false,
+            renewals: 0,
             health: AgentHealth::default(),
         }
     }

@@ -12,6 +12,7 @@ mod draws;
 mod forfeits;
 mod forgery;
 mod hands;
+mod identity;
 mod journal;
 mod levers;
 mod loss;

@@ -29,7 +29,7 @@ use crate::http::endpoint::OwnAddresses;
 use crate::http::server::{Gate, Limits, Routes, Service, serve};
 use crate::http::tls::ServerTls;
 use crate::http::transport::Listener;
-use crate::site::{Inquiry, Site};
+use crate::site::{Inquiry, OrganiserSite, Site};
 use crate::storage::store::StoreError;
 use league_core::strategy::{self, Strategy, UnknownStrategy};
 
@@ -126,8 +126,10 @@ impl Arena {
         // All agents are in this process: they are there as long as it is.
         let inquiry = Inquiry::new(shared, arena.manager.actor.clone(), plan.joining.clone());
         let (root, viewers) = (shared.root.clone(), shared.limits.viewers());
-        let site =
-            Site::new(root, league, viewers, false, Some(inquiry)).with_people(plan.people.clone());
+        let organiser = OrganiserSite::of(shared, &league, &service, &arena.endpoint);
+        let site = Site::new(root, league, viewers, false, Some(inquiry))
+            .with_people(plan.people.clone())
+            .with_organiser(organiser);
         let routes = Routes::behind(arena.gate.clone()).with_pages(Arc::new(site));
         arena.receive_behind(ports.manager, routes, service);
         arena.start_referees(shared, plan, ports.referees)?;

@@ -23,7 +23,6 @@ use league_protocol::message::{
 use league_protocol::sender::{Agent, Dialect};
 use league_protocol::time::Timestamp;
 use league_protocol::token::{AuthToken, TokenHash};
-pub(crate) use levers::sentence;
 pub(crate) use registration::InvitedPlayer;
 use serde_json::{Map, Value, json};
 use tokio::sync::watch;
@@ -133,15 +132,7 @@ pub(crate) fn start(
         .iter()
         .filter(|_| !rules.strict)
         .map(|player| player.registration(&rules.game_type, &allowed, &chance));
-    let is_new = restored.machine.players().is_empty();
-    let levers = shared.levers.iter().filter(|_| is_new).cloned();
-    let levers: Vec<Command> = levers.map(Command::pull).collect();
-    // Before anyone can register: a roster that is refused must not leave the league open to all.
-    for lever in &levers {
-        if let Err(refusal) = restored.machine.decide(clock::now(), lever).answer {
-            return Err(StartError::Lever(refusal.to_string()));
-        }
-    }
+    let levers = first_levers(shared, &restored.machine)?;
     let registrations = levers.into_iter().chain(registrations).collect();
     let caller_limit = CallerLimit::new(rules, shared.join_code.as_ref());
     let parts = AgentParts {
@@ -166,6 +157,30 @@ pub(crate) fn start(
         listed_dialects: shared.listed_dialects.clone(),
         caller_limit,
     }))
+}
+
+/// The levers that a new league begins with; a resumed one goes on as it was.
+fn first_levers(shared: &Shared, league: &League) -> Result<Vec<Command>, StartError> {
+    let league_id = &league.rules().league_id;
+    if !league.players().is_empty() {
+        if !shared.levers.is_empty() {
+            tracing::warn!(
+                component = "league_manager", league_id = %league_id, event_type = "LEVERS_KEPT",
+                "league `{league_id}` goes on with its roster and its time of registration: \
+                 `--roster` and `--registration-until` are for a new league; change them with \
+                 `league admin roster` and `league admin open-registration`"
+            );
+        }
+        return Ok(Vec::new());
+    }
+    let levers: Vec<Command> = shared.levers.iter().cloned().map(Command::pull).collect();
+    // Before anyone can register: a roster that is refused must not leave the league open to all.
+    for lever in &levers {
+        if let Err(refusal) = league.decide(clock::now(), lever).answer {
+            return Err(StartError::Lever(refusal.to_string()));
+        }
+    }
+    Ok(levers)
 }
 
 /// Replays the journal of a league, or begins it; goes on after an accepted loss.

@@ -210,7 +210,7 @@ enum LeverCommand {
         #[command(flatten)]
         pull: PullArgs,
     },
-    /// Let an agent register once more that lost its tokens
+    /// Let an agent that lost its tokens register once without them, within 30 minutes
     Readmit {
         #[arg(value_name = "AGENT")]
         agent: String,
@@ -425,7 +425,7 @@ impl PullArgs {
         }
         let manager = self.inquiry.client()?;
         let told = runtime()?.block_on(self.pull(&manager, arguments))?;
-        self.print(&told, out)?;
+        self.print(&told, &manager, out)?;
         Ok(Exit::Yes)
     }
 
@@ -436,8 +436,8 @@ impl PullArgs {
     ) -> Result<Value, CommandError> {
         let failed = |error: AskError| match error {
             AskError::Refused { sentence, .. } if !sentence.contains("token") => {
-                let hint = "see the league on the page of the manager";
-                CommandError::refused(WHAT, sentence, hint)
+                let page = page(&manager.endpoint().to_string());
+                CommandError::refused(WHAT, sentence, format!("see the league at {page}"))
             }
             AskError::Refused { sentence, .. } => CommandError::refused(WHAT, sentence, OTHER_ROOT),
             error => unanswered(WHAT, manager, &error),
@@ -447,7 +447,12 @@ impl PullArgs {
         manager.pull(arguments, &admin).await.map_err(failed)
     }
 
-    fn print(&self, told: &Value, out: &mut impl Write) -> Result<(), CommandError> {
+    fn print(
+        &self,
+        told: &Value,
+        manager: &ManagerClient,
+        out: &mut impl Write,
+    ) -> Result<(), CommandError> {
         let common = &self.inquiry.common;
         if common.output == Output::Json {
             let mut object = told.clone();
@@ -457,9 +462,11 @@ impl PullArgs {
             // It is told only here, so that `--quiet` does not hide it.
             writeln!(out, "{token}")?;
             if !common.quiet {
+                let endpoint = manager.endpoint();
                 writeln!(
                     out,
-                    "hand it to the owner of the agent: `LEAGUE_RETURN_TOKEN=… league player …`"
+                    "hand it to the owner of the agent, who starts it with \
+                     `LEAGUE_RETURN_TOKEN={token} league player --manager {endpoint} …`"
                 )?;
             }
         } else if !common.quiet {

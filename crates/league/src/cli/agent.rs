@@ -1,7 +1,7 @@
 //! `league manager`, `league referee`, `league player`: one agent, as chapters 8 and 11 start it.
 
-mod last_league;
 mod manager;
+mod next_league;
 mod player;
 mod referee;
 
@@ -371,7 +371,7 @@ impl<W: Write> AgentScreen<'_, W> {
 
 /// The error for an agent that could not start; `flags` make it a different agent.
 fn not_started(agent: &str, error: &StartError, flags: &str) -> CommandError {
-    let wrong_use = matches!(error, StartError::Rules(_));
+    let wrong_use = matches!(error, StartError::Rules(_) | StartError::Lever(_));
     let what = format!("could not start {agent}");
     CommandError::world(what, chain(error), start_hint(error, flags)).usage_if(wrong_use)
 }

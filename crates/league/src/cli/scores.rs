@@ -63,6 +63,8 @@ pub(crate) struct Scores {
     /// How many are over.
     pub(crate) done: u64,
     names: BTreeMap<PlayerId, String>,
+    /// The players that gave up their seat before the start.
+    out: BTreeSet<PlayerId>,
     /// The players that say that a person chooses their moves.
     people: BTreeSet<PlayerId>,
     /// When the last round was opened.
@@ -108,7 +110,7 @@ impl Scores {
                 }
             }
             Event::LeagueStarted { .. } if self.total == 0 => {
-                let players = self.names.len() as u64;
+                let players = (self.names.len() - self.out.len()) as u64;
                 self.total = players * players.saturating_sub(1) / 2 * self.legs;
             }
             Event::OrganiserActed { act, effect, .. } => {
@@ -118,11 +120,11 @@ impl Scores {
                         agent: Agent::Player(id),
                         name,
                     } => drop(self.names.insert(id.clone(), name.clone())),
+                    Lever::Reinstate { player_id } => drop(self.out.remove(player_id)),
                     // Before the start it has no matches.
                     lever if self.total == 0 => {
-                        if let Some((player, _)) = lever.put_out() {
-                            self.names.remove(player);
-                        }
+                        self.out
+                            .extend(lever.put_out().map(|(player, ..)| player.clone()));
                     }
                     _ => {}
                 }
@@ -337,8 +339,12 @@ impl Scores {
                 .collect();
             let more = losers.len().saturating_sub(MAX_LOSERS_SHOWN) as u64;
             names.extend((more > 0).then(|| format!("{} more", count(more, "player"))));
-            let (code, name) = (code.as_str(), code.name());
-            format!("{total} by {code} {name} ({})", names.join(", "))
+            let names = names.join(", ");
+            match code {
+                // The organiser put these players out, or let them withdraw.
+                Code::PlayerNotRegistered => format!("{total} withdrawn or put out ({names})"),
+                code => format!("{total} by {code} {} ({names})", code.name()),
+            }
         };
         let causes: Vec<String> = self.technical.iter().map(cause).collect();
         if causes.is_empty() {

@@ -14,13 +14,16 @@ use hyper::header::{
     LOCATION, ORIGIN, RETRY_AFTER, SET_COOKIE,
 };
 use league_mcp::{Origin, RequestHead, ResponseBody};
+use league_protocol::id::LeagueId;
 use league_protocol::token::{AuthToken, TokenHash, hex};
 use league_web::page::{self, OrganiserPage};
 use serde_json::{Map, Value, json};
 use tokio::time::Instant;
 
+use crate::agents::assemble::Shared;
 use crate::chance::Chance;
 use crate::http::server::{Service, ServiceResponse};
+use crate::storage::secrets::LeagueKeys;
 use crate::wire::ask::read_reply_body;
 
 /// The most sessions at once; the oldest makes room.
@@ -69,19 +72,21 @@ struct Session {
 type Fields = BTreeMap<String, String>;
 
 impl OrganiserSite {
-    pub(crate) fn new(
-        service: Arc<dyn Service>,
-        key: TokenHash,
-        is_secure: bool,
-        chance: Chance,
-    ) -> Self {
-        Self {
-            service,
-            key,
-            is_secure,
-            chance,
+    /// The page of a manager at this address; its key is in the files of the league.
+    pub(crate) fn of(
+        shared: &Shared,
+        league: &LeagueId,
+        service: &Arc<dyn Service>,
+        endpoint: &str,
+    ) -> Option<Self> {
+        let keys = LeagueKeys::load(&shared.root, league).ok().flatten()?;
+        Some(Self {
+            service: Arc::clone(service),
+            key: keys.admin.hash(),
+            is_secure: endpoint.starts_with("https://"),
+            chance: shared.chance.clone(),
             state: Mutex::default(),
-        }
+        })
     }
 
     /// Whether a caller has logged in.

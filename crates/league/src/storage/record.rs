@@ -87,9 +87,11 @@ pub(crate) struct OpenedMessage {
 pub(crate) fn is_over(journal: &Path) -> bool {
     let mut over = false;
     let read = read_backwards(journal, |entry: Entry<Record<Event>>| match entry.fact {
-        // An agent may come back after the end, and a referee may contradict itself.
+        // An agent may come back after the end, a referee may contradict itself, and the organiser
+        // may decide on a result.
         Record::Event(
             Event::AgentReturned { .. }
+            | Event::OrganiserActed { .. }
             | Event::ReportConflicted { .. }
             | Event::ReportRefused { .. }
             | Event::LossAccepted { .. },

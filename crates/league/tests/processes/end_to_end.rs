@@ -31,6 +31,7 @@ mod models;
 mod named;
 mod networked;
 mod news;
+mod next;
 mod offered;
 mod pages;
 mod peers;

@@ -183,7 +183,8 @@ pub const LEVERS: [LeverEntry; 24] = [
     ),
     lever(
         "readmit",
-        "An agent that lost its tokens may register once more under its name without them.",
+        "An agent that lost its tokens may register once under its name without them, \
+            within 30 minutes.",
         &[AGENT],
     ),
     lever(

@@ -7,6 +7,7 @@ use league_core::league::{
     PlayedMatches, Refusal, Reply,
 };
 use league_core::machine::Machine;
+use league_protocol::fault::Code;
 use league_protocol::id::{MatchId, PlayerId};
 use league_protocol::message::Message;
 use league_protocol::sender::Agent;
@@ -92,7 +93,7 @@ fn only_the_administrator_pulls_and_says_why() {
 }
 
 /// Levers that cannot be pulled in the second round of four players.
-fn refused_levers() -> [(Lever, LeverRefusal); 12] {
+fn refused_levers() -> [(Lever, LeverRefusal); 11] {
     let annul = |match_id| Lever::Annul { match_id };
     let capacity = Lever::SetCapacity {
         players: 9,
@@ -128,7 +129,6 @@ fn refused_levers() -> [(Lever, LeverRefusal); 12] {
     };
     let (none, open) = (match_id("R9M1"), match_id("R2M1"));
     [
-        (Lever::CloseRegistration, LeverRefusal::Begun),
         (capacity, LeverRefusal::Begun),
         (withdraw(player(9)), LeverRefusal::NoAgent("P09".to_owned())),
         (reinstate(player(1)), LeverRefusal::NotOut(player(1))),
@@ -473,6 +473,119 @@ fn new_token_is_the_only_proof_and_readmission_needs_none() {
     assert!(format!("{rejected:?}").contains("Rejected"));
     world.pull(Lever::Readmit { agent }).unwrap();
     world.register_player(again.clone());
+    check(&world);
+}
+
+#[test]
+fn lever_that_changes_nothing_says_so_and_writes_nothing() {
+    let mut world = LeagueWorld::new(rules());
+    let agent = Agent::Player(world.admit_player("Ann"));
+    let until = Some(world.now + Duration::from_secs(60));
+    let names = vec!["Ann".to_owned()];
+    let contact_endpoint = "http://localhost:8103/mcp".to_owned();
+    for lever in [
+        Lever::Pause,
+        Lever::CloseRegistration,
+        Lever::OpenRegistration { until },
+        Lever::SetCapacity {
+            players: 9,
+            waiting: 1,
+        },
+        Lever::SetRoster { names },
+        Lever::AdmitReferee {
+            contact_endpoint: contact_endpoint.clone(),
+        },
+        Lever::ShareAddress { contact_endpoint },
+        Lever::Rename {
+            agent,
+            name: "Anna".to_owned(),
+        },
+        Lever::Resume,
+    ] {
+        let (events, _) = world.pull(lever.clone()).unwrap();
+        assert_eq!(events.len(), 1, "{lever:?}");
+        let (events, reply) = world.pull(lever.clone()).unwrap();
+        assert!(events.is_empty(), "{lever:?}");
+        assert!(
+            matches!(reply, Reply::Unchanged(..)),
+            "{lever:?}: {reply:?}"
+        );
+    }
+    // A code may be configured.
+    world.pull(Lever::SetJoinCode).unwrap();
+    let (events, reply) = world.pull(Lever::SetJoinCode).unwrap();
+    assert!(events.is_empty() && matches!(reply, Reply::Unchanged(..)));
+    check(&world);
+}
+
+#[test]
+fn player_that_is_out_can_be_put_out_in_another_way() {
+    let mut world = second_round();
+    let player_id = player(1);
+    let disqualify = |played| Lever::Disqualify {
+        player_id: player_id.clone(),
+        played,
+    };
+    let withdraw = || Lever::Withdraw {
+        player_id: player_id.clone(),
+    };
+    let out = || Err(LeverRefusal::Out(player_id.clone()).into());
+    world.pull(withdraw()).unwrap();
+    assert_eq!(world.pull(withdraw()), out());
+    assert_eq!(row(&world, 1), (3, 1));
+    world.pull(disqualify(PlayedMatches::Annulled)).unwrap();
+    assert_eq!(row(&world, 1), (0, 0));
+    assert_eq!(world.pull(disqualify(PlayedMatches::Annulled)), out());
+    assert_eq!(world.pull(withdraw()), out());
+    let (events, _) = world.pull(disqualify(PlayedMatches::Kept)).unwrap();
+    let Event::OrganiserActed { effect, .. } = &events[0] else {
+        panic!("{events:?}");
+    };
+    assert_eq!(effect.matches.len(), 1);
+    assert_eq!(row(&world, 1), (3, 1));
+    check(&world);
+    world.settle();
+    finish_round(&mut world, 2);
+    finish_round(&mut world, 3);
+    let reasons: Vec<&str> = world
+        .events
+        .iter()
+        .filter_map(|event| match event {
+            Event::ResultRecorded { result, .. } if !result.failed.is_empty() => {
+                assert_eq!(
+                    result.failed.get(&player_id),
+                    Some(&Code::PlayerNotRegistered)
+                );
+                Some(result.reason.as_str())
+            }
+            _ => None,
+        })
+        .collect();
+    assert_eq!(reasons, ["P01 was disqualified"; 2]);
+    assert_eq!(world.league.phase(), Phase::Completed);
+    let over = Err(LeverRefusal::OnlyDisqualify.into());
+    let player_id = player(2);
+    assert_eq!(world.pull(Lever::Withdraw { player_id }), over);
+    check(&world);
+}
+
+#[test]
+fn player_that_losses_put_out_can_be_disqualified() {
+    let mut rules = rules();
+    rules.max_fail = 1;
+    let mut world = LeagueWorld::begun_by(rules, 4, 1, 2);
+    world.settle();
+    world.forfeit("R1M1", &[1]);
+    world.settle();
+    let mut players = world.league.players().iter();
+    let out = players.find(|player| player.expulsion().is_some());
+    let player_id = out.unwrap().id().clone();
+    world
+        .pull(Lever::Remove {
+            player_id: player_id.clone(),
+        })
+        .unwrap();
+    assert_eq!(points(&world).iter().filter(|row| row.2 == 0).count(), 4);
     check(&world);
 }
 

@@ -148,6 +148,44 @@ fn removed_player_frees_its_seat_its_name_and_its_address() {
 }
 
 #[test]
+fn reinstated_player_does_not_take_the_address_of_another() {
+    let mut world = LeagueWorld::new(rules());
+    let ann = applicant(&mut world, "Ann", HERE);
+    register(&mut world, ann).unwrap();
+    let player_id = world.league.players()[0].id().clone();
+    let withdraw = Lever::Withdraw {
+        player_id: player_id.clone(),
+    };
+    world.pull(withdraw).unwrap();
+    let bob = applicant(&mut world, "Bob", HERE);
+    register(&mut world, bob).unwrap();
+    let reinstate = || Lever::Reinstate {
+        player_id: player_id.clone(),
+    };
+    let refused = world.pull(reinstate()).unwrap_err().to_string();
+    assert!(refused.contains("`P02` answers at"), "{refused}");
+    let contact_endpoint = HERE.to_owned();
+    world
+        .pull(Lever::ShareAddress { contact_endpoint })
+        .unwrap();
+    world.pull(reinstate()).unwrap();
+    assert_eq!(names(&world).len(), 2);
+    world.audited().unwrap();
+}
+
+#[test]
+fn capacity_below_the_seats_that_are_taken_says_how_many() {
+    let mut world = LeagueWorld::new(rules());
+    for name in ["Ann", "Bob", "Cat"] {
+        world.admit_player(name);
+    }
+    let (players, waiting) = (2, 0);
+    let refused = world.pull(Lever::SetCapacity { players, waiting });
+    let told = refused.unwrap_err().to_string();
+    assert!(told.starts_with("3 players have a seat: remove"), "{told}");
+}
+
+#[test]
 fn full_league_keeps_a_waiting_list() {
     let mut world = LeagueWorld::new(rules());
     let (players, waiting) = (2, 1);

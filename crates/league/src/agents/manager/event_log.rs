@@ -135,7 +135,7 @@ fn ordinary(event: &Event) -> Option<Line> {
             reason,
             ..
         } => {
-            let sentence = super::sentence(act, effect);
+            let sentence = act.sentence(effect);
             let because = match reason.as_str() {
                 "" => String::new(),
                 reason => format!(", because: {reason}"),

@@ -1,12 +1,11 @@
 //! The levers of the organiser, as tools and the page send them: arguments become a lever of the core.
 
-use league_core::league::{Command, Effect, Lever, LeverPull, Reply};
+use league_core::league::{Command, Lever, LeverPull, Reply};
 use league_protocol::fault::Code;
-use league_protocol::id::{PlayerId, RefereeId};
 use league_protocol::message::LeagueError;
 use league_protocol::sender::Agent;
 use league_protocol::token::AuthToken;
-use league_protocol::tools::{ToolArguments, find_lever};
+use league_protocol::tools::{LeverEntry, ToolArguments, find_lever};
 use serde_json::{Map, Value, json};
 
 use super::ManagerService;
@@ -49,7 +48,7 @@ impl ManagerService {
             let agent = self.agent_of(&text).await?;
             members.insert("agent".to_owned(), json!(agent));
         }
-        members.retain(|name, value| !(value.is_null() || value == "" && name != "text"));
+        members.retain(|name, value| !is_left_out(name, value));
         let lever: Lever = serde_json::from_value(Value::Object(members))
             .map_err(|error| invalid("lever", format!("`{name}`: {error}")))?;
         if let Lever::AdmitReferee { contact_endpoint } | Lever::ShareAddress { contact_endpoint } =
@@ -68,21 +67,13 @@ impl ManagerService {
         })))
     }
 
-    /// The agent that goes by an id, in capitals or not.
+    /// The agent that goes by an id.
     async fn agent_of(&self, id: &str) -> Result<Agent, ServiceReply> {
         let id = id.trim();
         let id = id.strip_prefix("player:").unwrap_or(id);
         let id = id.strip_prefix("referee:").unwrap_or(id).to_owned();
         let unknown = format!("there is no agent `{id}` in this league");
-        let found = self.actor.query(move |league| {
-            let player = PlayerId::new(&id).ok();
-            let player = player.and_then(|id| Some(league.player(&id)?.id().clone()));
-            let referee = RefereeId::new(&id).ok();
-            let referee = referee.and_then(|id| Some(league.referee(&id)?.id().clone()));
-            player
-                .map(Agent::Player)
-                .or_else(|| referee.map(Agent::Referee))
-        });
+        let found = self.actor.query(move |league| league.agent_named(&id));
         match found.await {
             Ok(Some(agent)) => Ok(agent),
             Ok(None) => Err(invalid("agent", unknown)),
@@ -99,7 +90,7 @@ pub(super) fn pulled(reply: &Reply) -> Option<Value> {
             let mut told = json!({
                 "status": if *lever == Lever::Start { "started" } else { "ok" },
                 "lever": lever.name(),
-                "sentence": sentence(lever, effect),
+                "sentence": lever.sentence(effect),
             });
             if !effect.matches.is_empty() {
                 told["matches"] = json!(effect.matches);
@@ -112,6 +103,11 @@ pub(super) fn pulled(reply: &Reply) -> Option<Value> {
             }
             Some(told)
         }
+        Reply::Unchanged(lever, state) => Some(json!({
+            "status": "unchanged",
+            "lever": lever,
+            "sentence": format!("nothing to do: {state}"),
+        })),
         Reply::NewToken(token) => Some(json!({
             "status": "ok",
             "lever": "new_token",
@@ -122,15 +118,12 @@ pub(super) fn pulled(reply: &Reply) -> Option<Value> {
     }
 }
 
-/// What happened and what follows from it.
-pub(crate) fn sentence(lever: &Lever, effect: &Effect) -> String {
-    match effect.sentence() {
-        follows if follows.is_empty() => lever.to_string(),
-        follows => format!("{lever} ({follows})"),
-    }
+/// Whether an argument is not given; a form leaves optional fields empty.
+fn is_left_out(name: &str, value: &Value) -> bool {
+    value.is_null() || value == "" && !matches!(name, "text" | "name")
 }
 
-/// Refuses a lever that does not exist, and an argument that it does not have.
+/// Refuses a lever that does not exist, an argument that it does not have, and one that it needs.
 fn check_names(name: &str, members: &Map<String, Value>) -> Result<(), ServiceReply> {
     let Some(entry) = find_lever(name) else {
         let excerpt: String = name.chars().take(40).collect();
@@ -158,6 +151,28 @@ fn check_names(name: &str, members: &Map<String, Value>) -> Result<(), ServiceRe
                 format!("`{name}` takes no argument `{stranger}`"),
             ))
         }
+        None => check_needed(entry, members),
+    }
+}
+
+fn check_needed(entry: &LeverEntry, members: &Map<String, Value>) -> Result<(), ServiceReply> {
+    let is_given = |argument: &str| {
+        let value = members.get(argument);
+        value.is_some_and(|value| !is_left_out(argument, value))
+    };
+    let mut needed = entry
+        .arguments
+        .iter()
+        .filter(|(_, _, is_needed)| *is_needed);
+    match needed.find(|(argument, ..)| !is_given(argument)) {
+        Some((argument, what, _)) => Err(invalid(
+            argument,
+            format!(
+                "`{}` needs `{argument}`: {}",
+                entry.name,
+                what.trim_end_matches('.')
+            ),
+        )),
         None => Ok(()),
     }
 }
@@ -215,6 +230,7 @@ fn invalid(path: &str, detail: String) -> ServiceReply {
 
 #[cfg(test)]
 mod tests {
+    use league_protocol::id::PlayerId;
     use league_protocol::tools::LEVERS;
 
     use super::*;
@@ -250,5 +266,7 @@ mod tests {
         assert!(check_names("pause", &members(r#"{"lever":"pause"}"#)).is_ok());
         assert!(check_names("pause", &members(r#"{"lever":"pause","player_id":"P01"}"#)).is_err());
         assert!(check_names("explode", &members("{}")).is_err());
+        assert!(check_names("withdraw", &members(r#"{"player_id":""}"#)).is_err());
+        assert!(check_names("withdraw", &members(r#"{"player_id":"P01"}"#)).is_ok());
     }
 }

@@ -158,8 +158,10 @@ impl ManagerService {
             return ServiceReply::error(error);
         }
         let meta = request.meta.clone();
-        // A code that the organiser set later takes the place of the configured one.
-        let has_newer = self.actor.query(league_core::league::League::has_join_code);
+        // What the organiser said later takes the place of the configured code.
+        let has_newer = self
+            .actor
+            .query(league_core::league::League::has_own_join_code);
         if !limit.is_open_to(code) && !has_newer.await.unwrap_or(false) {
             let reason = "Join code missing or wrong: ask the organiser for it, and send it as \
                           `join_code` (`league player --join-code CODE`)";

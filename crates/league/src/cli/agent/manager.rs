@@ -27,7 +27,7 @@ use crate::agents::identity::Membership;
 use crate::agents::manager::{self, InvitedPlayer, LeagueNews};
 use crate::agents::people::People;
 use crate::cli::admin::read_names;
-use crate::cli::agent::last_league::LastLeague;
+use crate::cli::agent::next_league::NextLeague;
 use crate::cli::agent::{AgentServer, AgentSetup, not_started, port_of, unknown_strategy};
 use crate::cli::arguments::{
     CommonArgs, duration, game_type, league_id, moment, number, port, rules_of, seed, usual_league,
@@ -42,11 +42,9 @@ use crate::cli::{Exit, Output};
 use crate::config::{AgentsConfig, DEFAULT_GAME, SecurityConfig, SystemConfig};
 use crate::http::endpoint::{AllowList, BadEndpoint, OwnAddresses};
 use crate::http::local::called;
-use crate::http::server::Service;
 use crate::site::{Inquiry, OrganiserSite, Site};
 use crate::storage::record::{Opening, Record, is_over};
 use crate::storage::root::Root;
-use crate::storage::secrets::LeagueKeys;
 use crate::storage::store::{Entry, Journal};
 
 /// The most lines that wait to be printed; further events wait in the journal.
@@ -190,9 +188,9 @@ impl ManagerArgs {
             tell_address(out, &setup, (configured, listener.port()), &advertised)?;
         }
         let offer = offer(system, &advertised, people.is_some());
-        let organiser = organiser(&shared, league, &service, &advertised);
-        let parts = (offer, people.clone(), organiser);
-        let site = site(&shared, league, &running, parts);
+        let site = site(&shared, league, &running, offer);
+        let organiser = OrganiserSite::of(&shared, league, &service, &advertised);
+        let site = site.with_people(people.clone()).with_organiser(organiser);
         let screen = ManagerScreen::new(&self.common, is_over, rules.as_ref());
         let (print, lines) = mpsc::channel(MAX_LINES);
         // The league is over for people when its last lines are printed.
@@ -224,13 +222,9 @@ impl ManagerArgs {
             let league = self.league_id.clone().unwrap_or_else(usual);
             return Ok((self.rules(setup, &league)?, levers));
         }
-        let last = LastLeague::find(setup.loader.root())?;
-        let rules = self.next_rules(&last, &last.next_id(setup.loader.root()));
-        let kept = Lever::TakeOver {
-            from: last.league.rules().league_id.clone(),
-            seats: last.league.kept_seats(),
-        };
-        Ok((rules, std::iter::once(kept).chain(levers).collect()))
+        let next = NextLeague::find(setup.loader.root(), &self.common.root_flag())?;
+        let levers = next.kept.into_iter().chain(levers).collect();
+        Ok((self.next_rules(next.rules), levers))
     }
 
     /// What the manager shares with the players of people.
@@ -335,11 +329,7 @@ impl ManagerArgs {
     }
 
     /// The rules of the last league, changed by the flags.
-    fn next_rules(&self, last: &LastLeague, league: &LeagueId) -> LeagueRules {
-        let mut rules = LeagueRules {
-            league_id: league.clone(),
-            ..last.league.rules().clone()
-        };
+    fn next_rules(&self, mut rules: LeagueRules) -> LeagueRules {
         let (players, referees) = rules.start_when.unwrap_or((0, 1));
         let (players, referees) = (
             self.players.unwrap_or(players),
@@ -590,29 +580,11 @@ fn site(
     shared: &Shared,
     league: &LeagueId,
     running: &RunningAgent<League>,
-    (offer, people, organiser): (Joining, Option<Arc<People>>, Option<OrganiserSite>),
+    offer: Joining,
 ) -> Site {
     let inquiry = Inquiry::new(shared, running.actor.clone(), Some(offer));
     let (root, viewers) = (shared.root.clone(), shared.limits.viewers());
     Site::new(root, league.clone(), viewers, false, Some(inquiry))
-        .with_people(people)
-        .with_organiser(organiser)
-}
-
-/// The page of the organiser, whose key is in the files of the league.
-fn organiser(
-    shared: &Shared,
-    league: &LeagueId,
-    service: &Arc<dyn Service>,
-    endpoint: &str,
-) -> Option<OrganiserSite> {
-    let keys = LeagueKeys::load(&shared.root, league).ok().flatten()?;
-    Some(OrganiserSite::new(
-        Arc::clone(service),
-        keys.admin.hash(),
-        endpoint.starts_with("https://"),
-        shared.chance.clone(),
-    ))
 }
 
 /// How a player joins: from this machine only, or from others too.
@@ -847,7 +819,7 @@ impl ManagerScreen {
                 reason,
                 ..
             } => {
-                let sentence = manager::sentence(act, effect);
+                let sentence = act.sentence(effect);
                 let because = match reason.as_str() {
                     "" => String::new(),
                     reason => format!(" · {reason}"),
