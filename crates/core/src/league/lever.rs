@@ -228,6 +228,8 @@ pub enum LeverRefusal {
     Full,
     #[error("the name `{0}` is taken: choose another")]
     NameTaken(String),
+    #[error("another player answers at `{0}`: put it out first, or share the address")]
+    AddressTaken(String),
     #[error("`{0}` is not a name: give 1 to 64 visible characters")]
     Name(String),
     #[error("say why: this lever needs a reason")]
@@ -269,6 +271,7 @@ impl LeverRefusal {
             | Self::Out(_)
             | Self::NotOut(_)
             | Self::Full
+            | Self::AddressTaken(_)
             | Self::ManyReplays => Code::OutOfTurn,
             Self::NotSeated { .. }
             | Self::TwoEnds
@@ -296,7 +299,7 @@ impl LeverRefusal {
             | Self::Annulled(_)
             | Self::NoClock(_) => "match_id",
             Self::NotSeated { .. } | Self::TwoEnds => "winner",
-            Self::Out(_) | Self::NotOut(_) => "player_id",
+            Self::Out(_) | Self::NotOut(_) | Self::AddressTaken(_) => "player_id",
             Self::NameTaken(_) | Self::Name(_) => "name",
             Self::ReasonMissing => "reason",
             Self::NoText => "text",

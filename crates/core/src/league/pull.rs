@@ -293,6 +293,12 @@ impl League {
                 if holder.is_some_and(|holder| *holder != AgentIndex::Player(number)) {
                     return Err(LeverRefusal::NameTaken(player.member.name.to_string()));
                 }
+                let address = place(&player.member.peer.endpoint);
+                let is_shared = self.registration.shared.contains(&address);
+                if self.endpoints.contains_key(&address) && !is_shared {
+                    let endpoint = player.member.peer.endpoint.to_string();
+                    return Err(LeverRefusal::AddressTaken(endpoint));
+                }
                 if self.players.seated() >= self.registration.capacity {
                     return Err(LeverRefusal::Full);
                 }
