@@ -10,4 +10,5 @@ mod pages;
 mod replay;
 mod rounds;
 mod season;
+mod secrecy;
 mod tables;
