@@ -191,12 +191,8 @@ impl Scenario {
             (1, 3)
         };
         let sync = if plan.faults { faulty.below(4) * 5 } else { 0 };
-        let levers = plan.levers.then(|| {
-            set_pace(&mut faulty, &mut rules);
-            LeverPlan::draw(&mut faulty, rates.mischief == 0)
-        });
         Self {
-            levers,
+            levers: draw_levers(&mut faulty, plan, &mut rules, rates),
             chance,
             listing,
             rules,
@@ -315,6 +311,18 @@ fn draw_rules(
     };
     rules.match_limit = rules.longest_match();
     rules
+}
+
+fn draw_levers(
+    chance: &mut Rng,
+    plan: &SimulationPlan,
+    rules: &mut LeagueRules,
+    rates: Rates,
+) -> Option<LeverPlan> {
+    plan.levers.then(|| {
+        set_pace(chance, rules);
+        LeverPlan::draw(chance, rates.mischief == 0)
+    })
 }
 
 /// Some leagues with an organiser are slowed down for their viewers.

@@ -362,10 +362,7 @@ impl Oracle {
         }
         self.watch_news(event, at)?;
         self.check_lies(league, event)?;
-        if matches!(event, Event::LeagueStarted { .. }) && self.facts.levers {
-            // Some may be out, or not let in.
-            self.facts.players = u32::try_from(league.players().len()).unwrap_or(0);
-        }
+        self.count_players(league, event);
         self.league.add(&self.facts, event)?;
         self.check_lever(league, event)?;
         match event {
@@ -382,6 +379,13 @@ impl Oracle {
         }
         self.check_capacity(league)?;
         self.sample(event, event.keep())
+    }
+
+    /// With levers some players may be out at the start, or not let in.
+    fn count_players(&mut self, league: &League, event: &Event) {
+        if matches!(event, Event::LeagueStarted { .. }) && self.facts.levers {
+            self.facts.players = u32::try_from(league.players().len()).unwrap_or(0);
+        }
     }
 
     /// An order waits for announcements as long as news may take.
