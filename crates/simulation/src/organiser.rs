@@ -104,7 +104,7 @@ impl Organiser {
         // A crash may take a lever with it, so that each is pulled again and again.
         let turn = usize::try_from(self.taken_back / 2).unwrap_or(0);
         if let Some(player_id) = self.vacated.get(turn % self.vacated.len().max(1))
-            && self.taken_back % 2 == 0
+            && self.taken_back.is_multiple_of(2)
             && league.phase() == Phase::Registering
         {
             let player_id = player_id.clone();

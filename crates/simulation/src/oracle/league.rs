@@ -362,9 +362,7 @@ impl Oracle {
         }
         self.watch_news(event, at)?;
         self.check_lies(league, event)?;
-        self.count_players(league, event);
-        self.league.add(&self.facts, event)?;
-        self.check_lever(league, event)?;
+        self.take_in_event(league, event)?;
         match event {
             Event::RoundOpened { .. } => self.check_pairs(league)?,
             Event::RoundClosed { .. } if !self.facts.faults => {}
@@ -382,10 +380,12 @@ impl Oracle {
     }
 
     /// With levers some players may be out at the start, or not let in.
-    fn count_players(&mut self, league: &League, event: &Event) {
+    fn take_in_event(&mut self, league: &League, event: &Event) -> CheckResult {
         if matches!(event, Event::LeagueStarted { .. }) && self.facts.levers {
             self.facts.players = u32::try_from(league.players().len()).unwrap_or(0);
         }
+        self.league.add(&self.facts, event)?;
+        self.check_lever(league, event)
     }
 
     /// An order waits for announcements as long as news may take.
