@@ -43,7 +43,8 @@ pub(crate) enum Campaign {
     Disk(Disk),
     /// Let players of a real league go away and come back, and check that none loses while it is there.
     Absence(Absence),
-    /// Pull every lever of the organiser in real leagues while their managers are killed.
+    /// Pull every lever of the organiser, in simulated leagues with faults and in real leagues while
+    /// their managers are killed.
     Levers(Levers),
     /// Let a referee that was not admitted attack real leagues, and liars simulated ones.
     Rogue(Rogue),
@@ -104,6 +105,9 @@ pub(crate) struct Sim {
     /// Play without faults.
     #[arg(long)]
     no_faults: bool,
+    /// Play small leagues with an organiser that pulls levers.
+    #[arg(long)]
+    levers: bool,
     /// Run only this league of the seed.
     #[arg(long)]
     league: Option<u64>,
@@ -121,9 +125,12 @@ pub(crate) struct Kill9 {
 
 #[derive(Args)]
 pub(crate) struct Levers {
-    /// Number of leagues.
+    /// Number of leagues of real processes.
     #[arg(long, default_value_t = 20)]
     leagues: u64,
+    /// Number of simulated leagues.
+    #[arg(long, default_value_t = 20_000)]
+    simulated: u64,
     /// Seed of when managers are killed.
     #[arg(long, default_value_t = 1)]
     seed: u64,
@@ -228,6 +235,7 @@ impl Sim {
     fn run(&self) -> anyhow::Result<ExitCode> {
         let mut arguments = flags(&[("--matches", self.matches), ("--seed", self.seed)]);
         arguments.extend(self.no_faults.then(|| "--no-faults".to_owned()));
+        arguments.extend(self.levers.then(|| "--levers".to_owned()));
         if let Some(league) = self.league {
             arguments.extend(flags(&[("--league", league)]));
         }
@@ -247,6 +255,14 @@ impl Kill9 {
 
 impl Levers {
     fn run(&self) -> anyhow::Result<ExitCode> {
+        let simulated = [("--matches", 0), ("--leagues", self.simulated)];
+        let mut arguments = flags(&simulated);
+        arguments.extend(flags(&[("--seed", self.seed)]));
+        arguments.push("--levers".to_owned());
+        let simulated = example("figures", "league-simulation", "league-sim", &arguments)?;
+        if simulated != ExitCode::SUCCESS {
+            return Ok(simulated);
+        }
         let leagues = ("LEAGUE_LEVER_LEAGUES", self.leagues);
         process_test(LEVER_TEST, &[leagues, ("LEAGUE_LEVER_SEED", self.seed)])
     }

@@ -76,6 +76,8 @@ pub(crate) enum Promise {
     Acked(MatchId, Arc<MatchResult>),
     /// The agent of this name has this id and these tokens.
     Enrolled(Agent, Vec<AuthToken>),
+    /// The organiser has a new token for an agent.
+    Renewed(AuthToken),
 }
 
 /// A fact that can be written, read back and compared.
@@ -247,6 +249,7 @@ impl SimulatedMachine for League {
                 report.match_id.clone(),
                 report.result.clone(),
             )),
+            (_, league::Reply::NewToken(token)) => Some(Promise::Renewed(token.clone())),
             (_, league::Reply::Player(RegisterResponse::Accepted(enrolment))) => Some(
                 Promise::Enrolled(Agent::Player(enrolment.id.clone()), tokens(enrolment)),
             ),

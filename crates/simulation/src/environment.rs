@@ -57,6 +57,8 @@ pub(crate) enum Errand {
     },
     /// A hostile call is made.
     Mischief,
+    /// The organiser pulls a lever.
+    Pull,
 }
 
 /// An answer that has not come.

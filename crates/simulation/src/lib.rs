@@ -26,6 +26,7 @@
 //! | I17 a lie costs no honest agent anything: only admitted referees serve, no honest player loses without playing, no honest referee is set aside | with every event of a league with a liar |
 //! | I18 a player gets its messages in the order of the documents: the announcement, its match, the end of the round, the end of the league | with every end of a round that is written to a player; every delivery when nothing fails |
 //! | I19 a player loses without being asked only if it left so many questions unanswered since it last answered or returned that its breaker is open | with every failed attempt |
+//! | levers: the organiser's word counts at once and is replayed, results stay in the record, no match is lost by a lever that does not say so, and nothing begins in a pause or for a player that is out | with every lever of a league with an organiser; all matches and the audit of the journal at the end |
 //! | capacity: no referee gets, or plays, more matches than it declared | with every event |
 //!
 //! I11, one writer per league, needs processes and is left to others.
@@ -44,6 +45,7 @@ mod fault;
 mod hostile;
 mod lies;
 mod oracle;
+mod organiser;
 mod outbox;
 mod report;
 mod sabotage;
@@ -82,6 +84,7 @@ impl Simulation {
                 invariant: breach.invariant,
                 what: breach.what,
                 faults: plan.faults,
+                levers: plan.levers,
             })?;
             report.add(&part);
             league += 1;

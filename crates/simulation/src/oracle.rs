@@ -3,11 +3,13 @@
 //! Its knowledge of an agent is rebuilt from the journal when that agent crashes; promises to
 //! others are never forgotten. `league.rs` watches the manager, `referee.rs` the referees,
 //! `draw.rs` the draws, `hand_over.rs` the hand-over of moves, `news.rs` the order of messages and
-//! `lies.rs` the leagues with a liar; `secrets.rs` looks for leaks.
+//! `lies.rs` the leagues with a liar and
+//! `levers.rs` those with an organiser; `secrets.rs` looks for leaks.
 
 mod draw;
 mod hand_over;
 mod league;
+mod levers;
 mod lies;
 mod news;
 mod referee;
@@ -28,6 +30,7 @@ use serde_json::Value;
 
 use crate::agents::Promise;
 use crate::lies::Liar;
+use crate::organiser::MAX_PULLS;
 use crate::report::Invariant;
 use crate::scenario::{Person, Scenario};
 use crate::{CheckResult, NodeId, breach};
@@ -52,6 +55,8 @@ pub(crate) struct Oracle {
     received: Vec<ReceivedNews>,
     /// By number of the match.
     matches: Vec<MatchNote>,
+    /// Matches that were ordered once.
+    begun: BTreeSet<MatchId>,
     /// The agent that received each id.
     enrolled: BTreeMap<Agent, NodeId>,
     /// Views that were found to show no more than the opening, as they are shared.
@@ -75,6 +80,8 @@ struct GroundTruth {
     attempts: u32,
     /// What both seats see before the first move of a game whose moves are hidden.
     opening: [Value; 2],
+    /// Whether the organiser pulls levers.
+    levers: bool,
     /// Who lies in this league.
     liar: Option<Liar>,
     /// Whether faults occur; without them, expensive checks run more rarely.
@@ -111,6 +118,7 @@ impl Oracle {
             signing: scenario.players.iter().map(Person::proves).collect(),
             attempts: scenario.attempts(),
             opening: [view(Seat::A), view(Seat::B)],
+            levers: scenario.levers.is_some(),
             liar: scenario.liar,
             faults,
         };
@@ -122,6 +130,7 @@ impl Oracle {
             news: NewsWatch::default(),
             received: vec![ReceivedNews::default(); players as usize],
             matches: Vec::new(),
+            begun: BTreeSet::new(),
             enrolled: BTreeMap::new(),
             openings: Vec::new(),
             tokens: BTreeSet::new(),
@@ -155,6 +164,10 @@ impl Oracle {
     pub(crate) fn promised(&mut self, to: NodeId, promise: Promise) -> CheckResult {
         match promise {
             Promise::Acked(match_id, result) => self.acked(&match_id, &result),
+            Promise::Renewed(token) => {
+                self.tokens.insert(token.reveal().to_owned());
+                Ok(())
+            }
             Promise::Enrolled(agent, tokens) => {
                 let texts = tokens.iter().map(|token| token.reveal().to_owned());
                 self.tokens.extend(texts);
@@ -281,7 +294,8 @@ impl Oracle {
     fn note(&mut self, match_id: &MatchId) -> Option<&mut MatchNote> {
         let number = number(match_id, self.facts.matches_a_round())?;
         if self.matches.len() <= number {
-            let total = u64::from(self.facts.players) * u64::from(self.facts.players);
+            let extra = if self.facts.levers { MAX_PULLS } else { 0 };
+            let total = u64::from(self.facts.players) * u64::from(self.facts.players + extra);
             if number as u64 > total {
                 return None;
             }

@@ -1,5 +1,6 @@
 //! What a run brought: figures, or what did not hold and how to see it again.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use crate::fault::InjectedFault;
@@ -41,6 +42,8 @@ pub enum Invariant {
     MessagesComeInOrder,
     /// I19.
     PresentPlayersAreAsked,
+    /// The levers of the organiser do what they say.
+    LeversHold,
     /// No referee has more than it can run.
     CapacityHolds,
 }
@@ -66,6 +69,7 @@ impl Invariant {
             Self::LiesChangeNothing => "I17",
             Self::MessagesComeInOrder => "I18",
             Self::PresentPlayersAreAsked => "I19",
+            Self::LeversHold => "levers",
             Self::CapacityHolds => "capacity",
         }
     }
@@ -90,6 +94,8 @@ pub struct Violation {
     pub what: String,
     /// Whether the run had faults.
     pub faults: bool,
+    /// Whether the leagues had an organiser that pulls levers.
+    pub levers: bool,
 }
 
 impl fmt::Display for Violation {
@@ -101,10 +107,11 @@ impl fmt::Display for Violation {
             self.seed, self.league, self.step
         )?;
         let (seed, league) = (self.seed, self.league);
-        let rest = if self.faults { "" } else { " --no-faults" };
+        let calm = if self.faults { "" } else { " --no-faults" };
+        let levers = if self.levers { " --levers" } else { "" };
         write!(
             f,
-            "again: cargo xtask campaign sim --seed {seed} --league {league}{rest}"
+            "again: cargo xtask campaign sim --seed {seed} --league {league}{calm}{levers}"
         )
     }
 }
@@ -128,6 +135,8 @@ pub struct SimulationReport {
     /// How often each kind of fault occurred, in the order of [`InjectedFault::ALL`].
     pub faults: Vec<u64>,
     pub crashes: u64,
+    /// How often each lever was pulled, by its name.
+    pub levers: BTreeMap<&'static str, u64>,
     pub virtual_seconds: u64,
     /// Tells two runs apart; 0 if none was asked for.
     pub digest: u64,
@@ -145,6 +154,7 @@ impl SimulationReport {
             steps: 0,
             faults: vec![0; InjectedFault::ALL.len()],
             crashes: 0,
+            levers: BTreeMap::new(),
             virtual_seconds: 0,
             digest: 0,
         }
@@ -174,6 +184,9 @@ impl SimulationReport {
             *sum += more;
         }
         self.crashes += part.crashes;
+        for (name, more) in &part.levers {
+            *self.levers.entry(name).or_default() += more;
+        }
         self.virtual_seconds += part.virtual_seconds;
         self.digest = self.digest.rotate_left(1) ^ part.digest;
     }
@@ -192,6 +205,9 @@ impl fmt::Display for SimulationReport {
         write!(f, "faults            {}", self.all_faults())?;
         for &fault in InjectedFault::ALL {
             write!(f, "\n  {:<30} {}", fault.name(), self.count(fault))?;
+        }
+        for (name, count) in &self.levers {
+            write!(f, "\n  lever {name:<24} {count}")?;
         }
         Ok(())
     }

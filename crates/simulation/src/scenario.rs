@@ -20,6 +20,7 @@ use crate::chance::Rng;
 use crate::clock::Clock;
 use crate::fault::Rates;
 use crate::lies::{Liar, Lie};
+use crate::organiser::LeverPlan;
 use crate::sabotage::Sabotage;
 
 /// What a run of the simulation is asked to do.
@@ -40,6 +41,8 @@ pub struct SimulationPlan {
     pub game: Option<&'static str>,
     /// Whether each league of two referees or more has a liar; else one in a few.
     pub liars: bool,
+    /// Whether each league has an organiser that pulls levers; then nobody lies.
+    pub levers: bool,
     /// A bug that is planted, to see that it is found.
     pub sabotage: Option<Sabotage>,
     /// Whether a digest is made of everything that happens.
@@ -58,6 +61,7 @@ impl SimulationPlan {
             referees: (1, 5),
             game: None,
             liars: false,
+            levers: false,
             sabotage: None,
             digest: false,
         }
@@ -68,6 +72,15 @@ impl SimulationPlan {
         Self {
             referees: (2, 5),
             liars: true,
+            ..Self::new(matches)
+        }
+    }
+
+    /// So many matches with all faults, in small leagues with an organiser that pulls levers.
+    pub fn with_levers(matches: u64) -> Self {
+        Self {
+            players: (2, 10),
+            levers: true,
             ..Self::new(matches)
         }
     }
@@ -100,6 +113,8 @@ pub(crate) struct Scenario {
     pub(crate) capacities: Vec<u32>,
     pub(crate) players: Vec<Person>,
     pub(crate) rates: Rates,
+    /// How often the organiser pulls levers; never without a plan.
+    pub(crate) levers: Option<LeverPlan>,
     /// Who lies; then nothing else goes wrong.
     pub(crate) liar: Option<Liar>,
     /// From here on nothing fails any more.
@@ -152,7 +167,7 @@ impl Scenario {
         let mut faulty = Rng::new(chance_of_faults);
         let liar = Liar::draw(&mut faulty, referees, listing)
             .filter(|_| faulty.below(ONE_LIAR_IN) == 0 || plan.liars)
-            .filter(|_| plan.faults && referees > 1);
+            .filter(|_| plan.faults && referees > 1 && !plan.levers);
         if let (Some(liar), Some((_, needed))) = (&liar, &mut rules.start_when) {
             *needed -= u32::from(liar.lie == Lie::Stranger);
         }
@@ -177,6 +192,7 @@ impl Scenario {
         };
         let sync = if plan.faults { faulty.below(4) * 5 } else { 0 };
         Self {
+            levers: draw_levers(&mut faulty, plan, &mut rules, rates),
             chance,
             listing,
             rules,
@@ -295,6 +311,28 @@ fn draw_rules(
     };
     rules.match_limit = rules.longest_match();
     rules
+}
+
+fn draw_levers(
+    chance: &mut Rng,
+    plan: &SimulationPlan,
+    rules: &mut LeagueRules,
+    rates: Rates,
+) -> Option<LeverPlan> {
+    plan.levers.then(|| {
+        set_pace(chance, rules);
+        LeverPlan::draw(chance, rates.mischief == 0)
+    })
+}
+
+/// Some leagues with an organiser are slowed down for their viewers.
+fn set_pace(chance: &mut Rng, rules: &mut LeagueRules) {
+    if chance.below(3) == 0 {
+        rules.round_every = Duration::from_secs(chance.below(10));
+    }
+    if chance.below(3) == 0 {
+        rules.matches_at_once = u32::try_from(chance.between(1, 3)).ok();
+    }
 }
 
 /// Settings by which a game of many moves has few, so that whole leagues stay fast; else the usual.

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use league_core::league::{League, Phase};
+use league_core::league::{Event, League, Phase};
 use league_core::letter::Peer;
+use league_core::machine::Machine;
 use league_core::player::{MemoryRule, Player, PlayerRules};
 use league_core::referee::{Referee, RefereeRules};
 use league_protocol::sender::{Agent, CallStyle, Dialect};
@@ -18,8 +19,10 @@ use crate::clock::Clock;
 use crate::environment::{
     AnswerInTransit, Environment, Errand, Parcel, PendingThought, SilenceNotice,
 };
+use crate::fault::InjectedFault;
 use crate::hostile::Attacker;
 use crate::oracle::Oracle;
+use crate::organiser::{MAX_PULLS, Organiser};
 use crate::report::{Digest, Invariant, SimulationReport};
 use crate::scenario::{Person, REFEREE_KEY, Scenario, SimulationPlan, barred_endpoint, endpoint};
 use crate::slab::Slab;
@@ -65,6 +68,7 @@ pub(crate) struct World {
     players: Vec<SimulatedActor<Player>>,
     environment: Environment,
     attacker: Attacker,
+    organiser: Organiser,
     /// When the league was over and nothing failed any more.
     over: Option<Timestamp>,
     /// When it must be over at the latest, and after how many commands.
@@ -120,6 +124,7 @@ impl World {
                 scenario,
             },
             attacker: Attacker::default(),
+            organiser: Organiser::default(),
             over: None,
             latest,
             most_steps,
@@ -166,6 +171,7 @@ impl World {
             let at = self.environment.now() + Duration::from_secs(5);
             self.environment.clock.note(at, Errand::Mischief);
         }
+        self.plan_pull();
     }
 
     fn meet(&mut self, errand: Errand) -> CheckResult {
@@ -212,7 +218,49 @@ impl World {
                 self.attacker.strike(&mut self.environment);
                 Ok(())
             }
+            Errand::Pull => self.pull(),
         }
+    }
+
+    /// The organiser comes again, until the league is over.
+    fn plan_pull(&mut self) {
+        let Some(plan) = self.environment.scenario.levers else {
+            return;
+        };
+        if self.manager.machine.phase() != Phase::Completed {
+            let wait = self.organiser.wait(&mut self.environment.chance, plan);
+            let at = self.environment.now() + wait;
+            self.environment.clock.note(at, Errand::Pull);
+        }
+    }
+
+    /// The organiser pulls a lever; sometimes the manager falls at once.
+    fn pull(&mut self) -> CheckResult {
+        self.plan_pull();
+        let environment = &mut self.environment;
+        let Some(plan) = environment.scenario.levers.filter(|_| self.manager.up) else {
+            return Ok(());
+        };
+        let is_calm = environment.faults && !environment.stormy;
+        let (now, league) = (environment.now(), &self.manager.machine);
+        let chance = &mut environment.chance;
+        let command = self.organiser.pull(chance, plan, is_calm, league, now);
+        environment.oracle.now_from(0);
+        let before = self.manager.journal.len();
+        self.manager.attend(environment, &command, None)?;
+        for event in self.manager.journal.iter().skip(before) {
+            if let Event::OrganiserActed { act, .. } = event {
+                *environment.report.levers.entry(act.name()).or_default() += 1;
+            }
+        }
+        if self.manager.up {
+            self.manager.check_replay(false)?;
+        }
+        if self.manager.up && environment.stormy && environment.chance.below(6) == 0 {
+            environment.report.fault(InjectedFault::ManagerCrash);
+            self.manager.fall(environment)?;
+        }
+        Ok(())
     }
 
     /// A player has thought, unless it fell meanwhile.
@@ -363,6 +411,9 @@ impl World {
         if whole || self.environment.report.crashes > 0 {
             self.manager.check_replay(whole)?;
         }
+        if whole || self.environment.scenario.levers.is_some() {
+            self.audit()?;
+        }
         if whole || self.environment.faults {
             search(oracle, &self.manager, whole)?;
         }
@@ -376,6 +427,19 @@ impl World {
         for actor in &self.players {
             actor.check_replay(true)?;
             search(oracle, actor, true)?;
+        }
+        Ok(())
+    }
+
+    /// The journal of the manager holds no event that could not happen.
+    fn audit(&self) -> CheckResult {
+        let mut audited = league(&self.environment.scenario);
+        for event in &self.manager.journal {
+            if let Err(problem) = audited.audit(event) {
+                let what = format!("the audit refuses {event:?}: {problem}");
+                return breach(Invariant::LeversHold, what);
+            }
+            audited.apply(event);
         }
         Ok(())
     }
@@ -396,8 +460,9 @@ fn bounds(scenario: &Scenario) -> (Timestamp, u64) {
     let players = u32::try_from(scenario.players.len()).unwrap_or(u32::MAX);
     // A long game has a long limit, which a match may reach once.
     let round = MAX_ROUND_TIME.max(scenario.rules.match_limit * 2);
-    let latest = scenario.calm_from + round * (players + 2) + AFTERMATH;
-    let matches = u64::from(players) * u64::from(players) / 2;
+    let extra = scenario.levers.map_or(0, |_| MAX_PULLS);
+    let latest = scenario.calm_from + round * (players + extra + 2) + AFTERMATH;
+    let matches = u64::from(players) * u64::from(players + extra) / 2;
     let longer = 1 + scenario.rules.match_limit.as_secs() / USUAL_LIMIT.as_secs();
     let steps = MAX_STEPS_BESIDES * longer + matches * MAX_STEPS_PER_MATCH;
     (latest, steps)

@@ -429,9 +429,10 @@ impl Auditor<'_> {
         result: &MatchResult,
     ) -> Result<(), Inconsistency> {
         let fixture = self.must_be_in_hands(match_id, referee, attempt)?;
-        if referee.is_none() {
-            self.check_ruling(fixture, result)?;
-        }
+        let ruling = match referee {
+            None => Some(self.check_ruling(fixture, result)?),
+            Some(_) => None,
+        };
         if let Some((told, _)) = &fixture.told {
             return if **told == *result {
                 Ok(())
@@ -439,6 +440,7 @@ impl Auditor<'_> {
                 Err(Inconsistency::NotTold(match_id.clone()))
             };
         }
+        let result = ruling.as_ref().unwrap_or(result);
         let checked = self.league.check_result(fixture, result);
         checked
             .map(|_| ())
@@ -584,19 +586,24 @@ impl Auditor<'_> {
         &self,
         fixture: &LeagueFixture,
         result: &MatchResult,
-    ) -> Result<(), Inconsistency> {
+    ) -> Result<MatchResult, Inconsistency> {
+        let wrong = || Inconsistency::Ruling(fixture.match_id.clone());
         let seed = result.draw.as_ref().and_then(|draw| draw.seed);
         let ruling = seed.and_then(|seed| self.league.ruling(fixture, &seed));
-        let follows = ruling.is_some_and(|(mut ruling, _)| {
-            ruling.draw.clone_from(&result.draw);
-            ruling.evidence.players.clone_from(&result.evidence.players);
-            self.league.use_old_words(fixture, &mut ruling, result);
-            ruling == *result && fixture.stage == FixtureStage::Unplayable
-        });
-        if follows {
-            Ok(())
+        let (mut ruling, _) = ruling.ok_or_else(wrong)?;
+        ruling.evidence.players.clone_from(&result.evidence.players);
+        self.league.use_old_words(fixture, &mut ruling, result);
+        // Earlier versions did not tell the nonces of a draw before a ruling.
+        let mut told = ruling.clone();
+        if let (Some(told), Some(draw)) = (&mut told.draw, &result.draw)
+            && draw.nonces.iter().all(String::is_empty)
+        {
+            told.nonces.clone_from(&draw.nonces);
+        }
+        if told == *result && fixture.stage == FixtureStage::Unplayable {
+            Ok(ruling)
         } else {
-            Err(Inconsistency::Ruling(fixture.match_id.clone()))
+            Err(wrong())
         }
     }
 

@@ -8,6 +8,7 @@ use league_protocol::message::{
     RoundAnnouncement, RoundCompleted, StandingRow, StandingsUpdate, StartMatch, StartMatchPlayer,
 };
 use league_protocol::sender::{Agent, Dialect};
+use league_protocol::time::Timestamp;
 
 use super::command::{AskedCall, CorrelationId, QueryCause};
 use super::event::{Event, Reassignment};
@@ -43,7 +44,9 @@ impl<'a> LetterWriter<'a> {
                 let number = self.league.referees.find(referee);
                 self.order_all(|fixture| fixture.referee == number);
             }
-            Event::MatchesMoved { moves, next, .. } => self.order_moved(moves, next.as_ref()),
+            Event::MatchesMoved { moves, next, at } => {
+                self.order_moved(moves, next.as_ref(), *at);
+            }
             Event::ResultRecorded {
                 match_id,
                 referee,
@@ -148,13 +151,33 @@ impl<'a> LetterWriter<'a> {
         self.order(fixture.filter(|fixture| fixture.stage == FixtureStage::Ordered));
     }
 
-    fn order_moved(&mut self, moves: &[Reassignment], next: Option<&MatchId>) {
+    fn order_moved(&mut self, moves: &[Reassignment], next: Option<&MatchId>, at: Timestamp) {
         for moved in moves {
             self.announce_attempt(&moved.match_id);
         }
         let moved = moves.iter().map(|moved| &moved.match_id);
         for match_id in moved.chain(next) {
             self.order(self.league.fixture(match_id));
+        }
+        // A match that waited in the queue of a referee begins before one that is moved there.
+        let is_queued = |moved: &&Reassignment| {
+            let fixture = self.league.fixture(&moved.match_id);
+            fixture.is_some_and(|fixture| fixture.stage == FixtureStage::Queued)
+        };
+        let receivers = moves.iter().filter(is_queued);
+        let receivers: Vec<_> = receivers.filter_map(|moved| moved.to.as_ref()).collect();
+        let fixtures = self.league.round().map_or(&[][..], LeagueRound::fixtures);
+        for fixture in fixtures.iter().filter(|_| !receivers.is_empty()) {
+            let is_new = fixture.stage == FixtureStage::Ordered && fixture.since == at;
+            let is_named = |moved: &Reassignment| moved.match_id == fixture.match_id;
+            let is_receiver = |referee: &RefereeEntry| receivers.contains(&&referee.id);
+            if is_new
+                && Some(&fixture.match_id) != next
+                && !moves.iter().any(is_named)
+                && self.league.referee_of(fixture).is_some_and(is_receiver)
+            {
+                self.order(Some(fixture));
+            }
         }
     }
 

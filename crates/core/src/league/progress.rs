@@ -195,6 +195,12 @@ impl League {
             .filter(|fixture| !fixture.needs_proof() || self.proving_referee(|_| true).is_some())
     }
 
+    /// Whether all players know their results, those of earlier rounds too.
+    fn is_all_told(&self, round: &LeagueRound) -> bool {
+        let is_told = |own: &LeagueFixture| own.untold == [false; 2];
+        self.volatile.news_held.is_empty() && round.fixtures.iter().all(is_told)
+    }
+
     /// Closes the round, and opens the next one or ends the league.
     fn close_round(&self, at: Timestamp, round: &LeagueRound) -> Vec<Event> {
         let closed = (!round.closed).then_some(Event::RoundClosed {
@@ -206,7 +212,7 @@ impl League {
             is_untimed.then(|| self.open_round(at, round.number + 1))
         } else if self.paused {
             None
-        } else if round.fixtures.iter().all(|own| own.untold == [false; 2]) || round.closed {
+        } else if round.closed || self.is_all_told(round) {
             Some(Event::LeagueCompleted { at })
         } else {
             None

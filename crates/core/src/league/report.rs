@@ -311,6 +311,10 @@ impl League {
             None => Code::InvalidMove,
         };
         let failed = (0..2).filter(|&seat| ending.forfeited(seat));
+        // What was rolled before the ruling can be rolled again by everyone.
+        let replay = self.replay(fixture, fixture.handed_moves(), seed).ok();
+        let replay = replay.filter(|replay| replay.rolls > 0);
+        let nonces = replay.map_or([""; 2], |replay| replay.nonces);
         let result = MatchResult {
             status: MatchStatus::TechnicalLoss,
             winner: ending.winner().map(|seat| players[seat].clone()),
@@ -326,7 +330,7 @@ impl League {
                 seed: Some(*seed),
                 mode: self.rules.draws,
                 attempt: fixture.draw_attempt(),
-                nonces: [String::new(), String::new()],
+                nonces: nonces.map(str::to_owned),
             }),
             evidence: Evidence {
                 players: self.opened_keys(fixture, &Evidence::default()),

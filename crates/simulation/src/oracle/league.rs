@@ -10,6 +10,7 @@ use league_protocol::sender::Agent;
 use league_protocol::time::Timestamp;
 
 use super::hand_over::HandedMoves;
+use super::levers::{CountedMatch, LeverWatch, SeatEnd};
 use super::{GroundTruth, Oracle, is_same, number};
 use crate::report::Invariant;
 use crate::{CheckResult, NodeId, breach};
@@ -41,7 +42,10 @@ pub(crate) struct LeagueWatch {
     /// Results of the present round.
     full: u32,
     out: BTreeSet<PlayerId>,
+    /// Players that came back without their keys, so that they prove nothing any more.
+    pub(crate) keyless: BTreeSet<PlayerId>,
     pub(crate) states: BTreeMap<Agent, AgentState>,
+    pub(crate) levers: LeverWatch,
 }
 
 /// Whether wrong proofs cost a player the match: those of one referee may be its own fault, unless it
@@ -66,6 +70,35 @@ impl LeagueWatch {
             .clone()
             .filter(|result| result.status == MatchStatus::TechnicalLoss);
         (results.count() as u64, lost.count() as u64)
+    }
+
+    pub(crate) fn result_at(&self, number: usize) -> Option<&MatchResult> {
+        self.results.get(number)?.as_deref()
+    }
+
+    pub(crate) fn has_result(&self, number: usize) -> bool {
+        self.result_at(number).is_some()
+    }
+
+    /// The numbers of the matches whose rounds were opened.
+    pub(crate) fn numbers(&self) -> impl Iterator<Item = usize> {
+        let a_round = self.a_round as usize;
+        (1..=self.opened).flat_map(move |round| {
+            let count = self.levers.extra_matches(round).unwrap_or(self.a_round);
+            let first = (round as usize - 1) * a_round;
+            first..first + count as usize
+        })
+    }
+
+    /// One more match of the present round is over.
+    pub(crate) fn fill(&mut self) {
+        self.full += 1;
+    }
+
+    /// A player takes part again.
+    pub(crate) fn take_in(&mut self, player_id: &PlayerId) {
+        self.out.remove(player_id);
+        self.states.remove(&Agent::Player(player_id.clone()));
     }
 
     pub(crate) fn results(&self) -> impl Iterator<Item = &MatchResult> {
@@ -141,9 +174,22 @@ impl LeagueWatch {
                 self.out.insert(player_id.clone());
             }
             Event::PlayerReinstated { player_id, .. } => {
-                self.out.remove(player_id);
+                self.take_in(player_id);
                 let agent = Agent::Player(player_id.clone());
                 self.states.insert(agent, AgentState::Active);
+            }
+            Event::OrganiserActed { act, effect, .. } => {
+                if let Some((player, ..)) = act.put_out() {
+                    self.out.insert(player.clone());
+                }
+                self.act(act, effect);
+            }
+            Event::AgentReturned {
+                agent: Agent::Player(player_id),
+                meta,
+                ..
+            } if !meta.proofs => {
+                self.keyless.insert(player_id.clone());
             }
             Event::RoundClosed { round, .. } => return self.close(*round),
             Event::LeagueCompleted { .. } => return self.complete(facts),
@@ -207,6 +253,7 @@ impl LeagueWatch {
             let what = format!("round {round} opens after {opened} opened and {closed} closed");
             return breach(Invariant::RoundsCloseWhenFull, what);
         }
+        self.levers.check_going("a round opens")?;
         (self.opened, self.full) = (round, 0);
         let hands = (0..self.a_round as usize).map(|place| {
             let referee = referees.get(place).cloned();
@@ -225,7 +272,8 @@ impl LeagueWatch {
             let what = format!("`{match_id}` has a result and was never begun");
             return breach(Invariant::OneResultPerMatch, what);
         };
-        if self.results[number].replace(Arc::clone(result)).is_some() {
+        let is_closed = self.levers.is_closed(number);
+        if self.results[number].replace(Arc::clone(result)).is_some() || is_closed {
             let what = format!("`{match_id}` has a second result");
             return breach(Invariant::OneResultPerMatch, what);
         }
@@ -238,8 +286,9 @@ impl LeagueWatch {
     }
 
     fn close(&mut self, round: u32) -> CheckResult {
-        if round != self.opened || round != self.closed + 1 || self.full != self.a_round {
-            let (full, all) = (self.full, self.a_round);
+        let all = self.levers.extra_matches(round).unwrap_or(self.a_round);
+        if round != self.opened || round != self.closed + 1 || self.full != all {
+            let full = self.full;
             let what = format!("round {round} closes with {full} of {all} results");
             return breach(Invariant::RoundsCloseWhenFull, what);
         }
@@ -248,7 +297,11 @@ impl LeagueWatch {
     }
 
     fn complete(&mut self, facts: &GroundTruth) -> CheckResult {
-        if self.completed || self.closed != facts.rounds() {
+        let is_full = self.closed == facts.rounds() + self.levers.extra_rounds();
+        if !self.levers.ended {
+            self.levers.check_going("the league ends")?;
+        }
+        if self.completed || !is_full && !self.levers.ended {
             let what = format!("the league ends after {} rounds, or again", self.closed);
             return breach(Invariant::RoundsCloseWhenFull, what);
         }
@@ -309,7 +362,7 @@ impl Oracle {
         }
         self.watch_news(event, at)?;
         self.check_lies(league, event)?;
-        self.league.add(&self.facts, event)?;
+        self.take_in_event(league, event)?;
         match event {
             Event::RoundOpened { .. } => self.check_pairs(league)?,
             Event::RoundClosed { .. } if !self.facts.faults => {}
@@ -324,6 +377,15 @@ impl Oracle {
         }
         self.check_capacity(league)?;
         self.sample(event, event.keep())
+    }
+
+    /// With levers some players may be out at the start, or not let in.
+    fn take_in_event(&mut self, league: &League, event: &Event) -> CheckResult {
+        if matches!(event, Event::LeagueStarted { .. }) && self.facts.levers {
+            self.facts.players = u32::try_from(league.players().len()).unwrap_or(0);
+        }
+        self.league.add(&self.facts, event)?;
+        self.check_lever(league, event)
     }
 
     /// An order waits for announcements as long as news may take.
@@ -499,6 +561,9 @@ impl Oracle {
 
     /// Whether every pair has met, once in each leg; called at the end.
     pub(crate) fn check_all_met(&self) -> CheckResult {
+        if self.facts.levers {
+            return self.check_all_settled();
+        }
         let mut met = BTreeMap::new();
         for result in self.league.results() {
             let [a, b] = &result.players;
@@ -518,8 +583,12 @@ impl Oracle {
         Ok(())
     }
 
-    fn check_table(&self, league: &League) -> CheckResult {
-        let expected = table_from_results(&self.league, &self.facts.rules.score);
+    pub(crate) fn check_table(&self, league: &League) -> CheckResult {
+        let expected = table_of(
+            league,
+            &self.league.counted(league),
+            &self.facts.rules.score,
+        );
         let found = league.standings();
         match difference(&expected, &found) {
             None => Ok(()),
@@ -568,12 +637,13 @@ impl ExpectedRow {
     }
 }
 
-/// Adds up every result and puts the players in order (ruling 20).
-pub(crate) fn table_from_results(league: &LeagueWatch, score: &Score) -> Vec<ExpectedRow> {
+/// Adds up the matches that count and puts the players in order (ruling 20).
+fn table_of(league: &League, counted: &[CountedMatch], score: &Score) -> Vec<ExpectedRow> {
     let mut rows: Vec<ExpectedRow> = league
-        .ids()
-        .map(|id| ExpectedRow {
-            id: id.clone(),
+        .players()
+        .iter()
+        .map(|player| ExpectedRow {
+            id: player.id().clone(),
             points: 0,
             wins: 0,
             draws: 0,
@@ -582,29 +652,26 @@ pub(crate) fn table_from_results(league: &LeagueWatch, score: &Score) -> Vec<Exp
             among_equals: 0,
         })
         .collect();
+    rows.sort_by(|one, other| one.id.cmp(&other.id));
     let count = rows.len();
     let mut between = vec![0; count * count];
-    for result in league.results() {
+    for counted in counted {
         let seats = [0, 1].map(|seat| {
-            let player = &result.players[seat];
+            let player = &counted.players[seat];
             rows.binary_search_by(|row| row.id.cmp(player)).unwrap_or(0)
         });
         for seat in [0, 1] {
-            let player = &result.players[seat];
             let row = &mut rows[seats[seat]];
-            let failed = result.failed.contains_key(player);
-            let points = match result.status {
-                MatchStatus::Draw => score.draw,
-                _ if result.winner.as_ref() == Some(player) => score.win,
-                _ if failed => score.technical_loss,
-                _ => score.loss,
+            let (sum, points) = match counted.ends[seat] {
+                SeatEnd::Won => (&mut row.wins, score.win),
+                SeatEnd::Drew => (&mut row.draws, score.draw),
+                SeatEnd::Lost => (&mut row.losses, score.loss),
+                SeatEnd::Failed => {
+                    row.technical_losses += 1;
+                    (&mut row.losses, score.technical_loss)
+                }
             };
-            match result.status {
-                MatchStatus::Draw => row.draws += 1,
-                _ if result.winner.as_ref() == Some(player) => row.wins += 1,
-                _ => row.losses += 1,
-            }
-            row.technical_losses += u32::from(failed);
+            *sum += 1;
             row.points += points;
             between[seats[seat] * count + seats[1 - seat]] += points;
         }

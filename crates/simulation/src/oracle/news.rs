@@ -105,10 +105,14 @@ impl Oracle {
         let Some(news) = self.received.get_mut(place) else {
             return Ok(());
         };
-        let rests = players % 2 == 1;
+        // With levers a match may be over without a word, and a player that is out hears less.
+        let levers = self.facts.levers;
+        let rests = players % 2 == 1 || levers;
         let in_order = match message {
             Message::RoundAnnouncement(round) => {
-                let follows = news.closed + 1 == round.round_id && !news.completed;
+                let next = news.closed + 1 == round.round_id;
+                let follows = next || levers && round.round_id > news.closed;
+                let follows = follows && !news.completed;
                 news.announced = round.round_id;
                 follows
             }
@@ -119,13 +123,14 @@ impl Oracle {
             }
             Message::StandingsUpdate(update) => news.over == update.round_id || rests,
             Message::RoundCompleted(round) => {
-                let follows = news.closed + 1 == round.round_id;
+                let next = news.closed + 1 == round.round_id;
+                let follows = next || levers && round.round_id > news.closed;
                 news.closed = round.round_id;
                 follows && (news.over == round.round_id || rests)
             }
             Message::LeagueCompleted(_) => {
-                news.completed = true;
-                news.closed == rounds
+                let first = !std::mem::replace(&mut news.completed, true);
+                news.closed == rounds || levers && first
             }
             _ => true,
         };

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use league_core::referee::{Event, Referee, SeatedPlayer};
 use league_games::Seat;
@@ -50,6 +51,8 @@ struct SeatWatch {
     unreached_since: Option<Timestamp>,
     /// Whether a match has waited for it in vain before.
     absent: bool,
+    /// The seconds that the organiser gave it more.
+    extra_seconds: u32,
     lost: bool,
     /// Whether its move waits for the other of the same turn.
     sealed: bool,
@@ -60,6 +63,7 @@ impl SeatWatch {
         *self = Self {
             turn,
             absent: self.absent,
+            extra_seconds: self.extra_seconds,
             lost: self.lost,
             ..Self::default()
         };
@@ -79,6 +83,7 @@ impl RefereeWatch {
                 drawing: false,
                 chairs: [0, 1].map(|seat| SeatWatch {
                     absent: fixture.players[seat].absent,
+                    extra_seconds: fixture.players[seat].extra_seconds,
                     ..SeatWatch::default()
                 }),
             };
@@ -243,6 +248,7 @@ impl MatchWatch {
         self.tokens = [0, 1].map(|seat| players[seat].token_hash);
         for (chair, player) in self.chairs.iter_mut().zip(players.iter()) {
             chair.absent = player.absent;
+            chair.extra_seconds = player.extra_seconds;
         }
     }
 
@@ -276,6 +282,7 @@ impl MatchWatch {
             0 => timeouts.join,
             _ => timeouts.make_move,
         };
+        let wait = wait + Duration::from_secs(chair.extra_seconds.into());
         let early = chair.retry_at.is_some_and(|retry_at| at < retry_at);
         if chair.lost || early || chair.failed >= facts.attempts || deadline != at + wait {
             let what = format!("seat {seat} of `{match_id}` is asked too often or too early");

@@ -34,6 +34,7 @@ impl Oracle {
         match &letter.message {
             Message::StartMatch(order) => {
                 self.check_order(order, reached)?;
+                self.check_beginning(order)?;
                 let hand = self.league.hand(&order.match_id);
                 let referee = hand.and_then(|(referee, _)| referee.as_ref());
                 let holder = referee.and_then(|referee| self.league.referee(referee));
@@ -188,7 +189,8 @@ impl Oracle {
                 let announced = note.announced.get(&who).copied();
                 announced.unwrap_or(0).max(note.released)
             });
-            if signs == Some(true) && announced < order.attempt {
+            let is_keyless = self.league.keyless.contains(player);
+            if signs == Some(true) && !is_keyless && announced < order.attempt {
                 let what =
                     format!("`{match_id}` is ordered before `{player}` is told of the attempt");
                 return breach(Invariant::OnlyTheAssignedRefereeCounts, what);

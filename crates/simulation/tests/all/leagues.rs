@@ -1,5 +1,6 @@
 //! Many leagues under every kind of fault, without faults, and of extreme size.
 
+use league_protocol::tools::LEVERS;
 use league_simulation::{InjectedFault, Simulation, SimulationPlan, SimulationReport};
 
 fn run(seed: u64, plan: &SimulationPlan) -> SimulationReport {
@@ -41,6 +42,31 @@ fn lies_cost_no_honest_agent_anything() {
     let report = run(8, &SimulationPlan::with_liars(MATCHES));
     assert!(report.matches >= MATCHES);
     assert!(report.count(InjectedFault::Lie) > MATCHES / 100);
+}
+
+/// How many matches are played with an organiser that pulls levers; `cargo xtask campaign levers`
+/// plays more.
+const LEVER_MATCHES: u64 = 2_000;
+
+#[test]
+fn levers_break_no_promise_under_every_fault() {
+    let report = run(9, &SimulationPlan::with_levers(LEVER_MATCHES));
+    assert!(report.count(InjectedFault::ManagerCrash) > LEVER_MATCHES / 100);
+    for entry in LEVERS {
+        let pulled = report.levers.get(entry.name).copied();
+        assert!(pulled > Some(0), "`{}` was never pulled", entry.name);
+    }
+}
+
+#[test]
+fn levers_break_no_promise_without_faults() {
+    let plan = SimulationPlan {
+        faults: false,
+        ..SimulationPlan::with_levers(LEVER_MATCHES)
+    };
+    let report = run(10, &plan);
+    assert!(report.levers.values().sum::<u64>() > LEVER_MATCHES / 2);
+    assert_eq!(report.all_faults(), 0);
 }
 
 #[test]

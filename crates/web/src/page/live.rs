@@ -49,6 +49,7 @@ fn clock(shown: &SpectatorView) -> Markup {
 #[cfg(test)]
 mod tests {
     use league_protocol::id::{MatchId, PlayerId};
+    use league_protocol::time::Timestamp;
 
     use super::*;
 
@@ -74,5 +75,23 @@ mod tests {
         assert_eq!(told([true, false]), turn("<bdi>Ada</bdi> chooses"));
         assert_eq!(told([false, true]), turn("<bdi>Grace</bdi> chooses"));
         assert_eq!(told([false, false]), turn("All choices are in"));
+    }
+
+    #[test]
+    fn clock_runs_to_the_deadline() {
+        let told = |deadline| {
+            clock(&SpectatorView {
+                match_id: MatchId::numbered(1, 1),
+                attempt: 1,
+                awaited: [true, false],
+                deadline,
+                position: Picture::default(),
+            })
+            .into_string()
+        };
+        assert_eq!(told(None), "");
+        let until = Timestamp::from_millis(1_800_000_000_000);
+        let html = told(Some(until));
+        assert!(html.contains("data-until-ms=\"1800000000000\""), "{html}");
     }
 }

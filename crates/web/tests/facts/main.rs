@@ -11,4 +11,5 @@ mod pages;
 mod replay;
 mod rounds;
 mod season;
+mod secrecy;
 mod tables;

@@ -361,6 +361,35 @@ fn disqualified_player_is_not_told_as_the_champion() {
 }
 
 #[test]
+fn effect_names_the_matches_that_do_not_count_and_those_that_do_again() {
+    let mut world = second_round();
+    let mut changed = |lever| {
+        let (events, _) = world.pull(lever).unwrap();
+        match &events[0] {
+            Event::OrganiserActed { effect, .. } => effect.matches.clone(),
+            other => panic!("{other:?}"),
+        }
+    };
+    let player_id = player(1);
+    let removed = changed(Lever::Remove {
+        player_id: player_id.clone(),
+    });
+    let reinstated = changed(Lever::Reinstate { player_id });
+    assert_eq!(removed, reinstated);
+    let [own] = &removed[..] else {
+        panic!("{removed:?}");
+    };
+    let fixture = world.league.fixture(own).unwrap();
+    assert!(
+        world
+            .league
+            .seats_of(fixture)
+            .unwrap()
+            .contains(&&player(1))
+    );
+}
+
+#[test]
 fn reinstated_player_has_its_results_again_and_plays_on() {
     let mut world = second_round();
     let player_id = player(1);
@@ -440,6 +469,47 @@ fn rounds_begin_at_their_pace_and_matches_within_their_number() {
 }
 
 #[test]
+fn order_tells_how_long_the_clocks_of_a_match_and_a_player_are_extended() {
+    let mut world = LeagueWorld::begun(2, 1, 1);
+    world.settle();
+    let extended = Lever::ExtendPlayer {
+        player_id: player(1),
+        seconds: 5,
+    };
+    world.pull(extended).unwrap();
+    let extended = Lever::ExtendMatch {
+        match_id: match_id("R1M1"),
+        seconds: 7,
+    };
+    world.pull(extended).unwrap();
+    // The referee learns it with an order, the next one after a restart at the latest.
+    world.letters.clear();
+    world.restart();
+    world.settle();
+    let (_, order) = world.order("R1M1");
+    for seated in &order.players {
+        let due = if seated.player_id == player(1) { 12 } else { 7 };
+        assert_eq!(seated.extra_seconds, Some(due), "{}", seated.player_id);
+    }
+}
+
+#[test]
+fn match_that_waits_for_its_turn_is_ordered_if_another_comes_to_its_referee() {
+    let mut rules = rules();
+    rules.matches_at_once = Some(1);
+    let mut world = LeagueWorld::begun_by(rules, 4, 2, 2);
+    world.settle();
+    let (referee, first) = world.orders().remove(0);
+    world.letters.clear();
+    world.answer_order(&referee, &first, false);
+    world.settle();
+    // Both matches are at the other referee now, and the one that waited there begins.
+    world.play_on();
+    assert_eq!(world.league.phase(), Phase::Completed);
+    check(&world);
+}
+
+#[test]
 fn new_token_is_the_only_proof_and_readmission_needs_none() {
     let mut world = LeagueWorld::begun(2, 1, 1);
     let agent = Agent::Player(player(1));
@@ -452,6 +522,9 @@ fn new_token_is_the_only_proof_and_readmission_needs_none() {
     let Reply::NewToken(token) = reply else {
         panic!("{reply:?}");
     };
+    let kept = world.league.kept_seats();
+    let own = kept.iter().find(|seat| seat.agent == agent).unwrap();
+    assert_eq!(own.proofs, [token.hash()], "in the next league, too");
     let mut again = world.candidate("Player 1");
     let endpoint = world.league.players()[0]
         .member()
