@@ -83,7 +83,8 @@ def remember():
 
 def say(words):
     """Prints a line; it may quote others, who must not command the terminal."""
-    print("".join(letter if letter.isprintable() else "?" for letter in words[:500]), flush=True)
+    shown = "".join(letter if letter.isprintable() else "?" for letter in words[:500])
+    print(shown + "\n", end="", flush=True)  # in one piece: other threads print as well
 
 
 page = lambda path: options.manager.removesuffix("/mcp") + path  # on the site of the manager

@@ -77,7 +77,8 @@ ADVICE = {  # what to do after a technical loss, by its code
 
 def say(words):
     """Prints a line; it may quote others, who must not command the terminal."""
-    print("".join(letter if letter.isprintable() else "?" for letter in words[:500]), flush=True)
+    shown = "".join(letter if letter.isprintable() else "?" for letter in words[:500])
+    print(shown + "\n", end="", flush=True)  # in one piece: other threads print as well
 
 
 def page(path):

@@ -184,7 +184,8 @@ fn at_any_time(chance: &mut Rng, league: &League) -> Lever {
         0 | 1 => Lever::Pause,
         2..5 => Lever::Resume,
         5 => Lever::Rename {
-            name: format!("Renamed {}", chance.below(4)),
+            // Two players of one name could not both be reinstated.
+            name: format!("{player_id} renamed {}", chance.below(4)),
             agent,
         },
         6 => Lever::Withdraw { player_id },

@@ -571,6 +571,8 @@ impl League {
         let seat = |member: &Member| {
             let agent = &member.peer.agent;
             let token = member.returns.then(|| self.return_token_of(agent).hash());
+            // After a new token both are the same.
+            let token = token.filter(|token| member.pledge != Some(*token));
             let proofs: Vec<TokenHash> = member.pledge.into_iter().chain(token).collect();
             (!proofs.is_empty()).then(|| KeptSeat {
                 agent: agent.clone(),

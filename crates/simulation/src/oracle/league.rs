@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use league_core::league::{AgentState, Event, League, Reassignment, ReportProblem};
+use league_core::league::{AgentState, Event, League, Lever, Reassignment, ReportProblem};
 use league_protocol::id::{MatchId, PlayerId, RefereeId};
 use league_protocol::message::{MatchResult, MatchStatus, Score, StandingRow};
 use league_protocol::sender::Agent;
@@ -42,7 +42,7 @@ pub(crate) struct LeagueWatch {
     /// Results of the present round.
     full: u32,
     out: BTreeSet<PlayerId>,
-    /// Players that came back without their keys, so that they prove nothing any more.
+    /// Players that came back without their keys or get others, so that they may prove nothing.
     pub(crate) keyless: BTreeSet<PlayerId>,
     pub(crate) states: BTreeMap<Agent, AgentState>,
     pub(crate) levers: LeverWatch,
@@ -181,6 +181,11 @@ impl LeagueWatch {
             Event::OrganiserActed { act, effect, .. } => {
                 if let Some((player, ..)) = act.put_out() {
                     self.out.insert(player.clone());
+                }
+                if let Lever::NewToken { agent } | Lever::Readmit { agent } = &**act
+                    && let Agent::Player(player) = agent
+                {
+                    self.keyless.insert(player.clone());
                 }
                 self.act(act, effect);
             }

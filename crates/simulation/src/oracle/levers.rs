@@ -122,9 +122,11 @@ impl LeagueWatch {
         let place = |match_id: &MatchId, watch: &Self| number(match_id, watch.a_round);
         if let Some((player, _, played)) = lever.put_out() {
             self.levers.out.insert(player.clone());
-            if played == PlayedMatches::Annulled {
-                self.levers.annulled.insert(player.clone());
-            }
+            // The organiser may think better of it.
+            match played {
+                PlayedMatches::Annulled => self.levers.annulled.insert(player.clone()),
+                PlayedMatches::Kept => self.levers.annulled.remove(player),
+            };
         }
         match lever {
             Lever::Pause => self.levers.paused = true,
