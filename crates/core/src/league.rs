@@ -469,6 +469,10 @@ impl League {
         }
     }
 
+    fn member_of(&self, agent: &Agent) -> Option<&Member> {
+        self.member(self.find_agent(agent)?)
+    }
+
     fn member(&self, who: AgentIndex) -> Option<&Member> {
         match who {
             AgentIndex::Player(number) => self.players.get(number).map(|player| &player.member),

@@ -90,7 +90,6 @@ impl Organiser {
             admin: true,
             code: has_code.then(|| AuthToken::new("4711")),
             reason: "by the organiser".to_owned(),
-            chance: chance.bytes(),
             lever,
         }))
     }

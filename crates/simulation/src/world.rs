@@ -3,7 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use league_core::league::{Event, League, Phase};
+use league_core::draw::{LeagueSecret, LeagueSecrets};
+use league_core::league::{Event, League, LeagueFixture, LeagueRound, Phase};
 use league_core::letter::Peer;
 use league_core::machine::Machine;
 use league_core::player::{MemoryRule, Player, PlayerRules};
@@ -431,9 +432,12 @@ impl World {
         Ok(())
     }
 
-    /// The journal of the manager holds no event that could not happen.
+    /// The journal of the manager holds no event that could not happen, and tells those without the
+    /// secret which moves are signed.
     fn audit(&self) -> CheckResult {
-        let mut audited = league(&self.environment.scenario);
+        let unknown = LeagueSecrets::one(LeagueSecret([0; 32]));
+        let rules = self.environment.scenario.rules.clone();
+        let mut audited = League::new(rules, unknown).unwrap();
         for event in &self.manager.journal {
             if let Err(problem) = audited.audit(event) {
                 let what = format!("the audit refuses {event:?}: {problem}");
@@ -441,7 +445,16 @@ impl World {
             }
             audited.apply(event);
         }
-        Ok(())
+        let signs = |league: &League| {
+            let fixtures = league.round().map(LeagueRound::fixtures);
+            let fixtures = fixtures.unwrap_or_default().iter();
+            fixtures.map(LeagueFixture::signs).collect::<Vec<_>>()
+        };
+        if signs(&audited) == signs(&self.manager.machine) {
+            return Ok(());
+        }
+        let what = "the journal does not tell who signs".to_owned();
+        breach(Invariant::LeversHold, what)
     }
 
     fn figures(self) -> SimulationReport {

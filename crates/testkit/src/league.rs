@@ -8,7 +8,7 @@ use std::time::Duration;
 use league_core::draw::{LeagueSecret, LeagueSecrets};
 use league_core::league::{
     Applicant, Command, CorrelationId, Event, FixtureStage, Inconsistency, League, LeagueFixture,
-    LeagueRules, Lever, LeverPull, Refusal, Reply,
+    LeagueRound, LeagueRules, Lever, LeverPull, Refusal, Reply,
 };
 use league_core::letter::{CallFailure, Letter, PeerAnswer};
 use league_core::machine::{Machine, Persistence};
@@ -230,7 +230,6 @@ impl LeagueWorld {
             lever,
             reason: "as the organiser says".to_owned(),
             code: None,
-            chance: [9; 32],
         })))
     }
 
@@ -498,6 +497,19 @@ impl LeagueWorld {
             league.apply(event);
         }
         Ok(league)
+    }
+
+    /// Sees that the journal can be audited without the secret, and gives the same league after a
+    /// restart.
+    pub fn check_journal(&self) {
+        let audited = self.audited().unwrap();
+        let signs = |league: &League| {
+            let round = league.round().map(LeagueRound::fixtures);
+            let fixtures = round.unwrap_or_default().iter();
+            fixtures.map(LeagueFixture::signs).collect::<Vec<_>>()
+        };
+        assert_eq!(signs(&audited), signs(&self.league), "who signs");
+        assert_eq!(self.replayed().after_restart(), self.league.after_restart());
     }
 
     /// What must hold after every fact.

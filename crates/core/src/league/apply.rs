@@ -61,10 +61,14 @@ impl League {
                 dialect,
                 token,
                 proof,
+                readmitted,
                 at,
             } => {
+                if *readmitted {
+                    self.stop_signing(agent);
+                }
                 let fresh = self.make_member(agent.clone(), meta, *dialect, *token, *at);
-                self.take_back(agent, meta, fresh, *proof, *at);
+                self.take_back((agent, *readmitted), meta, fresh, *proof, *at);
             }
             Event::OrganiserActed {
                 act, effect, at, ..
@@ -756,7 +760,7 @@ impl League {
     /// stranger may have displaced stays good for returning.
     fn take_back(
         &mut self,
-        agent: &Agent,
+        (agent, is_readmission): (&Agent, bool),
         meta: &AgentMeta,
         mut fresh: Member,
         proof: Option<TokenHash>,
@@ -765,11 +769,7 @@ impl League {
         let Some(who) = self.find_agent(agent) else {
             return;
         };
-        let is_readmission = self.is_readmitted(agent, at) && !self.is_proof_of(agent, proof);
         self.registration.readmitted.remove(agent);
-        if is_readmission {
-            self.stop_signing(agent);
-        }
         fresh.health.succeed(at);
         fresh.unproved = proof.is_none();
         let token = fresh.token;

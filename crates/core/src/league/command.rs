@@ -194,14 +194,13 @@ pub enum Reply {
 }
 
 impl Command {
-    /// A lever of the administrator that needs neither reason nor chance.
+    /// A lever of the administrator that needs no reason.
     pub fn pull(lever: Lever) -> Self {
         Self::Pull(Box::new(LeverPull {
             admin: true,
             lever,
             reason: String::new(),
             code: None,
-            chance: [0; 32],
         }))
     }
 }

@@ -397,22 +397,12 @@ impl League {
         until.is_some_and(|until| at < *until)
     }
 
-    /// The present return token of an agent.
-    pub(crate) fn return_token_of(&self, agent: &Agent) -> AuthToken {
-        let member = self.find_agent(agent).and_then(|index| self.member(index));
+    /// The return token of an agent, present or after so many more renewals.
+    pub(crate) fn return_token_of(&self, agent: &Agent, more: u32) -> AuthToken {
+        let member = self.member_of(agent);
         let renewals = member.map_or(0, |member| member.renewals);
+        let renewals = renewals.saturating_add(more);
         let secret = &self.secrets.tokens;
         secret.renewed_token(&self.rules.league_id, agent, renewals)
-    }
-
-    /// Whether a token is one that an agent was given, or its pledge.
-    pub(crate) fn is_proof_of(&self, agent: &Agent, proof: Option<TokenHash>) -> bool {
-        let member = self.find_agent(agent).and_then(|index| self.member(index));
-        member.zip(proof).is_some_and(|(member, proof)| {
-            member.pledge == Some(proof)
-                || member.token == proof
-                || member.replaced.contains(&proof)
-                || self.return_token_of(agent).hash() == proof
-        })
     }
 }

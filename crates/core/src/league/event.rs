@@ -73,6 +73,9 @@ pub enum Event {
         /// The hash of the token that it showed of its own, if it showed one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         proof: Option<TokenHash>,
+        /// Whether it proved nothing and the organiser let it in; `proof` is its new pledge then.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        readmitted: bool,
         at: Timestamp,
     },
     /// The organiser pulled a lever.

@@ -313,7 +313,7 @@ impl League {
     /// The key of a player's proofs in one attempt.
     fn proof_key(&self, fixture: &LeagueFixture, seat: usize, attempt: u32) -> Option<ProofKey> {
         let player = self.seats_of(fixture)?[seat].clone();
-        let token = self.return_token_of(&Agent::Player(player));
+        let token = self.return_token_of(&Agent::Player(player), 0);
         let league = &self.rules.league_id;
         Some(draw::proof_key(&token, league, &fixture.match_id, attempt))
     }

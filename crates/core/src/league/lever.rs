@@ -178,8 +178,6 @@ pub struct LeverPull {
     pub reason: String,
     /// The join code, for the lever that sets it.
     pub code: Option<AuthToken>,
-    /// The chance that a new token is made of.
-    pub chance: [u8; 32],
 }
 
 /// How a match counts after the organiser amended it, by its place in the schedule.

@@ -43,7 +43,7 @@ impl League {
         }
         let mut effect = self.effect(at, lever)?;
         let token = match lever {
-            Lever::NewToken { agent } => Some(self.next_token_of(agent)),
+            Lever::NewToken { agent } => Some(self.return_token_of(agent, 1)),
             _ => None,
         };
         effect.token = match lever {
@@ -107,7 +107,7 @@ impl League {
                 "several players may answer at this address already",
             ),
             Lever::Rename { agent, name } => {
-                let member = self.find_agent(agent).and_then(|index| self.member(index));
+                let member = self.member_of(agent);
                 let has_name =
                     |member: &Member| member.has_given_name && *member.name == *name.trim();
                 (
@@ -118,14 +118,6 @@ impl League {
             _ => return None,
         };
         is_so.then_some(told)
-    }
-
-    /// The return token that replaces the present one of an agent.
-    fn next_token_of(&self, agent: &Agent) -> AuthToken {
-        let member = self.find_agent(agent).and_then(|index| self.member(index));
-        let renewals = member.map_or(0, |member| member.renewals).saturating_add(1);
-        let secret = &self.secrets.tokens;
-        secret.renewed_token(&self.rules.league_id, agent, renewals)
     }
 
     /// The agent that goes by an id, in capitals or not; one of the league before too, if a seat is
@@ -570,7 +562,9 @@ impl League {
         let members = players.chain(self.referees().iter().map(|referee| &referee.member));
         let seat = |member: &Member| {
             let agent = &member.peer.agent;
-            let token = member.returns.then(|| self.return_token_of(agent).hash());
+            let token = member
+                .returns
+                .then(|| self.return_token_of(agent, 0).hash());
             // After a new token both are the same.
             let token = token.filter(|token| member.pledge != Some(*token));
             let proofs: Vec<TokenHash> = member.pledge.into_iter().chain(token).collect();

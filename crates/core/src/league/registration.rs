@@ -12,7 +12,7 @@ use league_protocol::token::{AuthToken, TokenHash};
 
 use super::command::{Applicant, MemberKind, Refusal, Rejection, Reply};
 use super::event::{Admission, Event};
-use super::lever::{MAX_ENDPOINT, id_of};
+use super::lever::{KeptSeat, MAX_ENDPOINT, id_of};
 use super::pull::is_showable;
 use super::roster::{AgentIndex, Member, PlayerEntry, Seat, capacity, folded, is_reserved, place};
 use super::{Decision, League, Phase};
@@ -239,13 +239,14 @@ impl Registration<'_> {
     }
 
     /// Whether the applicant is another agent of the same name, which lenient leagues admit with a
-    /// number. An agent that shows a token given to it means to return.
+    /// number. An agent that shows a token that this league gave it means to return.
     fn is_namesake(&self) -> bool {
         let token = self.applicant.request.token.as_ref();
         let is_open = self.league.phase == Phase::Registering;
         let last = numbered(&self.applicant.request.meta.display_name, MAX_NAMESAKES);
         let is_last = self.league.names.contains_key(&folded(&last));
-        is_open && !self.league.rules.strict && !is_last && token.is_none_or(AuthToken::is_pledge)
+        let is_new = token.is_none_or(AuthToken::is_pledge) || self.own_kept_seat().is_some();
+        is_open && !self.league.rules.strict && !is_last && is_new
     }
 
     /// Whether the applicant shows no token once the league has begun.
@@ -264,8 +265,9 @@ impl Registration<'_> {
         let (league, own) = (self.league, self.applicant.request.meta.display_name.trim());
         let holder = |name: &str| league.names.get(&folded(name)).copied();
         let agent = index.and_then(|index| Some(&league.member(index)?.peer.agent));
+        let agent = agent.or_else(|| Some(&self.own_kept_seat()?.agent));
         let is_taken = |name: &String| {
-            let is_kept = index.is_some() && league.registration.kept_from(name, agent).is_some();
+            let is_kept = league.registration.kept_from(name, agent).is_some();
             is_kept || holder(name).is_some_and(|holder| index != Some(holder))
         };
         let numbered = (2..=MAX_NAMESAKES).map(|number| numbered(own, number));
@@ -341,29 +343,41 @@ impl Registration<'_> {
         })
     }
 
-    /// The id that an agent of an earlier league had, if the applicant proves to be that agent; a
-    /// kept name is for that agent alone.
+    /// The id that an agent of an earlier league had, if the applicant proves to be that agent. A
+    /// kept name is for that agent alone; another one that proves itself gets a number, if the league
+    /// gives numbers.
     fn kept_id(&self) -> Result<Option<String>, Rejection> {
-        let (state, request) = (&self.league.registration, &self.applicant.request);
-        let token = request.token.as_ref().map(AuthToken::hash);
-        let of_kind = |agent: &Agent| match (agent, self.kind) {
-            (Agent::Player(id), MemberKind::Player) => Some(id.to_string()),
-            (Agent::Referee(id), MemberKind::Referee) => Some(id.to_string()),
-            _ => None,
-        };
-        let proven = token.and_then(|token| state.kept_by(token));
-        let named = state.kept.get(&folded(&request.meta.display_name));
-        let let_in = named.filter(|seat| self.league.is_readmitted(&seat.agent, self.at));
-        let own = proven
-            .or(let_in)
-            .filter(|seat| of_kind(&seat.agent).is_some());
-        match named.filter(|seat| own.is_none_or(|own| own.agent != seat.agent)) {
+        let (own, name) = (
+            self.own_kept_seat(),
+            &self.applicant.request.meta.display_name,
+        );
+        let is_numbered = own.is_some() && !self.league.rules.strict;
+        let other = self
+            .league
+            .registration
+            .kept_from(name, own.map(|seat| &seat.agent));
+        match other.filter(|_| !is_numbered) {
             Some(seat) => Err(Rejection::Kept {
                 name: seat.name.clone(),
                 holder: id_of(&seat.agent),
             }),
-            None => Ok(own.and_then(|seat| of_kind(&seat.agent))),
+            None => Ok(own.map(|seat| id_of(&seat.agent))),
         }
+    }
+
+    /// The seat of an earlier league that is kept for the applicant: it proves itself, or the
+    /// organiser lets the agent of its name in.
+    fn own_kept_seat(&self) -> Option<&KeptSeat> {
+        let (state, request) = (&self.league.registration, &self.applicant.request);
+        let token = request.token.as_ref().map(AuthToken::hash);
+        let proven = token.and_then(|token| state.kept_by(token));
+        let named = state.kept.get(&folded(&request.meta.display_name));
+        let let_in = named.filter(|seat| self.league.is_readmitted(&seat.agent, self.at));
+        proven.or(let_in).filter(|seat| match &seat.agent {
+            Agent::Player(_) => self.kind == MemberKind::Player,
+            Agent::Referee(_) => self.kind == MemberKind::Referee,
+            Agent::Manager => false,
+        })
     }
 
     /// Whether an id is kept for another agent.
@@ -497,13 +511,12 @@ impl Registration<'_> {
     /// Whether a proof is known to the agent alone: its return token, or the pledge with which it
     /// comes back if the reply with that token was lost.
     fn is_return_token(&self, agent: &Agent, proof: Proof) -> bool {
-        let pledge = self.member(agent).and_then(|member| member.pledge);
-        let token = || self.league.return_token_of(agent).hash();
+        let pledge = self
+            .league
+            .member_of(agent)
+            .and_then(|member| member.pledge);
+        let token = || self.league.return_token_of(agent, 0).hash();
         proof.is_some_and(|proof| pledge == Some(proof) || proof == token())
-    }
-
-    fn member(&self, agent: &Agent) -> Option<&Member> {
-        self.league.member(self.league.find_agent(agent)?)
     }
 
     fn accept(&self, id: AdmittedId, entry: Entry) -> Decision {
@@ -541,7 +554,10 @@ impl Registration<'_> {
     /// What an agent is given. One that knows nothing of return tokens could not restart if it had
     /// one.
     fn lasting_tokens(&self, agent: &Agent, entry: Entry) -> LastingTokens {
-        let renewals = self.member(agent).map_or(0, |member| member.renewals);
+        let renewals = self
+            .league
+            .member_of(agent)
+            .map_or(0, |member| member.renewals);
         let is_plain = self.applicant.request.is_plain;
         let knows_return_tokens = self.pledge().is_some() || self.signs() || is_plain;
         match entry {
@@ -647,6 +663,7 @@ impl Registration<'_> {
                 dialect,
                 token,
                 proof,
+                readmitted: matches!(entry, Entry::Readmission(_)),
                 at,
             },
             (Entry::New(_), AdmittedId::Player(player_id)) => Event::PlayerRegistered {

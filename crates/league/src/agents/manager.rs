@@ -400,7 +400,6 @@ impl AgentService for ManagerService {
                 lever: Lever::Start,
                 reason: String::new(),
                 code: None,
-                chance: [0; 32],
             })),
             // What is wrong with a lever is told to the administrator alone.
             "admin" if !admin => {

@@ -47,14 +47,6 @@ fn readmit(world: &mut LeagueWorld) {
     world.pull(Lever::Readmit { agent: first() }).unwrap();
 }
 
-fn check(world: &LeagueWorld) {
-    world.audited().unwrap();
-    assert_eq!(
-        world.replayed().after_restart(),
-        world.league.after_restart()
-    );
-}
-
 #[test]
 fn readmission_does_not_void_a_valid_proof() {
     let mut world = LeagueWorld::begun_signing(2, 1, 1);
@@ -66,7 +58,7 @@ fn readmission_does_not_void_a_valid_proof() {
     let told = register(&mut world, None).unwrap_err();
     assert!(told.starts_with("Duplicate display name"), "{told}");
     assert!(register(&mut world, Some(&own)).is_ok(), "it is still good");
-    check(&world);
+    world.check_journal();
 }
 
 #[test]
@@ -87,7 +79,7 @@ fn readmission_is_used_once_and_voids_what_was_lost() {
     }
     let again = try_register(&mut world, Some(&given), moved).unwrap();
     assert_eq!(again.return_token, Some(given));
-    check(&world);
+    world.check_journal();
 }
 
 #[test]
@@ -99,7 +91,7 @@ fn readmission_ends_after_its_time() {
     readmit(&mut world);
     world.now = world.now + (READMISSION - Duration::from_secs(1));
     assert!(register(&mut world, None).is_ok());
-    check(&world);
+    world.check_journal();
 }
 
 #[test]
@@ -120,7 +112,7 @@ fn agent_that_proves_to_be_another_does_not_use_the_readmission() {
         applicant.request.meta.contact_endpoint = "http://localhost/Player 2".to_owned();
     });
     assert_eq!(second.unwrap().id, PlayerId::numbered(2));
-    check(&world);
+    world.check_journal();
 }
 
 #[test]
@@ -137,12 +129,11 @@ fn kept_seat_of_the_last_league_is_readmitted_with_its_id() {
     }
     let seats = last.league.kept_seats();
     assert_eq!(seats.len(), 2);
-    let zoe = SECRET.return_token(&rules().league_id, &first());
     let mut world = LeagueWorld::new(rules());
     let from = rules().league_id;
     world.pull(Lever::TakeOver { from, seats }).unwrap();
-    // A kept name is not for another kept agent either, nor for an agent that changes its name.
-    let told = try_register(&mut world, Some(&zoe), named("ann")).unwrap_err();
+    // A kept name is not for a stranger, nor for an agent that changes its name.
+    let told = try_register(&mut world, None, named("ann")).unwrap_err();
     assert!(told.contains("kept for P02"), "{told}");
     let eve = try_register(&mut world, None, named("Eve")).unwrap();
     try_register(&mut world, eve.return_token.as_ref(), |applicant| {
@@ -167,7 +158,37 @@ fn kept_seat_of_the_last_league_is_readmitted_with_its_id() {
         try_register(&mut world, None, named("Ann")).is_err(),
         "once"
     );
-    check(&world);
+    world.check_journal();
+}
+
+#[test]
+fn namesakes_of_the_last_league_keep_their_names() {
+    let at = |port: u32| {
+        move |applicant: &mut Applicant| {
+            "Heron".clone_into(&mut applicant.request.meta.display_name);
+            applicant.request.meta.contact_endpoint = format!("http://localhost:{port}/mcp");
+        }
+    };
+    let mut last = LeagueWorld::new(rules());
+    let tokens = [1, 2].map(|port| {
+        try_register(&mut last, None, at(port))
+            .unwrap()
+            .return_token
+    });
+    let (from, seats) = (rules().league_id, last.league.kept_seats());
+    let mut world = LeagueWorld::new(rules());
+    world.pull(Lever::TakeOver { from, seats }).unwrap();
+    let told = try_register(&mut world, None, at(3)).unwrap_err();
+    assert!(told.contains("kept for P01"), "{told}");
+    try_register(&mut world, tokens[0].as_ref(), at(1)).unwrap();
+    try_register(&mut world, None, at(3)).unwrap();
+    try_register(&mut world, tokens[1].as_ref(), at(2)).unwrap();
+    let players = world.league.players().iter();
+    let players: Vec<String> = players
+        .map(|player| format!("{} {}", player.id(), player.member().display_name()))
+        .collect();
+    assert_eq!(players, ["P01 Heron", "P03 Heron (3)", "P02 Heron (2)"]);
+    world.check_journal();
 }
 
 /// What a player does with its identity, and the return token that it holds then.
@@ -268,7 +289,7 @@ fn player_signs_its_next_match_after_every_lever_on_its_identity() {
         assert_eq!(opened_keys(&world, 1), usize::from(is_same), "{name}");
         finish_round(&mut world, 2, &token);
         assert_eq!(opened_keys(&world, 2), 1, "{name}");
-        check(&world);
+        world.check_journal();
     }
 }
 

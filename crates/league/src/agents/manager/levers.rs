@@ -63,7 +63,6 @@ impl ManagerService {
             lever,
             reason,
             code: code.map(AuthToken::new),
-            chance: self.chance.bytes(),
         })))
     }
 

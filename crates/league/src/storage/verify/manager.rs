@@ -532,10 +532,10 @@ impl Tally {
     /// Takes in what the organiser did; `league` has applied it.
     fn act(&mut self, lever: &Lever, effect: &Effect, league: &League) {
         if let Some((player, _, played)) = lever.put_out() {
+            self.sums = None;
             self.annulled.remove(player);
             if played == PlayedMatches::Annulled && league.phase() != Phase::Registering {
                 self.annulled.insert(player.clone());
-                self.sums = None;
             }
             return;
         }
