@@ -178,6 +178,17 @@ impl LeverField {
                 "rule 7",
             ],
         );
+        self.pull(
+            "disqualify",
+            &[
+                "disqualify",
+                "P04",
+                "--played",
+                "kept",
+                "--reason",
+                "on appeal its results count",
+            ],
+        );
         self.pull("reinstate", &["reinstate", "P04"]);
         self.pull("resume", &["resume"]);
         // A match of the round that began last has a clock, or is over at once.
