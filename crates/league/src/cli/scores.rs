@@ -110,7 +110,7 @@ impl Scores {
                 }
             }
             Event::LeagueStarted { .. } if self.total == 0 => {
-                let players = (self.names.len() - self.out.len()) as u64;
+                let players = self.names.len().saturating_sub(self.out.len()) as u64;
                 self.total = players * players.saturating_sub(1) / 2 * self.legs;
             }
             Event::OrganiserActed { act, effect, .. } => {
