@@ -51,7 +51,7 @@ scene('a player that died is shown as gone within seconds, with the reason', asy
 });
 
 scene('an open game is seen move by move, without a script too', async (stage) => {
-  // A person plays, so that the game stays where it is for as long as somebody looks.
+  // A person plays, so that the game stays where it is while the page is open.
   const seats = ['--players', '2', '--people', '1', '--move-time', '10m', '--strategies', 'random'];
   const words = ['--referees', '1', '--game', 'connect_four', '--web', ...seats];
   const league = stage.start('run', '--ports', 'auto', '--root', stage.folder(), ...words);

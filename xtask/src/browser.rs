@@ -16,7 +16,7 @@ use crate::npm;
 use crate::shell::{build_league, hand_over, program, root, target};
 
 /// Limit for a file of tests in milliseconds; none comes near it, on a busy machine either.
-const FILE_TIMEOUT: u32 = 1_200_000;
+const FILE_TIMEOUT: u32 = 600_000;
 /// Number of files run at once: they wait more than they work.
 const CONCURRENCY: u32 = 2;
 

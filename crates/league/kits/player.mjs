@@ -57,6 +57,7 @@ const ADVICE = { // what to do after a technical loss, by its code
   __proto__: null,
   E001: "make `choose` faster",
   E004: "return one of the legal moves",
+  E005: "ask the organiser",
   E009: "keep this program running, and see that referees reach its port: --host, --bind, firewall",
   E012: "start this program again, so that it registers anew",
 };

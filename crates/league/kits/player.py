@@ -69,6 +69,7 @@ saving = threading.Lock()
 called, choices, history = {}, {}, deque(maxlen=MOST)  # by match: False until its referee calls; our choices, by turn
 opponents, choosing = {}, defaultdict(threading.Lock)  # by match; a repeated question waits for the first choice
 ADVICE = {"E001": "make `choose` faster", "E004": "return one of the legal moves",  # by the code of a technical loss
+          "E005": "ask the organiser",
           "E009": "keep this program running, and see that referees reach its port: --host, --bind, firewall",
           "E012": "start this program again, so that it registers anew"}
 

@@ -70,6 +70,7 @@ def patience(call):
 GAMES = ["even_odd"]  # the games of this player: `league new` lists all
 ADVICE = {  # what to do after a technical loss, by its code
     "E001": "make `choose` faster", "E004": "return one of the legal moves",
+    "E005": "ask the organiser",
     "E009": "keep this program running, and see that referees reach its port: --host, --bind, firewall",
     "E012": "start this program again, so that it registers anew",
 }

@@ -146,7 +146,7 @@ impl Site {
         let response = match path.as_str() {
             "/feed" => self.feed(&headers).await,
             "/film.json" => self.replay(&headers).await,
-            "/season" => self.season(&headers).await,
+            "/season" => self.season(headers).await,
             _ => {
                 if shows_agents(&path) {
                     self.hub.inquire_once().await;
@@ -181,15 +181,19 @@ impl Site {
         Some(compressed(200, "application/json", &recording, headers))
     }
 
-    async fn season(&self, headers: &HeaderMap) -> Option<ServiceResponse> {
-        let own = self.in_turn(|hub| hub.read(|live| live.view().map(SeasonEntry::of)));
-        let own = own.await?.ok().flatten();
-        let season = self.season.get(self.hub.root().clone(), own).await;
-        let (status, page) = match season {
-            Some(season) => (200, page::season(&season)),
-            None => (404, page::not_found("season")),
+    /// Requests wait for each other before they take a turn, so that the season takes only one.
+    async fn season(&self, headers: HeaderMap) -> Option<ServiceResponse> {
+        let leagues = tokio::time::timeout(TURN_TIMEOUT, self.season.lock());
+        let mut leagues = leagues.await.ok()?;
+        let page = move |hub: &Arc<Hub>| {
+            let own = hub.read(|live| live.view().map(SeasonEntry::of));
+            let (status, page) = match leagues.read(hub.root(), own.ok().flatten()) {
+                Ok(season) => (200, page::season(&season)),
+                Err(_) => (404, page::not_found("season")),
+            };
+            compressed(status, HTML, &GzipBody::new(page), &headers)
         };
-        Some(compressed(status, HTML, &GzipBody::new(page), headers))
+        self.in_turn(page).await
     }
 
     /// Subscribes a viewer to the feed; `None` if there are too many viewers.

@@ -41,7 +41,7 @@ pub struct SimulationPlan {
     pub game: Option<&'static str>,
     /// Whether each league of two referees or more has a liar; else one in a few.
     pub liars: bool,
-    /// Whether each league has an organiser that pulls levers; then nobody lies.
+    /// Whether each league has an organiser that pulls levers; then no agent lies.
     pub levers: bool,
     /// A bug that is planted, to see that it is found.
     pub sabotage: Option<Sabotage>,

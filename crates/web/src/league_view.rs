@@ -52,7 +52,7 @@ pub const MAX_UPCOMING: usize = 20;
 /// Results that are kept one by one; of older ones only the points remain.
 pub const MAX_RESULTS: usize = 200_000;
 /// What the organiser did, as far as pages list it.
-pub const MAX_ACTS: usize = 1_000;
+pub const MAX_ACTS: usize = 50;
 /// How many matches make the form of a player.
 const FORM_LENGTH: usize = 5;
 
@@ -217,10 +217,6 @@ impl LeagueView {
     }
 
     fn record_act(&mut self, act: &Lever, reason: &str, effect: &Effect, at: Timestamp) {
-        let follows = match effect.sentence().as_str() {
-            "" => String::new(),
-            follows => format!(" ({follows})"),
-        };
         if let Lever::TakeOver { from, seats } = act {
             let players = seats.iter().filter_map(|seat| match &seat.agent {
                 Agent::Player(id) => Some(id.clone()),
@@ -236,7 +232,7 @@ impl LeagueView {
         }
         self.acts.push_front(OrganiserAct {
             at,
-            sentence: format!("{act}{follows}"),
+            sentence: act.sentence(effect),
             reason: reason.to_owned(),
             is_message: matches!(act, Lever::Announce { .. }),
         });

@@ -103,6 +103,9 @@ pub struct Board {
     pub progress: LeagueProgress,
     /// The table from its top; at most [`MAX_ROWS`](crate::league_view::MAX_ROWS) rows.
     pub standings: Vec<TableRow>,
+    /// The players of the first three places of a league that is over, with these places; at most
+    /// [`MAX_ROWS`](crate::league_view::MAX_ROWS).
+    pub winners: Vec<(u32, StandingRow)>,
     /// How many players the table leaves out.
     pub unlisted: usize,
     /// Matches of this round without a result; at most
@@ -146,24 +149,9 @@ pub struct LeagueProgress {
 }
 
 impl Board {
-    /// The players of the first three places of a league that is over, with their places. A player
-    /// that the organiser put out as a penalty has none, and the others move up.
-    pub fn winners(&self) -> Vec<(usize, &StandingRow)> {
-        let is_penalty = |row: &TableRow| row.expulsion.is_some_and(|cause| cause.is_penalty());
-        let rows = self.standings.iter().filter(|_| self.league.is_over());
-        let rows = rows.filter(|row| !is_penalty(row) && row.standing.played > 0);
-        let mut winners: Vec<(usize, &StandingRow)> = Vec::new();
-        for (number, row) in (1..).zip(rows.map(|row| &row.standing)) {
-            let place = match winners.last() {
-                Some((place, above)) if above.shared_place() == row.shared_place() => *place,
-                _ => number,
-            };
-            if place > 3 {
-                break;
-            }
-            winners.push((place, row));
-        }
-        winners
+    /// Whether several players have a place.
+    pub(crate) fn is_shared(&self, place: u32) -> bool {
+        self.winners.iter().filter(|(own, _)| *own == place).count() > 1
     }
 }
 

@@ -52,10 +52,11 @@ pub struct Recorder<'o> {
     shown: PageParts,
     start: Option<Patch>,
     frames: Vec<ReplayFrame<Patch>>,
-    /// How many results make a frame.
+    /// How many results and acts of the organiser make a frame.
     stride: u64,
+    steps: u64,
     results: u64,
-    /// The latest result, until a frame shows it.
+    /// The latest result or act, until a frame shows it.
     pending: Option<(Timestamp, String)>,
     /// When the last frame was taken.
     latest: Timestamp,
@@ -74,6 +75,7 @@ impl<'o> Recorder<'o> {
             start: None,
             frames: Vec::new(),
             stride: 1,
+            steps: 0,
             results: 0,
             pending: None,
             latest: Timestamp::default(),
@@ -96,14 +98,11 @@ impl<'o> Recorder<'o> {
                     Some(note) => format!("{}; {note}", label(match_id, result)),
                     None => label(match_id, result),
                 };
-                self.pending = Some((*at, label));
-                if self.results.is_multiple_of(self.stride) {
-                    self.capture_pending();
-                }
+                self.step(*at, label);
             }
-            Event::OrganiserActed { act, at, .. } if self.start.is_some() => {
-                self.capture(*at, act.to_string());
-            }
+            Event::OrganiserActed {
+                act, effect, at, ..
+            } if self.start.is_some() => self.step(*at, act.sentence(effect)),
             Event::LeagueCompleted { at } => self.capture(*at, "The league is over".to_owned()),
             _ => {}
         }
@@ -126,6 +125,14 @@ impl<'o> Recorder<'o> {
     fn begin(&mut self, at: Timestamp) {
         self.shown = self.parts(at);
         self.start = Some(self.shown.whole());
+    }
+
+    fn step(&mut self, at: Timestamp, label: String) {
+        self.steps += 1;
+        self.pending = Some((at, label));
+        if self.steps.is_multiple_of(self.stride) {
+            self.capture_pending();
+        }
     }
 
     fn capture_pending(&mut self) {
@@ -165,7 +172,7 @@ impl<'o> Recorder<'o> {
 
     /// Merges every two frames into one, and halves the rate of those to come.
     fn thin_out(&mut self) {
-        self.stride *= 2;
+        self.stride = self.stride.saturating_mul(2);
         let mut thinner: Vec<ReplayFrame<Patch>> = Vec::with_capacity(self.frames.len() / 2 + 1);
         for (place, frame) in std::mem::take(&mut self.frames).into_iter().enumerate() {
             match thinner.last_mut().filter(|_| place % 2 == 1) {

@@ -5,7 +5,7 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use league_core::league::{Phase, PlayerEntry};
+use league_core::league::Phase;
 use league_protocol::id::PlayerId;
 use league_protocol::message::StandingRow;
 use league_protocol::time::Timestamp;
@@ -89,15 +89,9 @@ impl SeasonEntry {
     pub fn of(view: &LeagueView) -> Self {
         let summary = view.summary(&LeagueObservations::default());
         let standings = view.league().standings();
-        let may_win = |standing: &StandingRow| {
-            let player = view.league().player(&standing.player_id);
-            let expulsion = player.and_then(PlayerEntry::expulsion);
-            let is_penalty = expulsion.is_some_and(|expulsion| expulsion.is_penalty());
-            summary.is_over() && !is_penalty && standing.played > 0
-        };
-        let best = standings.iter().find(|standing| may_win(standing));
-        let best = best.map(StandingRow::shared_place);
-        let mut champions = Vec::new();
+        let winners = view.league().winners(&standings);
+        let winners = winners.take_while(|(place, _)| *place == 1 && summary.is_over());
+        let champions: Vec<&StandingRow> = winners.map(|(_, row)| row).collect();
         let mut players: BTreeMap<PlayerId, SeasonPlayer> = BTreeMap::new();
         for player in view.league().players() {
             let entry = players.entry(player.id().clone()).or_default();
@@ -106,23 +100,25 @@ impl SeasonEntry {
         }
         for standing in standings.iter() {
             let row = &mut players.entry(standing.player_id.clone()).or_default().row;
-            let is_champion = may_win(standing) && Some(standing.shared_place()) == best;
             *row = SeasonRow {
                 name: standing.display_name.to_string(),
                 leagues: 1,
-                titles: u32::from(is_champion),
+                titles: 0,
                 played: standing.played,
                 wins: standing.wins,
                 draws: standing.draws,
                 losses: standing.losses,
                 points: u64::from(standing.points),
             };
-            if is_champion {
-                champions.push(row.name.clone());
+        }
+        for champion in &champions {
+            if let Some(player) = players.get_mut(&champion.player_id) {
+                player.row.titles = 1;
             }
         }
+        let names = champions.iter().map(|row| row.display_name.to_string());
         Self {
-            league: SeasonLeague::of(summary, champions),
+            league: SeasonLeague::of(summary, names.collect()),
             players,
         }
     }

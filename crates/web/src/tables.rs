@@ -155,7 +155,7 @@ const fn match_columns<'v>() -> [Column<FinishedMatch<'v>>; 18] {
             Some(result) => result.reason.clone(),
             None => String::new(),
         }),
-        // How it was recorded, if it counts in another way.
+        // Why it counts in another way, if it does, and how it was recorded.
         ("note", |row| row.counted.note().unwrap_or_default()),
         ("recorded_status", |row| row.recorded_status().to_owned()),
         ("recorded_winner", |row| row.recorded_winner()),

@@ -13,7 +13,7 @@ use super::lever::Amendment;
 use super::roster::PlayerEntry;
 use super::round::read_match_id;
 use super::schedule::Pairing;
-use super::standings::{MatchEnding, Ranking};
+use super::standings::MatchEnding;
 
 /// How a match counts in the table.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -107,11 +107,24 @@ impl League {
             .saturating_sub(self.standings.counted())
     }
 
-    /// The first row of a table whose player was not put out as a penalty.
-    pub(crate) fn champion<'t>(&self, table: &'t Ranking) -> Option<&'t StandingRow> {
-        table.rows.iter().find(|row| {
+    /// The rows of a table whose players may win, with their places. A player that was put out as a
+    /// penalty or has played no match has none, and the others move up; a tie shares its place.
+    pub fn winners<'t>(
+        &self,
+        table: &'t [StandingRow],
+    ) -> impl Iterator<Item = (u32, &'t StandingRow)> {
+        let rows = table.iter().filter(|row| {
             let expulsion = self.player(&row.player_id).and_then(PlayerEntry::expulsion);
-            !expulsion.is_some_and(|expulsion| expulsion.is_penalty())
+            row.played > 0 && !expulsion.is_some_and(|expulsion| expulsion.is_penalty())
+        });
+        let mut above = None;
+        (1..).zip(rows).map(move |(number, row)| {
+            let place = match above {
+                Some((place, shared)) if shared == row.shared_place() => place,
+                _ => number,
+            };
+            above = Some((place, row.shared_place()));
+            (place, row)
         })
     }
 

@@ -823,7 +823,11 @@ impl<'a> LetterWriter<'a> {
             league_id: self.league.rules.league_id.clone(),
             total_rounds: self.league.rounds(),
             total_matches: u32::try_from(self.league.total_matches()).unwrap_or(u32::MAX),
-            champion: self.league.champion(table).map(champion),
+            champion: self
+                .league
+                .winners(&table.rows)
+                .next()
+                .map(|(_, first)| champion(first)),
             final_standings: self.rows_for(table, receiver),
         })
     }

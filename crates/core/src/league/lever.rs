@@ -29,6 +29,9 @@ pub const READMISSION: Duration = Duration::from_secs(30 * 60);
 /// The most matches that are played again.
 pub(crate) const MAX_REPLAYS: usize = 10_000;
 
+/// So many ids are named in a sentence; more are only counted.
+const MAX_NAMED: usize = 20;
+
 /// What the organiser may do.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "lever")]
@@ -514,13 +517,20 @@ pub(crate) fn id_of(agent: &Agent) -> String {
 impl Effect {
     /// What follows, in a few words; empty if the lever says it all.
     pub fn sentence(&self) -> String {
-        let list = |items: Vec<&str>| items.join(", ");
+        let list = |items: Vec<&str>, kind: &str| match items.len() {
+            0..=MAX_NAMED => items.join(", "),
+            count => format!("{count} {kind}"),
+        };
         let replay = self.replay.iter().map(|id| format!("as {id}"));
         let seated: Vec<&str> = self.seated.iter().map(PlayerId::as_str).collect();
-        let seated = (!seated.is_empty()).then(|| format!("{} gets a seat", list(seated)));
+        let seated = match seated.len() {
+            0 => None,
+            1 => Some(format!("{} gets a seat", seated[0])),
+            _ => Some(format!("{} get a seat", list(seated, "players"))),
+        };
         // A lever on one match names it already.
         let matches: Vec<&str> = self.matches.iter().map(MatchId::as_str).collect();
-        let matches = (matches.len() > 1).then(|| format!("changes {}", list(matches)));
+        let matches = (matches.len() > 1).then(|| format!("changes {}", list(matches, "matches")));
         let all: Vec<String> = replay.chain(seated).chain(matches).collect();
         all.join("; ")
     }

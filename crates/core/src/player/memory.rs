@@ -106,6 +106,7 @@ impl MatchRecord {
             Some(Code::TokenMissing | Code::TokenInvalid) => {
                 "start this program again, so that it registers anew"
             }
+            Some(Code::PlayerNotRegistered) => "ask the organiser",
             _ => "read its messages",
         })
     }

@@ -466,7 +466,7 @@ impl PullArgs {
                 writeln!(
                     out,
                     "hand it to the owner of the agent, who starts it with \
-                     `LEAGUE_RETURN_TOKEN={token} league player --manager {endpoint} …`"
+                     `LEAGUE_RETURN_TOKEN=… league player --manager {endpoint} …`"
                 )?;
             }
         } else if !common.quiet {

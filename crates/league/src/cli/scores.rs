@@ -110,7 +110,7 @@ impl Scores {
                 }
             }
             Event::LeagueStarted { .. } if self.total == 0 => {
-                let players = (self.names.len() - self.out.len()) as u64;
+                let players = self.names.len().saturating_sub(self.out.len()) as u64;
                 self.total = players * players.saturating_sub(1) / 2 * self.legs;
             }
             Event::OrganiserActed { act, effect, .. } => {
@@ -526,6 +526,8 @@ fn of_referees(root: &Root, league: &LeagueId) -> Vec<ObservedDocument> {
 mod tests {
     use std::collections::BTreeMap;
 
+    use league_core::league::Effect;
+
     use crate::wire::observed::{AgentObserved, Kind};
 
     use super::*;
@@ -555,6 +557,22 @@ mod tests {
             version: 1,
             agents: BTreeMap::from([("player:P01".to_owned(), seen)]),
         }
+    }
+
+    #[test]
+    fn damaged_journal_may_put_out_a_player_that_never_came() {
+        let mut scores = Scores::new(0, 1);
+        let at = Timestamp::default();
+        let player_id = PlayerId::numbered(7);
+        let withdrawn = Event::OrganiserActed {
+            act: Box::new(Lever::Withdraw { player_id }),
+            reason: String::new(),
+            effect: Effect::default(),
+            at,
+        };
+        scores.record(at, &withdrawn);
+        scores.record(at, &Event::LeagueStarted { at });
+        assert_eq!(scores.total, 0);
     }
 
     #[test]

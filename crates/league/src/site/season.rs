@@ -6,7 +6,7 @@ use std::time::SystemTime;
 
 use league_protocol::id::LeagueId;
 use league_web::season::{Season, SeasonEntry};
-use tokio::sync::Mutex;
+use tokio::sync::{Mutex, OwnedMutexGuard};
 
 use super::live_view::LiveView;
 use crate::clock;
@@ -23,28 +23,30 @@ const MAX_KEPT_PLAYERS: usize = 100_000;
 pub(crate) struct SeasonCache(Arc<Mutex<KeptLeagues>>);
 
 #[derive(Debug, Default)]
-struct KeptLeagues(BTreeMap<LeagueId, (JournalState, SeasonEntry)>);
+pub(crate) struct KeptLeagues(BTreeMap<LeagueId, (JournalState, SeasonEntry)>);
 
 /// The length of a journal and when it was written: if both stay the same, so does the league.
 type JournalState = (u64, Option<SystemTime>);
 
 impl SeasonCache {
-    /// The season of a folder, by one request at a time; the others wait for it. The league that
-    /// the site follows is passed in, because it is known.
-    pub(crate) async fn get(&self, root: Root, own: Option<SeasonEntry>) -> Option<Season> {
-        let mut kept = Arc::clone(&self.0).lock_owned().await;
-        let reading = tokio::task::spawn_blocking(move || kept.read(&root, own).ok());
-        reading.await.ok()?
+    /// The leagues for one request; the others wait for it.
+    pub(crate) async fn lock(&self) -> OwnedMutexGuard<KeptLeagues> {
+        Arc::clone(&self.0).lock_owned().await
     }
 }
 
-/// Reads all leagues of a folder; one that cannot be read is left out.
+/// Reads all leagues of a folder; unreadable leagues are left out.
 pub(crate) fn read_season(root: &Root) -> Result<Season, VerifyError> {
     KeptLeagues::default().read(root, None)
 }
 
 impl KeptLeagues {
-    fn read(&mut self, root: &Root, own: Option<SeasonEntry>) -> Result<Season, VerifyError> {
+    /// The season of a folder. The league that the site follows is passed in, because it is known.
+    pub(crate) fn read(
+        &mut self,
+        root: &Root,
+        own: Option<SeasonEntry>,
+    ) -> Result<Season, VerifyError> {
         let mut ids = leagues(root)?;
         let ids = ids.split_off(ids.len().saturating_sub(MAX_LEAGUES));
         self.0.retain(|id, _| ids.contains(id));

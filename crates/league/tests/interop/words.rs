@@ -108,9 +108,9 @@ fn kit_says_why_it_lost_and_where_to_look() {
 #[test]
 fn invited_kit_knows_who_it_is() {
     let ground = Ground::new();
-    let nobody = format!("http://localhost:{}/mcp", free_port());
+    let silent_manager = format!("http://localhost:{}/mcp", free_port());
     for lang in SIGNING {
-        let mut kit = answering(Kit::start(&ground, lang, &nobody));
+        let mut kit = answering(Kit::start(&ground, lang, &silent_manager));
         for (match_id, opponent, winner, told) in [
             ("R1M1", Some("P02"), "P01", "R1M1: won against P02;"),
             ("R2M1", Some("P02"), "P02", "R2M1: lost against P02;"),

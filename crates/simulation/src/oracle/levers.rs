@@ -189,7 +189,7 @@ impl LeagueWatch {
         stands_for.copied().unwrap_or(number)
     }
 
-    /// Amends a match; one that is still played is over by it.
+    /// Amends a match; an open match is over by it.
     fn amend(&mut self, number: Option<usize>, change: impl FnOnce(&mut Amended)) {
         let Some(number) = number else { return };
         let regular = self.regular(number);

@@ -29,7 +29,10 @@ impl LeagueView {
             .collect();
         let (tiles, untiled) = self.tiles(observed);
         let league = self.summary(observed);
+        let winners = self.league.winners(&rows).filter(|_| league.is_over());
+        let winners = winners.take_while(|(place, _)| *place <= 3).take(MAX_ROWS);
         Board {
+            winners: winners.map(|(place, row)| (place, row.clone())).collect(),
             progress: self.progress(&league, &rows, now),
             unlisted: league.players.saturating_sub(standings.len()),
             tiles,

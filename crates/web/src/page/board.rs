@@ -207,7 +207,7 @@ fn stall(league: &LeagueSummary) -> Markup {
 }
 
 fn champion(board: &Board, links: Links) -> Markup {
-    let winners = board.winners();
+    let winners = &board.winners;
     let Some((_, first)) = winners.first() else {
         return Markup::default();
     };
@@ -223,7 +223,7 @@ fn champion(board: &Board, links: Links) -> Markup {
             }
             ol { @for (place, row) in others.iter().take(MAX_RUNNERS_UP) {
                 li {
-                    (["Second", "Third"][usize::from(*place > 2)]) @if row.tie.is_some() { ", shared" } " "
+                    (["Second", "Third"][usize::from(*place > 2)]) @if board.is_shared(*place) { ", shared" } " "
                     (link(row)) ", " (counted(row.points.into(), "point", "points"))
                 }
             } }

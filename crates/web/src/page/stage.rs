@@ -137,18 +137,20 @@ fn next(coming: &NextRound, is_paused: bool) -> Markup {
 
 /// The first three of a league that is over.
 fn podium(board: &Board) -> Option<Markup> {
-    let winners = board.winners();
+    let winners = &board.winners;
     let steps = ["first", "second", "third"];
+    let more = winners.len().saturating_sub(steps.len());
     let top = winners.iter().zip(steps);
     (!winners.is_empty()).then(|| html! {
         p.lead { span { bdi { (board.league.title) } } @if let Some(at) = board.league.ended { span { "ended " (moment(at)) } } }
         ol.podium { @for ((place, standing), step) in top {
             @let player = PlayerRef { id: standing.player_id.clone(), name: standing.display_name.to_string() };
             li class=(step) {
-                span.rank { @if standing.tie.is_some() { "=" } (place) }
+                span.rank { @if board.is_shared(*place) { "=" } (place) }
                 span.who { (name(&player)) }
                 span.more { (counted(standing.points.into(), "point", "points")) }
             }
         } }
+        @if more > 0 { p.more { "and " (more) " more" } }
     })
 }

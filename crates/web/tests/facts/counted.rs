@@ -7,11 +7,14 @@ use league_protocol::id::{LeagueId, MatchId, PlayerId};
 use league_protocol::message::{LeagueQuery, Query, QueryAnswer, StandingRow};
 use league_testkit::LeagueWorld;
 use league_testkit::levers::{Chance, finish_any};
+use league_testkit::report::ended;
 use league_web::league_view::{LeagueObservations, LeagueView, MAX_ACTS};
-use league_web::model::{Board, RoundMatchState, SeatOutcome};
+use league_web::model::{Board, RoundMatchState, SeatOutcome, Stage};
+use league_web::page::{self, Links};
+use league_web::replay::Recorder;
 use league_web::tables;
 
-use crate::season::{after, at, begun, whole};
+use crate::season::{after, at, begun, board, empty_view, registering, whole};
 
 /// Wins, draws, losses, technical losses among them, and points.
 type Totals = [u32; 5];
@@ -31,17 +34,17 @@ fn table(rows: &[StandingRow]) -> BTreeMap<PlayerId, Totals> {
         .collect()
 }
 
-/// Adds an outcome by its letter; a match that does not count adds nothing.
+/// Adds an outcome; a match that does not count adds nothing.
 fn add(totals: &mut Totals, outcome: SeatOutcome, points: u32) {
-    match format!("{outcome:?}").as_str() {
-        "Won" => totals[0] += 1,
-        "Drew" => totals[1] += 1,
-        "Lost" => totals[2] += 1,
-        "Forfeited" => {
+    match outcome {
+        SeatOutcome::Won => totals[0] += 1,
+        SeatOutcome::Drew => totals[1] += 1,
+        SeatOutcome::Lost => totals[2] += 1,
+        SeatOutcome::Forfeited => {
             totals[2] += 1;
             totals[3] += 1;
         }
-        _ => assert_eq!(points, 0),
+        SeatOutcome::NotCounted => assert_eq!(points, 0),
     }
     totals[4] += points;
 }
@@ -58,7 +61,7 @@ fn player_pages(view: &LeagueView) -> BTreeMap<PlayerId, Totals> {
                 add(&mut totals, played.outcome, played.points);
             }
             let counted = page.matches.iter().map(|played| played.outcome);
-            let counted = counted.filter(|outcome| format!("{outcome:?}") != "NotCounted");
+            let counted = counted.filter(|outcome| *outcome != SeatOutcome::NotCounted);
             let mut form: Vec<_> = counted.take(5).collect();
             form.reverse();
             assert_eq!(page.row.form, form, "{}", player.id());
@@ -70,7 +73,7 @@ fn player_pages(view: &LeagueView) -> BTreeMap<PlayerId, Totals> {
 /// The same from the pages of all rounds.
 fn round_pages(view: &LeagueView) -> BTreeMap<PlayerId, Totals> {
     let seen = LeagueObservations::default();
-    let mut all = nobody(view);
+    let mut all = no_results(view);
     for round in 1..=view.league().rounds() {
         for shown in view.round_page(round, &seen).unwrap().matches {
             let RoundMatchState::Over {
@@ -90,7 +93,7 @@ fn round_pages(view: &LeagueView) -> BTreeMap<PlayerId, Totals> {
 
 /// The same from the exported list of matches.
 fn exported_matches(view: &LeagueView) -> BTreeMap<PlayerId, Totals> {
-    let mut all = nobody(view);
+    let mut all = no_results(view);
     for row in tables::json(view)["matches"].as_array().unwrap() {
         let ids = ["player_A_id", "player_B_id"].map(|column| row[column].clone());
         for (seat, points) in ["points_A", "points_B"].into_iter().enumerate() {
@@ -121,7 +124,7 @@ fn cross_table(board: &Board) -> BTreeMap<PlayerId, Totals> {
     .collect()
 }
 
-fn nobody(view: &LeagueView) -> BTreeMap<PlayerId, Totals> {
+fn no_results(view: &LeagueView) -> BTreeMap<PlayerId, Totals> {
     let players = view.league().players().iter();
     players
         .map(|player| (player.id().clone(), Totals::default()))
@@ -285,8 +288,7 @@ fn disqualified_player_wins_nothing_and_a_shared_place_is_shared() {
     let mut world = whole(4);
     let places = |world: &LeagueWorld| -> Vec<String> {
         let board = after(world).board(&LeagueObservations::default(), at(100));
-        let winners = board.winners();
-        let told = winners.iter();
+        let told = board.winners.iter();
         told.map(|(place, row)| format!("{place} {}", row.player_id))
             .collect()
     };
@@ -310,6 +312,56 @@ fn disqualified_player_wins_nothing_and_a_shared_place_is_shared() {
         world.pull(rule).unwrap();
     }
     assert_eq!(places(&world), ["1 P03", "1 P04"], "both drew twice");
+}
+
+#[test]
+fn place_is_shared_only_among_winners() {
+    let mut world = begun(4);
+    world.play_by(|order| ended(order, None));
+    let pages = |world: &LeagueWorld| {
+        let board = board(world);
+        let summary = page::board_parts(&board, Links::Site).whole().set["summary"].clone();
+        let surprise = None;
+        (summary, page::stage(&Stage { board, surprise }))
+    };
+    let (summary, stage) = pages(&world);
+    assert!(summary.contains("Champions, sharing the first place"));
+    let rank = r#"<span class="rank">=1</span>"#;
+    // The table has four rows, and the podium three steps.
+    assert_eq!(stage.matches(rank).count(), 7);
+    assert!(stage.contains(r#"<p class="more">and 1 more</p>"#));
+    for number in [1, 2, 3] {
+        let disqualify = Lever::Disqualify {
+            player_id: PlayerId::numbered(number),
+            played: PlayedMatches::Kept,
+        };
+        world.pull(disqualify).unwrap();
+    }
+    let (summary, stage) = pages(&world);
+    assert!(summary.contains("<h2>Champion</h2>"));
+    assert_eq!(stage.matches(rank).count(), 4, "only the table");
+    assert!(!stage.contains("and 1 more"));
+}
+
+#[test]
+fn board_and_replay_tell_what_follows_from_an_act() {
+    let mut world = registering(4);
+    world.pull(Lever::SetJoinCode).unwrap();
+    world.pull(Lever::Start).unwrap();
+    world.settle();
+    world.finish("R1M1", Some(1));
+    let match_id = MatchId::new("R1M1").unwrap();
+    world.pull(Lever::Replay { match_id }).unwrap();
+    let seen = LeagueObservations::default();
+    let mut recorder = Recorder::new(empty_view("even_odd"), &seen, Links::Site);
+    world.journal().for_each(|event| recorder.apply(event));
+    let frames = recorder.finish().frames;
+    let acts = after(&world).summary(&seen).acts;
+    let codeless = "new players need no join code";
+    assert!(acts.iter().any(|act| act.sentence == codeless), "{acts:?}");
+    let replayed = "R1M1 is played again (as R4M1)";
+    assert_eq!(acts[0].sentence, replayed);
+    assert_eq!(frames.last().unwrap().label, replayed);
 }
 
 #[test]

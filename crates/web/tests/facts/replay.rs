@@ -1,6 +1,6 @@
 //! A recording ends with the last board, and shows nothing before its time.
 
-use league_core::league::Event;
+use league_core::league::{Event, Lever};
 use league_testkit::LeagueWorld;
 use league_web::delta::{Delta, Edit};
 use league_web::league_view::{LeagueObservations, LeagueView};
@@ -124,6 +124,23 @@ fn long_league_is_thinned_out_and_ends_the_same() {
     let board = after_frames(&played, played.frames.len());
     assert_eq!(board.lists, whole.lists);
     assert_eq!(board.set["row-P01"], whole.set["row-P01"]);
+}
+
+#[test]
+fn acts_are_thinned_out_like_results() {
+    let mut world = begun(2);
+    for number in 1..=1_100 {
+        let text = format!("message {number}");
+        world.pull(Lever::Announce { text }).unwrap();
+    }
+    let recording = record(&world, &LeagueObservations::default());
+    let label = |number: usize| recording.frames[number].label.as_str();
+    let act = |number| -> u32 { label(number).rsplit_once(' ').unwrap().1.parse().unwrap() };
+    let last = recording.frames.len() - 1;
+    assert_eq!(act(last), 1_100);
+    let early = act(2) - act(1);
+    assert!(early > 1, "there are more acts than frames");
+    assert_eq!(act(last - 1) - act(last - 2), early);
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use league_core::league::{
-    Command, Event, FixtureStage, Inconsistency, Lever, LeverPull, LeverRefusal, Phase,
+    Command, Effect, Event, FixtureStage, Inconsistency, Lever, LeverPull, LeverRefusal, Phase,
     PlayedMatches, Refusal, Reply,
 };
 use league_core::machine::Machine;
@@ -349,6 +349,38 @@ fn disqualified_player_is_not_told_as_the_champion() {
         });
     assert_eq!(told.unwrap().player_id, rows[1].player_id);
     world.check_journal();
+}
+
+#[test]
+fn league_without_a_match_has_no_champion() {
+    let mut world = LeagueWorld::begun(3, 1, 4);
+    world.letters.clear();
+    world.pull(Lever::End).unwrap();
+    world.settle();
+    let told = world
+        .letters
+        .iter()
+        .find_map(|letter| match &letter.message {
+            Message::LeagueCompleted(end) => Some(end.champion.clone()),
+            _ => None,
+        });
+    assert_eq!(told.unwrap(), None);
+}
+
+#[test]
+fn sentence_counts_what_it_cannot_name() {
+    let effect = |count| Effect {
+        matches: (1..=count)
+            .map(|number| MatchId::numbered(1, number))
+            .collect(),
+        seated: (1..=count).map(PlayerId::numbered).collect(),
+        ..Effect::default()
+    };
+    let sentence = |count| effect(count).sentence();
+    assert_eq!(sentence(1), "P01 gets a seat");
+    assert_eq!(sentence(2), "P01, P02 get a seat; changes R1M1, R1M2");
+    assert!(sentence(20).ends_with(", R1M20"));
+    assert_eq!(sentence(21), "21 players get a seat; changes 21 matches");
 }
 
 #[test]

@@ -122,7 +122,7 @@ fn is_left_out(name: &str, value: &Value) -> bool {
     value.is_null() || value == "" && !matches!(name, "text" | "name")
 }
 
-/// Refuses a lever that does not exist, an argument that it does not have, and one that it needs.
+/// Refuses a lever that does not exist, an argument that it does not have, and a missing argument.
 fn check_names(name: &str, members: &Map<String, Value>) -> Result<(), ServiceReply> {
     let Some(entry) = find_lever(name) else {
         let excerpt: String = name.chars().take(40).collect();

@@ -23,6 +23,9 @@ use crate::cli::text::{one_line, paragraph, print_object, print_standings};
 /// The longest line that is read as a move, in bytes; the rest of it is dropped.
 const MAX_LINE: usize = 4_096;
 
+/// Matches whose latest turn is kept, so that their last position can be drawn.
+const OPEN_MATCHES: usize = 64;
+
 /// The terminal of a person.
 pub(super) struct Terminal {
     seat: Arc<ExternalSeat>,
@@ -32,7 +35,7 @@ pub(super) struct Terminal {
     out: Screen<io::Stdout>,
     /// The turn on the screen.
     shown: Option<ShownTurn>,
-    /// The latest turn of each match that is being played.
+    /// The latest turn of each match that is being played, the oldest first.
     latest: Vec<ShownTurn>,
     /// The matches whose results were printed.
     printed: Vec<MatchId>,
@@ -134,6 +137,9 @@ impl Terminal {
         if let Some(turn) = open.as_ref().filter(|turn| !is_shown(turn)) {
             self.latest
                 .retain(|latest| latest.think.match_id != turn.think.match_id);
+            if self.latest.len() == OPEN_MATCHES {
+                self.latest.remove(0);
+            }
             self.latest.push(turn.clone());
             self.turn(turn, &news)?;
         }

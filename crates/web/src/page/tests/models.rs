@@ -176,7 +176,10 @@ pub(crate) fn agent(is_referee: bool) -> AgentRow {
 
 pub(crate) fn board() -> Board {
     let [a, b] = pair();
+    let standings = vec![table_row(1, &a, 6), table_row(2, &b, 0)];
+    let winners = (1..).zip(standings.iter().map(|row| row.standing.clone()));
     Board {
+        winners: winners.collect(),
         league: LeagueSummary {
             played: 1_234,
             matches: 5_000,
@@ -192,7 +195,7 @@ pub(crate) fn board() -> Board {
             elapsed: Some(Duration::from_secs(200)),
             ..LeagueProgress::default()
         },
-        standings: vec![table_row(1, &a, 6), table_row(2, &b, 0)],
+        standings,
         unlisted: 9_500,
         tiles: vec![tile()],
         untiled: 3,
@@ -221,6 +224,7 @@ pub(crate) fn empty_board() -> Board {
         },
         progress: LeagueProgress::default(),
         standings: Vec::new(),
+        winners: Vec::new(),
         unlisted: 0,
         tiles: Vec::new(),
         untiled: 0,

@@ -186,7 +186,7 @@ fn points_chart() {
 fn summary_of_a_finished_league_names_its_champion() {
     let mut board = models::board();
     board.league.title = "Cup".to_owned();
-    board.standings[1].standing.display_name = "Grace".into();
+    board.winners[1].1.display_name = "Grace".into();
     assert_snapshot!(lines(board::summary(&board, Links::Site)), @r##"
     <section class="summary" id="summary"><h1><bdi>Cup</bdi></h1>
     <p class="lead"><span class="phase over">Finished</span>
