@@ -155,8 +155,10 @@ impl Referee {
                 let Some(game) = game.filter(|game| !game.is_closed()) else {
                     return Ok(noted(Vec::new()));
                 };
-                let match_id = match_id.clone();
-                let settled = Event::NoticeSettled { match_id };
+                let settled = Event::NoticeSettled {
+                    match_id: match_id.clone(),
+                    again: game.notice_again(at, &self.rules, refused_token(outcome)),
+                };
                 Ok(noted(game.step_ending(at, &self.context(), settled)))
             }
             CorrelationId::Draw {

@@ -236,6 +236,8 @@ pub enum Event {
     #[serde(skip)]
     NoticeSettled {
         match_id: MatchId,
+        /// When it is told again, because it did not know the token.
+        again: Option<Timestamp>,
     },
     /// The result is reported again.
     #[serde(skip)]
@@ -347,7 +349,7 @@ impl Event {
             | Self::NumberDrawn { match_id, .. }
             | Self::PlayerTold { match_id, .. }
             | Self::ManagerNoticed { match_id, .. }
-            | Self::NoticeSettled { match_id }
+            | Self::NoticeSettled { match_id, .. }
             | Self::ReportTried { match_id, .. }
             | Self::ReportFailed { match_id, .. }
             | Self::ReportSettled { match_id, .. } => Some(match_id),

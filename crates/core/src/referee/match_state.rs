@@ -77,6 +77,8 @@ pub(crate) struct Settlement {
     /// How many notices to it are under way: the match is closed after them, so that a referee that
     /// restarts tells it again.
     pub(crate) notices: u32,
+    /// When the manager is told again, if it did not know the referee's token.
+    pub(crate) notice_again: Option<Timestamp>,
     pub(crate) closed: bool,
 }
 
@@ -375,6 +377,7 @@ impl Match {
             told: [false; 2],
             noticed: [false; 2],
             notices: 0,
+            notice_again: None,
             closed: false,
         });
     }
@@ -387,10 +390,15 @@ impl Settlement {
         match event {
             Event::PlayerTold { seat, .. } => self.told[seat.index() & 1] = true,
             Event::ManagerNoticed { .. } => {
-                self.noticed = self.told;
+                (self.noticed, self.notice_again) = (self.told, None);
                 self.notices = self.notices.saturating_add(1);
             }
-            Event::NoticeSettled { .. } => self.notices = self.notices.saturating_sub(1),
+            Event::NoticeSettled { again, .. } => {
+                self.notices = self.notices.saturating_sub(1);
+                if again.is_some() {
+                    (self.noticed, self.notice_again) = ([false; 2], *again);
+                }
+            }
             Event::ReportTried { until, .. } => {
                 self.report = ReportState::Sent {
                     tried: tried.saturating_add(1),

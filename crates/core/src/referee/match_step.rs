@@ -346,6 +346,21 @@ impl Match {
     }
 }
 
+impl Match {
+    /// When the manager is told again that players know the result. A referee that has just come back
+    /// may have shown a token that is void by its own registration.
+    pub(crate) fn notice_again(
+        &self,
+        at: Timestamp,
+        rules: &RefereeRules,
+        refused_token: bool,
+    ) -> Option<Timestamp> {
+        let shown = self.ending.as_ref()?.shown.as_ref()?;
+        let until = shown.at + outcome_bound(rules.report_retry());
+        (refused_token && at < until).then(|| at + NOTICE_DELAY)
+    }
+}
+
 impl Settlement {
     fn due(&self, game: &Match, rules: &RefereeRules) -> Option<Timestamp> {
         let told = self.told_by(rules).filter(|_| self.told != [true; 2]);
@@ -376,7 +391,8 @@ impl Settlement {
 
     /// When a player that knows the result waits no longer for its opponent to know it.
     fn notice_at(&self) -> Option<Timestamp> {
-        Some(self.shown.as_ref()?.at + NOTICE_DELAY)
+        let first = self.shown.as_ref()?.at + NOTICE_DELAY;
+        Some(self.notice_again.unwrap_or(first))
     }
 
     /// When the referee gives up telling a silent player; `None` before players are told.
@@ -395,7 +411,8 @@ impl Settlement {
         if let Some(seat) = untold.filter(|_| until.is_some_and(|until| at >= until)) {
             return Some(Event::PlayerTold { match_id, seat });
         }
-        let waits = self.told != [true; 2] && self.notice_at().is_none_or(|notice| at < notice);
+        let is_early = self.told != [true; 2] || self.notice_again.is_some();
+        let waits = is_early && self.notice_at().is_none_or(|notice| at < notice);
         if let Some(seat) = self.notice().filter(|_| game.has_notices() && !waits) {
             return Some(Event::ManagerNoticed { match_id, seat });
         }
@@ -415,7 +432,10 @@ impl Settlement {
                 })
             }
             ReportState::Settled(report)
-                if untold.is_none() && self.notices == 0 && !self.closed =>
+                if untold.is_none()
+                    && self.notices == 0
+                    && self.notice_again.is_none()
+                    && !self.closed =>
             {
                 let shown = self.shown.as_ref();
                 Some(Event::Closed {

@@ -310,6 +310,32 @@ fn manager_learns_of_one_player_that_knows_the_result_when_the_other_is_slow() {
     assert_eq!(house.referee.held(), 0);
 }
 
+/// A referee that comes back registers and tells what it owes at the same time, with a token that its
+/// registration makes void.
+#[test]
+fn manager_that_did_not_know_the_token_is_told_again_who_knows_the_result() {
+    let mut house = decided();
+    house.manager_acknowledges();
+    house.wait_until(house.now + Duration::from_millis(100));
+    for player in [1, 2] {
+        let over = house.only(player, "GAME_OVER");
+        house.hear(&over, acknowledged()).unwrap();
+    }
+    let [notice] = &house.take()[..] else {
+        panic!("one notice")
+    };
+    let error = Message::from(LeagueError::new(Code::TokenInvalid, "who are you?"));
+    house.hear(notice, answer(notice, error)).unwrap();
+    assert!(house.said().is_empty(), "not at once");
+    house.wait(1);
+    let [again] = &house.take()[..] else {
+        panic!("one more notice")
+    };
+    assert_eq!(again.message, notice.message);
+    house.hear(again, acknowledged()).unwrap();
+    assert_eq!(house.referee.held(), 0);
+}
+
 #[test]
 fn manager_of_version_0_1_is_not_told_who_knows_the_result() {
     let order = StartMatch {
