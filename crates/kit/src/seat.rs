@@ -546,10 +546,12 @@ impl KitState {
         if let (Some(row), Some(rows)) = (self.player.standing(), self.player.standings()) {
             let page = self.page(&format!("/player/{}", row.player_id));
             let (rank, points, players) = (row.rank, row.points, rows.len());
+            let unit = if points == 1 { "point" } else { "points" };
             tell(&format!(
-                "we are number {rank} of {players}, with {points} points: {page}"
+                "we are number {rank} of {players}, with {points} {unit}: {page}"
             ));
         }
+        tell("start this program again to join the next league");
     }
 
     /// Applies an event and tells people of it.

@@ -199,7 +199,8 @@ function tellResult(match, result, opponent) {
 function tellEnd({ champion, final_standings: rows }) {
   say(`the league is over; its champion is ${champion?.display_name ?? champion?.player_id}`);
   const row = Array.isArray(rows) && rows.find((found) => found?.player_id === MEMORY.player_id);
-  if (row) say(`we are number ${row.rank} of ${rows.length}, with ${row.points} points: ${page(`/player/${row.player_id}`)}`);
+  if (row) say(`we are number ${row.rank} of ${rows.length}, with ${row.points} point${row.points === 1 ? "" : "s"}: ${page(`/player/${row.player_id}`)}`);
+  say("start this program again to join the next league");
 }
 
 /** Prints that the referee could not use our answer, or got none. */

@@ -196,8 +196,9 @@ def answer(kind, call):
         champion, rows = call.get("champion") or {}, call.get("final_standings") or []
         say(f"the league is over; its champion is {champion.get('display_name') or champion.get('player_id')}")
         for row in [row for row in rows if row["player_id"] == me["player_id"]]:
-            say(f"we are number {row.get('rank')} of {len(rows)}, with {row.get('points')} points: "
+            say(f"we are number {row.get('rank')} of {len(rows)}, with {row.get('points')} point{'s' * (row.get('points') != 1)}: "
                 + page(f"/player/{me['player_id']}"))
+        say("start this program again to join the next league")
     for known in (announced, shown, attempts, called, choices, opponents, choosing):
         while len(known) > MOST:
             known.pop(next(iter(known.copy())), None)

@@ -183,8 +183,9 @@ def tell_end(call):
     champion, rows = call.get("champion") or {}, call.get("final_standings") or []
     say(f"the league is over; its champion is {champion.get('display_name') or champion.get('player_id')}")
     for row in [row for row in rows if row["player_id"] == MEMORY["player_id"]]:
-        say(f"we are number {row.get('rank')} of {len(rows)}, with {row.get('points')} points: "
+        say(f"we are number {row.get('rank')} of {len(rows)}, with {row.get('points')} point{'s' * (row.get('points') != 1)}: "
             + page(f"/player/{MEMORY['player_id']}"))
+    say("start this program again to join the next league")
 
 
 def think(call, table, place):

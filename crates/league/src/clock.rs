@@ -1,7 +1,7 @@
 //! The only place that reads the clock.
 
 use std::sync::{LazyLock, Mutex, PoisonError};
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use league_protocol::time::Timestamp;
 
@@ -29,6 +29,30 @@ pub(crate) fn wall() -> Timestamp {
     let since = SystemTime::now().duration_since(UNIX_EPOCH);
     let millis = since.unwrap_or_default().as_millis();
     Timestamp::from_millis(i64::try_from(millis).unwrap_or(i64::MAX))
+}
+
+/// Reads a moment: RFC 3339, or a time from now such as `10m`.
+pub(crate) fn moment(text: &str) -> Result<Timestamp, String> {
+    if let Ok(wait) = duration(text) {
+        return Ok(now() + wait);
+    }
+    Timestamp::parse(text)
+        .map_err(|_| "give a time from now such as `10m`, or `2026-05-04T14:00:00Z`".to_owned())
+}
+
+/// Reads a duration: `400ms`, `2s`, `1m`.
+pub(crate) fn duration(text: &str) -> Result<Duration, String> {
+    let split = text.find(|letter: char| !letter.is_ascii_digit());
+    let (number, unit) = text.split_at(split.unwrap_or(text.len()));
+    let expected = || format!("`{text}` is not a duration; write `400ms`, `2s` or `1m`");
+    let number: u64 = number.parse().map_err(|_| expected())?;
+    let millis = match unit {
+        "ms" => Some(number),
+        "s" => number.checked_mul(1_000),
+        "m" => number.checked_mul(60_000),
+        _ => None,
+    };
+    millis.map(Duration::from_millis).ok_or_else(expected)
 }
 
 #[derive(Debug)]
@@ -76,5 +100,15 @@ mod tests {
         let ahead = now() + Duration::from_secs(5);
         resume_from(ahead);
         assert!(now() >= ahead);
+    }
+
+    #[test]
+    fn duration_needs_a_number_and_a_unit() {
+        assert_eq!(duration("400ms"), Ok(Duration::from_millis(400)));
+        assert_eq!(duration("2s"), Ok(Duration::from_secs(2)));
+        assert_eq!(duration("1m"), Ok(Duration::from_secs(60)));
+        for wrong in ["", "2", "s", "2h", "-1s", "1.5s", "99999999999999999999s"] {
+            assert!(duration(wrong).is_err(), "{wrong}");
+        }
     }
 }

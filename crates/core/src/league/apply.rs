@@ -710,8 +710,11 @@ impl League {
                 .tokens
                 .manager_token(&self.rules.league_id, &agent)
         });
+        let mut kept = self.registration.kept.values();
+        let has_given_name = kept.any(|seat| seat.has_given_name && seat.agent == agent);
         Member {
             manager_token,
+            has_given_name,
             ..Member::new(agent, meta, dialect, token, at)
         }
     }

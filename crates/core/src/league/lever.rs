@@ -141,6 +141,9 @@ pub enum Lever {
 pub struct KeptSeat {
     pub agent: Agent,
     pub name: String,
+    /// Whether the organiser gave the name, which the agent keeps whatever it calls itself.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub has_given_name: bool,
     /// The hashes of what proves the agent: its return token of that league, and its pledge.
     pub proofs: Vec<TokenHash>,
 }

@@ -571,6 +571,7 @@ impl League {
             (!proofs.is_empty()).then(|| KeptSeat {
                 agent: agent.clone(),
                 name: member.name.to_string(),
+                has_given_name: member.has_given_name,
                 proofs,
             })
         };

@@ -256,12 +256,16 @@ impl Registration<'_> {
     }
 
     /// The name of an agent: its own, or with the first number that is free if another has it. After
-    /// the start, and if the organiser gave the name, it stays as it was.
+    /// the start, and if the organiser gave the name here or in the league before, it stays as it
+    /// was.
     fn name(&self, agent: &Agent) -> String {
         self.name_of(self.league.find_agent(agent))
     }
 
     fn name_of(&self, index: Option<AgentIndex>) -> String {
+        if let Some(given) = self.given_name(index) {
+            return given.to_owned();
+        }
         let (league, own) = (self.league, self.applicant.request.meta.display_name.trim());
         let holder = |name: &str| league.names.get(&folded(name)).copied();
         let agent = index.and_then(|index| Some(&league.member(index)?.peer.agent));
@@ -275,13 +279,21 @@ impl Registration<'_> {
         let name = names.find(|name| !is_taken(name)).unwrap_or_default();
         let member = index.and_then(|index| league.member(index));
         let is_before = league.phase == Phase::Registering;
-        match member.filter(|member| {
-            let is_other = !is_before && holder(&name) != index;
-            member.has_given_name || is_other || name.is_empty()
-        }) {
+        let is_other = !is_before && holder(&name) != index;
+        match member.filter(|_| is_other || name.is_empty()) {
             Some(member) => member.name.to_string(),
             None => name,
         }
+    }
+
+    /// The name that the organiser gave to a member, or to a newcomer in the league before.
+    fn given_name(&self, index: Option<AgentIndex>) -> Option<&str> {
+        let Some(index) = index else {
+            let seat = self.own_kept_seat().filter(|seat| seat.has_given_name);
+            return seat.map(|seat| seat.name.as_str());
+        };
+        let member = self.league.member(index)?;
+        member.has_given_name.then_some(&*member.name)
     }
 
     /// What keeps a new player out.
@@ -719,12 +731,16 @@ impl Registration<'_> {
 
     /// The note for an agent whose name in the league differs from the one that it registered.
     fn renamed(&self, agent: &Agent) -> Option<String> {
-        let (given, own) = (
+        let (name, own) = (
             self.name(agent),
             self.applicant.request.meta.display_name.trim(),
         );
-        (given != own)
-            .then(|| format!("another agent is named `{own}`, so you are `{given}` in this league"))
+        let is_given = self.given_name(self.league.find_agent(agent)).is_some();
+        let note = match is_given {
+            true => format!("the organiser named you `{name}`"),
+            false => format!("another agent is named `{own}`, so you are `{name}` in this league"),
+        };
+        (name != own).then_some(note)
     }
 
     /// Whether the applicant may be sent what the documents do not have: in a strict league only if

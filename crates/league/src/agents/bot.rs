@@ -17,9 +17,11 @@ use std::time::Duration;
 use stderr::{StderrReader, shown};
 use stdio::{Pipes, wakes};
 
+pub(crate) use codec::legal_moves;
 use codec::{understood, without_move, without_token, written};
 use launch::{BotProcess, Launch, LaunchError};
 use league_protocol::fault::Code;
+use league_protocol::finding::harmless;
 use league_protocol::message::{LeagueError, Message, MoveResponse};
 use league_protocol::peer::PeerProfile;
 use league_protocol::sender::{Agent, CallStyle};
@@ -34,6 +36,9 @@ use crate::wire::sessions::PeerSession;
 /// The most notifications waiting for a bot; further notifications are dropped.
 const MAX_QUEUED_NEWS: usize = 256;
 const NEWS_TIMEOUT: Duration = Duration::from_secs(10);
+/// How the line begins in which `league keep` tells that the bot has ended.
+pub(crate) const ENDED: &str = "the bot has ended: ";
+const MAX_EXIT_CHARS: usize = 80;
 
 pub(crate) struct Bot {
     launch: Launch,
@@ -46,8 +51,14 @@ pub(crate) struct Bot {
     started: AtomicU32,
     /// The standard error of its latest process.
     stderr: Mutex<Option<StderrReader>>,
+    /// How its latest process ended, as `league keep` says it.
+    exit: Mutex<Option<String>>,
+    absence: BotAbsence,
     news: mpsc::Sender<(Message, Agent)>,
 }
+
+/// Why the bot was not there when a move was wanted of it; empty again after its next move.
+pub(crate) type BotAbsence = Arc<Mutex<Option<String>>>;
 
 /// A bot that could not be started.
 #[derive(Debug)]
@@ -107,6 +118,8 @@ impl Bot {
             stage: Mutex::new(BotState::Absent),
             started: AtomicU32::new(0),
             stderr: Mutex::new(None),
+            exit: Mutex::new(None),
+            absence: BotAbsence::default(),
             news,
         });
         if let Err(error) = bot.present().await {
@@ -128,6 +141,11 @@ impl Bot {
         let _ = self.identity.set(Arc::clone(identity));
     }
 
+    /// Where it is noted if the bot is not there.
+    pub(crate) fn absence(&self) -> BotAbsence {
+        Arc::clone(&self.absence)
+    }
+
     /// Asks the bot for a move.
     ///
     /// # Errors
@@ -139,7 +157,13 @@ impl Bot {
         from: &Agent,
         timeout: Duration,
     ) -> Result<MoveResponse, LeagueError> {
-        match self.ask(message, from, timeout).await {
+        let answer = self.ask(message, from, timeout).await;
+        let is_absent = matches!(&answer, Err(error) if error.code == Code::Connection);
+        *lock(&self.absence) = is_absent.then(|| match &*lock(&self.exit) {
+            Some(exit) => format!("the bot has ended ({exit})"),
+            None => "the bot has ended".to_owned(),
+        });
+        match answer {
             Ok(Message::MoveResponse(response)) => Ok(Arc::unwrap_or_clone(response)),
             Ok(Message::LeagueError(error)) => Err(*error),
             Err(error) if error.code != Code::MissingField => Err(error),
@@ -291,6 +315,11 @@ impl Bot {
     /// Logs that its process has ended, and what follows.
     fn tell_end(&self, last_lines: Option<&[String]>, follows: &str) {
         let Some(words) = last_lines else { return };
+        let exit = words.iter().rev();
+        *lock(&self.exit) = exit
+            .filter_map(|line| line.strip_prefix(ENDED))
+            .map(|exit| harmless(exit, MAX_EXIT_CHARS))
+            .next();
         let missing = self.launch.missing_variables(words);
         let missing = missing.map_or_else(String::new, |hint| format!("; {hint}"));
         tracing::warn!(
@@ -302,7 +331,7 @@ impl Bot {
     }
 
     fn stderr(&self) -> std::sync::MutexGuard<'_, Option<StderrReader>> {
-        self.stderr.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.stderr)
     }
 
     fn agent(&self) -> String {
@@ -311,8 +340,12 @@ impl Bot {
     }
 
     fn stage(&self) -> std::sync::MutexGuard<'_, BotState> {
-        self.stage.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.stage)
     }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn unreached(error: &CallError) -> LeagueError {

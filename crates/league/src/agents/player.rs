@@ -24,7 +24,7 @@ use tokio::task::AbortHandle;
 
 use crate::agents::actor::{ActorError, Handle, MachineAnswer, Observer};
 use crate::agents::assemble::{AgentParts, JournalSource, Shared, StartError, restore, spawn};
-use crate::agents::bot::Bot;
+use crate::agents::bot::{Bot, legal_moves};
 use crate::agents::identity::{AgentInfo, Identity, Membership, Unregistered, first_name};
 use crate::agents::model::ModelSeat;
 use crate::agents::sampling::Sampling;
@@ -806,7 +806,8 @@ async fn by_bot(
     let response = bot.choose(&message, &from, until).await?;
     if !think.options.contains(&response.choice) {
         let found = excerpt(&response.choice.to_string());
-        let detail = format!("the bot chose {found}, which is not among the legal moves");
+        let legal = legal_moves(&think.options);
+        let detail = format!("the bot chose {found}, which is not a legal move; legal are {legal}");
         return Err(LeagueError::new(Code::InvalidMove, detail));
     }
     Ok(Command::Chosen {

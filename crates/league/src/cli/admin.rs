@@ -345,12 +345,12 @@ impl LeverCommand {
                 result,
                 pull,
             } => {
-                let (winner, both) = (&result.winner, result.both_lose);
-                let lever = "rule";
-                (
-                    pull,
-                    json!({"lever": lever, "match_id": match_id, "winner": winner, "both_lose": both}),
-                )
+                let (winner, draw, both) = (&result.winner, result.draw, result.both_lose);
+                let ruling = json!({
+                    "lever": "rule", "match_id": match_id, "winner": winner, "draw": draw,
+                    "both_lose": both,
+                });
+                (pull, ruling)
             }
             Self::Extend {
                 clock,

@@ -2,19 +2,17 @@
 
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use clap::Args;
 use league_core::league::LeagueRules;
 use league_protocol::id::{GameType, LeagueId, MatchId, PlayerId};
 use league_protocol::sender::Dialect;
-use league_protocol::time::Timestamp;
 
 use crate::agents::assemble::Shared;
 use crate::chance::Chance;
 use crate::cli::Output;
 use crate::cli::failure::{CommandError, bad_config, too_few_descriptors};
-use crate::clock;
+pub(crate) use crate::clock::{duration, moment};
 use crate::config::{ConfigLoader, DEFAULT_GAME, LeagueConfig, SystemConfig, league_rules};
 use crate::http::descriptors::Descriptors;
 use crate::http::endpoint::{BadEndpoint, Endpoint};
@@ -243,30 +241,6 @@ pub(crate) fn seed(text: &str) -> Result<u64, String> {
     number(0..=u64::MAX)(text)
 }
 
-/// Reads a moment: RFC 3339, or a time from now such as `10m`.
-pub(crate) fn moment(text: &str) -> Result<Timestamp, String> {
-    if let Ok(wait) = duration(text) {
-        return Ok(clock::now() + wait);
-    }
-    Timestamp::parse(text)
-        .map_err(|_| "give a time from now such as `10m`, or `2026-05-04T14:00:00Z`".to_owned())
-}
-
-/// Reads a duration: `400ms`, `2s`, `1m`.
-pub(crate) fn duration(text: &str) -> Result<Duration, String> {
-    let split = text.find(|letter: char| !letter.is_ascii_digit());
-    let (number, unit) = text.split_at(split.unwrap_or(text.len()));
-    let expected = || format!("`{text}` is not a duration; write `400ms`, `2s` or `1m`");
-    let number: u64 = number.parse().map_err(|_| expected())?;
-    let millis = match unit {
-        "ms" => Some(number),
-        "s" => number.checked_mul(1_000),
-        "m" => number.checked_mul(60_000),
-        _ => None,
-    };
-    millis.map(Duration::from_millis).ok_or_else(expected)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -305,16 +279,6 @@ mod tests {
             "local host:8000",
         ] {
             assert!(manager_url(wrong).is_err(), "{wrong}");
-        }
-    }
-
-    #[test]
-    fn duration_needs_a_number_and_a_unit() {
-        assert_eq!(duration("400ms"), Ok(Duration::from_millis(400)));
-        assert_eq!(duration("2s"), Ok(Duration::from_secs(2)));
-        assert_eq!(duration("1m"), Ok(Duration::from_secs(60)));
-        for wrong in ["", "2", "s", "2h", "-1s", "1.5s", "99999999999999999999s"] {
-            assert!(duration(wrong).is_err(), "{wrong}");
         }
     }
 }

@@ -14,6 +14,7 @@ use rustix::process::{
 use tokio::process::Command;
 use tokio::signal::unix::{SignalKind, signal};
 
+use crate::agents::bot::ENDED;
 use crate::cli::Exit;
 use crate::cli::failure::CommandError;
 
@@ -102,7 +103,7 @@ impl KeepArgs {
 fn tell(ended: io::Result<ExitStatus>) {
     let mut complaints = io::stderr();
     let _ = match ended {
-        Ok(status) => writeln!(complaints, "the bot has ended: {status}"),
+        Ok(status) => writeln!(complaints, "{ENDED}{status}"),
         Err(error) => writeln!(complaints, "the bot is lost: {error}"),
     };
 }

@@ -100,7 +100,7 @@ pub(crate) struct RunArgs {
     /// How often each pair meets [default: from config, 1]
     #[arg(long, value_name = "N", value_parser = number::<u32>(1..=u64::from(RoundRobin::MAX_LEGS)))]
     legs: Option<u32>,
-    /// Keep the page up after the league, until Ctrl-C
+    /// Keep the page up after the league, until Ctrl-C; with `--people` it always stays
     #[arg(long)]
     web: bool,
     /// Let every match wait for `league step` in another terminal
@@ -220,7 +220,9 @@ impl RunArgs {
             let table = arena.manager.actor.query(League::standings).await;
             let seen = DeviationSummary::of_one_process(&shared.deviations);
             screen.summary(&table.unwrap_or_else(|_| [].into()), &seen)?;
-            if self.web {
+            // People look at the result on the page where they played.
+            let are_people_there = arena.people.is_some() && self.person.is_none();
+            if self.web || are_people_there {
                 shared.observed.publish();
                 screen.page_stays()?;
                 signals.interrupted().await;

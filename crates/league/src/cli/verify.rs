@@ -87,6 +87,14 @@ const MAX_LISTED: usize = 10;
 
 impl VerifyArgs {
     pub(crate) fn run(&self, out: &mut impl Write) -> Result<Exit, CommandError> {
+        if matches!(self.stored.dir().try_exists(), Ok(false)) {
+            let named = self.stored.dir().display();
+            return Err(CommandError::usage(
+                format!("could not verify `{named}`"),
+                format!("there is no file or folder `{named}`"),
+                "give a folder, or a file that `league archive` wrote",
+            ));
+        }
         let unpacked = match self.stored.dir().is_file() {
             true => Some(UnpackedArchive::open(self.stored.dir())?),
             false => None,

@@ -496,7 +496,10 @@ async fn reach(endpoint: &Endpoint) -> Result<TcpStream, CallError> {
 
 async fn connect_to(address: SocketAddr) -> Result<TcpStream, CallError> {
     let lost = |error: io::Error| {
-        let cause = error.to_string();
+        let cause = match error.kind() {
+            io::ErrorKind::ConnectionRefused => "it refuses connections".to_owned(),
+            _ => error.to_string(),
+        };
         if is_local(&error, address) {
             CallError::Local(cause)
         } else {

@@ -92,7 +92,7 @@ fn kit_says_why_it_lost_and_where_to_look() {
         let told = member.kit.program.says("faster");
         let wanted = format!("R1M1: make `choose` faster; see {site}/match/R1M1");
         assert_eq!(told, wanted, "{lang}");
-        let row = json!({"rank": 2, "player_id": &own, "points": 4});
+        let row = json!({"rank": 2, "player_id": &own, "points": 1});
         let end = json!({
             "auth_token": member.manager_token, "league_id": LEAGUE,
             "champion": {"player_id": "P99", "display_name": "Ada"},
@@ -100,7 +100,10 @@ fn kit_says_why_it_lost_and_where_to_look() {
         });
         member.kit.call("notify_league_completed", &end);
         let told = member.kit.program.says("we are number");
-        let wanted = format!("we are number 2 of 2, with 4 points: {site}/player/{own}");
+        let wanted = format!("we are number 2 of 2, with 1 point: {site}/player/{own}");
+        assert_eq!(told, wanted, "{lang}");
+        let told = member.kit.program.says("next league");
+        let wanted = "start this program again to join the next league";
         assert_eq!(told, wanted, "{lang}");
     }
 }

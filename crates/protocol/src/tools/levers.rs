@@ -66,7 +66,7 @@ pub const LEVERS: [LeverEntry; 24] = [
         "New players are admitted, until a time if one is given.",
         &[(
             "until",
-            "When registration closes by itself, such as `2026-05-04T14:00:00Z`.",
+            "When registration closes by itself: `10m` from now, or `2026-05-04T14:00:00Z`.",
             false,
         )],
     ),
@@ -154,15 +154,13 @@ pub const LEVERS: [LeverEntry; 24] = [
     )),
     with_reason(lever(
         "rule",
-        "A match counts as the organiser says. The result that it had stays in the record.",
+        "A match counts as the organiser says: give a winner, or a draw, or that both lose. The \
+            result that it had stays in the record.",
         &[
             MATCH,
-            (
-                "winner",
-                "The player that wins; without one the match is drawn.",
-                false,
-            ),
-            ("both_lose", "`true` if both players lose.", false),
+            ("winner", "The player that wins.", false),
+            ("draw", "Whether the match is drawn.", false),
+            ("both_lose", "Whether both players lose.", false),
         ],
     )),
     lever(

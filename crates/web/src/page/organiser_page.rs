@@ -98,14 +98,15 @@ fn form(entry: &LeverEntry, form_token: &str) -> Markup {
 }
 
 fn field(name: &str, about: &str, needed: bool) -> Markup {
+    let is_question = matches!(name, "draw" | "both_lose");
     html! {
         p { label {
-            span { (words(name)) @if !needed { " (may be empty)" } }
+            span { (words(name)) @if !needed && !is_question { " (may be empty)" } }
             @match name {
                 "player_id" | "agent" | "winner" => input name=(name) maxlength="500" required[needed] list="agents" autocapitalize="characters";,
                 "names" => textarea name=(name) rows="6" {},
                 "played" => select name=(name) { option value="kept" { "kept" } option value="annulled" { "annulled" } },
-                "both_lose" => select name=(name) { option value="" { "no" } option value="true" { "yes" } },
+                _ if is_question => select name=(name) { option value="" { "no" } option value="true" { "yes" } },
                 "players" | "waiting" | "seconds" => input type="number" min="0" name=(name) required[needed];,
                 _ => input name=(name) maxlength="500" required[needed];,
             }
@@ -127,4 +128,25 @@ fn words(name: &str) -> String {
     let mut letters = spaced.chars();
     let first = letters.next().map(|first| first.to_ascii_uppercase());
     first.into_iter().chain(letters).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn question_is_answered_with_no_or_yes() {
+        let rule = LEVERS.iter().find(|entry| entry.name == "rule").unwrap();
+        for question in ["draw", "both_lose"] {
+            let (name, about, needed) = rule
+                .arguments
+                .iter()
+                .find(|(name, ..)| *name == question)
+                .unwrap();
+            let shown = field(name, about, *needed).into_string();
+            assert!(shown.contains("<option value=\"\">no</option>"), "{shown}");
+            assert!(shown.contains("<small>Whether "), "{shown}");
+            assert!(!shown.contains("may be empty"), "{shown}");
+        }
+    }
 }

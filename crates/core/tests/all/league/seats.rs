@@ -355,3 +355,29 @@ fn next_league_keeps_names_and_ids_for_the_agents_of_the_last() {
     world.audited().unwrap();
     assert_eq!(world.replayed(), world.league);
 }
+
+#[test]
+fn next_league_keeps_the_name_that_the_organiser_gave() {
+    let mut last = LeagueWorld::new(rules());
+    let mut rude = applicant(&mut last, "Rude", HERE);
+    rude.request.token = Some(AuthToken::pledge(&[5; 32]));
+    assert_eq!(register(&mut last, rude.clone()), Ok("P01".to_owned()));
+    let agent = league_protocol::sender::Agent::Player(last.league.players()[0].id().clone());
+    let name = "Polite".to_owned();
+    last.pull(Lever::Rename { agent, name }).unwrap();
+    // Also in the league after the next one.
+    for _ in 0..2 {
+        let (from, seats) = (rules().league_id, last.league.kept_seats());
+        let mut world = LeagueWorld::new(rules());
+        world.pull(Lever::TakeOver { from, seats }).unwrap();
+        let roster = vec!["polite".to_owned()];
+        world.pull(Lever::SetRoster { names: roster }).unwrap();
+        for _ in 0..2 {
+            assert_eq!(register(&mut world, rude.clone()), Ok("P01".to_owned()));
+            assert_eq!(names(&world), ["Polite"]);
+        }
+        world.audited().unwrap();
+        assert_eq!(world.replayed(), world.league);
+        last = world;
+    }
+}

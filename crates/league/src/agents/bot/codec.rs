@@ -15,6 +15,9 @@ use serde_json::Value;
 use crate::clock;
 use crate::http::client::Answer;
 
+/// How many legal moves an error names.
+const MAX_LEGAL: usize = 10;
+
 /// The message without the referee's token.
 pub(crate) fn without_token(mut message: Message) -> Message {
     if let Message::RoundAnnouncement(announcement) = &mut message {
@@ -86,12 +89,66 @@ pub(crate) fn understood(
         ..Context::default()
     };
     let read = read_reply(&call, &answer.reply(), &context).read;
-    read.map(|received| received.message).map_err(|unread| {
+    let read = read.map(|received| received.message).map_err(|unread| {
         LeagueError::new(
             unread.error.code,
             format!("the bot: {}", unread.error.detail),
         )
+    });
+    match &read {
+        Ok(Message::MoveResponse(_) | Message::LeagueError(_)) => return read,
+        Err(error) if !matches!(error.code, Code::MissingField | Code::InvalidMove) => return read,
+        _ => {}
+    }
+    let chosen = named_move(&answer.body);
+    chosen
+        .and_then(|chosen| illegal(message, &chosen))
+        .map_or(read, Err)
+}
+
+/// What an answer calls its move, though it cannot be read as one.
+fn named_move(body: &[u8]) -> Option<Value> {
+    let answer: Value = serde_json::from_slice(body).ok()?;
+    let result = &answer["result"];
+    let text = result["content"][0]["text"].as_str();
+    let text: Option<Value> = text.and_then(|text| serde_json::from_str(text).ok());
+    let places = [Some(result), result.get("structuredContent"), text.as_ref()];
+    places.into_iter().flatten().find_map(|place| {
+        let names = ["parity_choice", "choice", "move"];
+        let named = |place: &Value| {
+            let mut named = names.iter().filter_map(|name| place.get(name));
+            named.find(|value| !value.is_null()).cloned()
+        };
+        named(place).or_else(|| named(place.get("move_data")?))
     })
+}
+
+/// The error for a move that is not legal, with the legal ones.
+fn illegal(message: &Message, chosen: &Value) -> Option<LeagueError> {
+    let Message::MoveCall(call) = message else {
+        return None;
+    };
+    let parities = ["even".into(), "odd".into()];
+    let options: &[Value] = match call.game_type.as_str() {
+        EVEN_ODD => &parities,
+        _ => &call.options,
+    };
+    let (shown, legal) = (excerpt(&chosen.to_string()), legal_moves(options));
+    let detail = format!("the bot: `{shown}` is not a legal move; legal are {legal}");
+    let error = LeagueError::new(Code::InvalidMove, detail);
+    (!options.contains(chosen)).then_some(error)
+}
+
+/// The legal moves in a sentence, a few of them.
+pub(crate) fn legal_moves(options: &[Value]) -> String {
+    let shown = options.iter().take(MAX_LEGAL);
+    let shown = shown.map(|option| format!("`{}`", excerpt(&option.to_string())));
+    let more = if options.len() > MAX_LEGAL {
+        ", …"
+    } else {
+        ""
+    };
+    format!("{}{more}", shown.collect::<Vec<_>>().join(", "))
 }
 
 fn wrong(detail: &str) -> LeagueError {
@@ -209,8 +266,16 @@ mod tests {
                 );
             }
         }
-        let seven = hears(&even_odd(), &json!({"parity_choice": "seven"}));
-        assert!(!matches!(seven, Ok(Message::MoveResponse(_))), "{seven:?}");
+        for said in [
+            json!({"parity_choice": "maybe"}),
+            json!({"move_data": {"choice": "maybe"}}),
+            json!({"content": [{"type": "text", "text": "{\"choice\": \"maybe\"}"}]}),
+        ] {
+            let told = hears(&even_odd(), &said).unwrap_err();
+            assert_eq!(told.code, Code::InvalidMove, "{said}");
+            let wanted = r#"the bot: `"maybe"` is not a legal move; legal are `"even"`, `"odd"`"#;
+            assert_eq!(told.detail, wanted, "{said}");
+        }
         insta::assert_snapshot!(without_move(&tic_tac_toe()).detail, @r#"the bot: there is no move in its answer; a move is `{"move": 0}`, or another of `valid_options`"#);
         insta::assert_snapshot!(without_move(&even_odd()).detail, @r#"the bot: there is no move in its answer; a move is `{"parity_choice": "even"}` or `"odd"`"#);
     }

@@ -10,11 +10,12 @@ use serde_json::{Map, Value, json};
 
 use super::ManagerService;
 use crate::agents::missing;
+use crate::clock;
 use crate::wire::dispatcher::ServiceReply;
 
 /// Arguments that are numbers or truth values, which may come as texts.
 const NUMBERS: [&str; 3] = ["players", "waiting", "seconds"];
-const TRUTHS: [&str; 1] = ["both_lose"];
+const TRUTHS: [&str; 2] = ["draw", "both_lose"];
 
 impl ManagerService {
     /// The command of a lever; the error is what the caller is told.
@@ -49,6 +50,8 @@ impl ManagerService {
             members.insert("agent".to_owned(), json!(agent));
         }
         members.retain(|name, value| !is_left_out(name, value));
+        check_result(name, &mut members)?;
+        read_until(&mut members)?;
         let lever: Lever = serde_json::from_value(Value::Object(members))
             .map_err(|error| invalid("lever", format!("`{name}`: {error}")))?;
         if let Lever::AdmitReferee { contact_endpoint } | Lever::ShareAddress { contact_endpoint } =
@@ -176,6 +179,30 @@ fn check_needed(entry: &LeverEntry, members: &Map<String, Value>) -> Result<(), 
     }
 }
 
+/// Reads a time from now, such as `10m`, as the moment that it means.
+fn read_until(members: &mut Map<String, Value>) -> Result<(), ServiceReply> {
+    if let Some(Value::String(until)) = members.get("until") {
+        let until = clock::moment(until.trim()).map_err(|wrong| invalid("until", wrong))?;
+        members.insert("until".to_owned(), json!(until));
+    }
+    Ok(())
+}
+
+/// Refuses a ruling that does not say exactly one result: what is left out decides nothing. The lever
+/// itself needs no word for a draw.
+fn check_result(name: &str, members: &mut Map<String, Value>) -> Result<(), ServiceReply> {
+    let given = ["winner", "draw", "both_lose"].map(|result| {
+        let value = members.get(result);
+        value.is_some_and(|value| *value != Value::Bool(false))
+    });
+    members.remove("draw");
+    if name == "rule" && given.into_iter().filter(|given| *given).count() != 1 {
+        let told = "`rule` needs one result: `winner`, or `draw`, or `both_lose`";
+        return Err(invalid("winner", told.to_owned()));
+    }
+    Ok(())
+}
+
 fn take_text(
     members: &mut Map<String, Value>,
     name: &'static str,
@@ -230,6 +257,7 @@ fn invalid(path: &str, detail: String) -> ServiceReply {
 #[cfg(test)]
 mod tests {
     use league_protocol::id::PlayerId;
+    use league_protocol::time::Timestamp;
     use league_protocol::tools::LEVERS;
 
     use super::*;
@@ -243,7 +271,7 @@ mod tests {
             for (argument, ..) in entry.arguments {
                 let value = match *argument {
                     "players" | "waiting" | "seconds" => json!(3),
-                    "both_lose" => json!(true),
+                    "draw" | "both_lose" => json!(true),
                     "names" => json!(["Ann"]),
                     "agent" => json!(Agent::Player(PlayerId::numbered(1))),
                     "match_id" => json!("R1M1"),
@@ -257,6 +285,44 @@ mod tests {
             assert_eq!(lever.name(), entry.name);
             assert!(!lever.to_string().is_empty());
         }
+    }
+
+    #[test]
+    fn registration_may_close_some_time_from_now() {
+        let read = |text: &str| {
+            let mut members = Map::new();
+            members.insert("until".to_owned(), text.into());
+            let read = read_until(&mut members).map(|()| members["until"].clone());
+            read.map_err(|_| "refused")
+        };
+        let moment = "2026-05-04T14:00:00Z";
+        let given: Timestamp = serde_json::from_value(read(moment).unwrap()).unwrap();
+        assert_eq!(given, Timestamp::parse(moment).unwrap());
+        let (now, soon) = (clock::now(), read(" 10m ").unwrap());
+        let soon: Timestamp = serde_json::from_value(soon).unwrap();
+        let from_now = soon.since(now).as_secs();
+        assert!((600..3_600).contains(&from_now), "{from_now}");
+        assert_eq!(read("soon"), Err("refused"));
+    }
+
+    #[test]
+    fn ruling_says_exactly_one_result() {
+        for (members, fits) in [
+            (json!({}), false),
+            (json!({"both_lose": false}), false),
+            (json!({"draw": false, "both_lose": false}), false),
+            (json!({"winner": "P01", "draw": true}), false),
+            (json!({"draw": true, "both_lose": true}), false),
+            (json!({"winner": "P01", "both_lose": false}), true),
+            (json!({"draw": true}), true),
+            (json!({"both_lose": true}), true),
+        ] {
+            let mut ruling = members.as_object().unwrap().clone();
+            let checked = check_result("rule", &mut ruling);
+            assert_eq!(checked.is_ok(), fits, "{members}");
+            assert!(!ruling.contains_key("draw"));
+        }
+        assert!(check_result("annul", &mut Map::new()).is_ok());
     }
 
     #[test]

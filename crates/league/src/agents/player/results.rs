@@ -1,10 +1,15 @@
 //! The results of a player as lines for its screen: each match, and its place in the end.
 
+use std::sync::PoisonError;
+
 use league_core::player::{Event, MatchRecord, Player};
+use league_protocol::fault::Code;
 use league_protocol::finding::harmless;
 use league_protocol::id::PlayerId;
 use serde_json::json;
 use tokio::sync::mpsc;
+
+use crate::agents::bot::BotAbsence;
 
 /// The most lines that wait for a screen; if its output is not read, further ones are dropped.
 const MAX_LINES: usize = 256;
@@ -16,13 +21,20 @@ const MAX_NAME_CHARS: usize = 64;
 pub(crate) struct ResultLines {
     lines: mpsc::Sender<String>,
     json: bool,
+    /// Why its bot was not there, if it has one.
+    absence: BotAbsence,
 }
 
 impl ResultLines {
     /// The lines, as objects if `json`, and the end at which they come out.
-    pub(crate) fn new(json: bool) -> (Self, mpsc::Receiver<String>) {
+    pub(crate) fn new(json: bool, absence: BotAbsence) -> (Self, mpsc::Receiver<String>) {
         let (lines, printed) = mpsc::channel(MAX_LINES);
-        (Self { lines, json }, printed)
+        let new = Self {
+            lines,
+            json,
+            absence,
+        };
+        (new, printed)
     }
 
     /// Takes in an event that the player has applied.
@@ -42,6 +54,16 @@ impl ResultLines {
         }
         self.send(record.line(&named(&record.opponent_id, player)));
         if let Some(advice) = record.advice() {
+            let absence = self.absence.lock().unwrap_or_else(PoisonError::into_inner);
+            let absence = absence
+                .as_ref()
+                .filter(|_| record.failure == Some(Code::Connection));
+            let advice = match absence {
+                Some(absence) => {
+                    format!("{absence}, so it made no move; its standard error is in `logs/bots`")
+                }
+                None => advice.to_owned(),
+            };
             let (match_id, site) = (&record.match_id, site(player));
             self.send(format!("{match_id}: {advice}; see {site}/match/{match_id}"));
         }
@@ -140,9 +162,13 @@ mod tests {
     }
 
     fn printed(json: bool) -> String {
-        let (results, mut lines) = ResultLines::new(json);
+        told(life(), json, BotAbsence::default())
+    }
+
+    fn told(life: Vec<Event>, json: bool, absence: BotAbsence) -> String {
+        let (results, mut lines) = ResultLines::new(json, absence);
         let mut player = Player::new(rules());
-        for event in life() {
+        for event in life {
             player.apply(&event);
             results.take_in(&event, &player);
         }
@@ -163,6 +189,25 @@ mod tests {
         R3M1: choose faster; see http://127.0.0.1:8000/match/R3M1
         rank 2 of 2, 4 points: http://127.0.0.1:8000/player/P01
         ");
+    }
+
+    #[test]
+    fn player_whose_bot_has_ended_says_so() {
+        let mut life = life();
+        for event in &mut life {
+            if let Event::Remembered { record } = event {
+                let record = std::sync::Arc::make_mut(record);
+                record.failure = record.failure.as_ref().map(|_| Code::Connection);
+            }
+        }
+        let advice = |absence: BotAbsence| {
+            let told = told(life.clone(), false, absence);
+            told.lines().nth(3).unwrap().to_owned()
+        };
+        insta::assert_snapshot!(advice(BotAbsence::default()), @"R3M1: keep this program running, and see that referees reach its port; see http://127.0.0.1:8000/match/R3M1");
+        let absence = BotAbsence::default();
+        *absence.lock().unwrap() = Some("the bot has ended (exit status: 3)".to_owned());
+        insta::assert_snapshot!(advice(absence), @"R3M1: the bot has ended (exit status: 3), so it made no move; its standard error is in `logs/bots`; see http://127.0.0.1:8000/match/R3M1");
     }
 
     #[test]

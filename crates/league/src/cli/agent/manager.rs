@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use clap::Args;
 use league_core::league::schedule::RoundRobin;
-use league_core::league::{Event, League, LeagueRules, Lever};
+use league_core::league::{Event, League, LeagueRules, Lever, Phase};
 use league_core::strategy;
 use league_protocol::id::{GameType, LeagueId};
 use league_protocol::message::{Mode, StandingRow};
@@ -177,11 +177,13 @@ impl ManagerArgs {
             .map_err(|error| not_started(LABEL, &error, "`--league-id`"))?;
         let rules = began_with(&running, &wanted).await;
         let people = self.people(&setup, &shared, (&wanted, &advertised)).await?;
+        let starts_by_hand = starts_by_hand(&running).await;
         let joining = (!is_over).then(|| JoinInfo {
             system,
             key: shared.referee_key(league).ok(),
             open_referees: rules.as_ref().is_some_and(|rules| rules.open_referees),
             people: people.as_deref(),
+            starts_by_hand,
         });
         self.greet(&mut out, league, joining, &advertised)?;
         if !is_over && self.common.talks() {
@@ -371,6 +373,11 @@ impl ManagerArgs {
         )
     }
 
+    fn start_command(&self, endpoint: &str) -> String {
+        let root = self.common.root_flag();
+        format!("league start --manager {endpoint}{root}")
+    }
+
     /// Prints where the manager answers, and how to join unless the league is over.
     fn greet(
         &self,
@@ -387,9 +394,13 @@ impl ManagerArgs {
                 system,
                 key,
                 people,
+                starts_by_hand,
                 ..
             }) = joining_by
             {
+                if starts_by_hand {
+                    greeting["start"] = self.start_command(endpoint).into();
+                }
                 if let Some(people) = people {
                     let link = people_link(endpoint, people.code());
                     greeting["people"] = json!({"link": link, "code": people.code()});
@@ -412,6 +423,9 @@ impl ManagerArgs {
                 }
                 for line in invitation(joining.system, endpoint) {
                     writeln!(out, "{line}")?;
+                }
+                if joining.starts_by_hand {
+                    writeln!(out, "it begins with `{}`", self.start_command(endpoint))?;
                 }
                 if joining.open_referees {
                     writeln!(out, "referees: open to all, so anyone can decide matches")?;
@@ -524,6 +538,14 @@ async fn began_with(running: &RunningAgent<League>, wanted: &LeagueRules) -> Opt
     Some(rules)
 }
 
+/// Whether the league waits for `league start`.
+async fn starts_by_hand(running: &RunningAgent<League>) -> bool {
+    let waits = running.actor.query(|league| {
+        league.phase() == Phase::Registering && league.rules().start_when.is_none()
+    });
+    waits.await.unwrap_or(false)
+}
+
 /// What the manager prints for agents that want to join.
 struct JoinInfo<'s> {
     system: &'s SystemConfig,
@@ -532,6 +554,8 @@ struct JoinInfo<'s> {
     open_referees: bool,
     /// The seats for people.
     people: Option<&'s People>,
+    /// Whether the league waits for `league start`.
+    starts_by_hand: bool,
 }
 
 /// Tells where the manager is if agents do not find it by themselves.
@@ -838,14 +862,18 @@ impl ManagerScreen {
 
     /// How many agents have registered, and how many the league waits for.
     fn registered(&self) -> String {
-        let (players, referees) = (self.players, self.referees);
-        let (of_players, of_referees) = self.awaited.unwrap_or((players, referees));
-        let all_players = count(of_players.into(), "player");
-        let all_referees = count(of_referees.into(), "referee");
-        if self.awaited.is_none() {
-            return format!(" · {all_players}, {all_referees}");
-        }
-        format!(" · {players} of {all_players}, {referees} of {all_referees}")
+        let (of_players, of_referees) = self.awaited.unzip();
+        let players = headcount(self.players, of_players, "player");
+        let referees = headcount(self.referees, of_referees, "referee");
+        format!(" · {players}, {referees}")
+    }
+}
+
+/// How many have come, of how many; more than the league waits for may come.
+fn headcount(here: u32, awaited: Option<u32>, thing: &str) -> String {
+    match awaited.filter(|awaited| here <= *awaited) {
+        Some(awaited) => format!("{here} of {}", count(awaited.into(), thing)),
+        None => count(here.into(), thing),
     }
 }
 
@@ -875,5 +903,22 @@ impl LeagueEnd {
 
     async fn collect_journals(self) {
         manager::collect_journals(&self.shared, &self.actor, &self.league).await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn more_than_awaited_are_counted_plainly() {
+        for (here, awaited, told) in [
+            (1, Some(3), "1 of 3 referees"),
+            (1, Some(1), "1 of 1 referee"),
+            (2, Some(1), "2 referees"),
+            (2, None, "2 referees"),
+        ] {
+            assert_eq!(headcount(here, awaited, "referee"), told);
+        }
     }
 }

@@ -189,7 +189,8 @@ impl PlayerArgs {
     /// How it plays, and the lines of its results.
     fn style(&self, chooser: Chooser) -> (PlayStyle, mpsc::Receiver<String>) {
         let is_json = self.join.common.output == Output::Json;
-        let (results, lines) = ResultLines::new(is_json);
+        let absence = chooser.bot().map(|bot| bot.absence()).unwrap_or_default();
+        let (results, lines) = ResultLines::new(is_json, absence);
         let style = PlayStyle {
             chooser,
             pace: self.pace,

@@ -93,6 +93,14 @@ fn broken_league_exits_with_one_and_names_the_line() {
 #[test]
 fn missing_league_exits_with_two() {
     let folder = tempfile::tempdir().expect("there is room");
+    insta::assert_snapshot!(seen(&folder.path().join("week-3.tar.gz"), &[]), @"
+    exit code 2
+    --- out
+    --- errors
+    error: could not verify `ROOT`
+      cause: there is no file or folder `ROOT`
+    hint: give a folder, or a file that `league archive` wrote
+    ");
     insta::assert_snapshot!(seen(folder.path(), &[]), @"
     exit code 2
     --- out

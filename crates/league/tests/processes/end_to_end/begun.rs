@@ -19,6 +19,17 @@ fn restarted_manager_waits_for_the_same_number_of_agents() {
 }
 
 #[test]
+fn manager_of_a_league_that_is_started_by_hand_says_how() {
+    let ground = Ground::new();
+    let mut process = ground.start("manager", &["--port", "0", "--players", "0"]);
+    let greeting = process.event("event", "manager");
+    let endpoint = greeting["endpoint"].as_str().unwrap();
+    let wanted = format!("league start --manager {endpoint} --root ");
+    let told = greeting["start"].as_str().unwrap();
+    assert!(told.starts_with(&wanted), "{greeting}");
+}
+
+#[test]
 fn flags_that_contradict_how_the_league_began_are_wrong_use() {
     let ground = Ground::new();
     let as_it_began = ["--players", "3", "--referees", "1", "--game", "even_odd"];

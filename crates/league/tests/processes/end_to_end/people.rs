@@ -147,7 +147,7 @@ fn turn_in(html: &str) -> Option<Turn> {
 
 #[test]
 fn person_joins_with_the_code_and_plays_the_league() {
-    let room = Room::open(&[]);
+    let mut room = Room::open(&[]);
     let secret = room.join();
     let full = room.post(
         "/play/join",
@@ -171,10 +171,13 @@ fn person_joins_with_the_code_and_plays_the_league() {
         (409, &json!("E007"))
     );
     room.play(&secret);
-    let ended = room.process.end();
+    let summary = room.process.event("event", "standings");
+    room.process.event("event", "page");
+    // The person sees how it ended until the organiser ends the program.
+    let seen = room.post("/play/turn", Some(&secret), &json!({"seen": -1}));
+    assert_eq!((seen.status, &seen.json()["over"]), (200, &json!(true)));
+    let ended = room.process.stop();
     assert_eq!(ended.code, Some(0), "{ended:?}");
-    let last = ended.out.lines().next_back().unwrap();
-    let summary: Value = serde_json::from_str(last).unwrap();
     assert_eq!(summary["people"], json!(["P02"]), "{summary}");
     assert_eq!(summary["deviations"], json!({}), "{summary}");
     let registered = room.ground.facts("player_registered");
@@ -264,10 +267,11 @@ fn person_keeps_the_seat_when_the_league_is_interrupted() {
     process.signal(Signal::INT);
     assert_eq!(process.end().code, Some(130));
     let again = ground.start("run", &["--resume", "--league-id", LEAGUE]);
-    let room = Room::of(ground, again);
+    let mut room = Room::of(ground, again);
     assert_eq!(room.code, code);
     room.play(&secret);
-    let ended = room.process.end();
+    room.process.event("event", "page");
+    let ended = room.process.stop();
     assert_eq!(ended.code, Some(0), "{ended:?}");
     let results = room.ground.results();
     assert_ne!(results["R1M1"]["status"], "TECHNICAL_LOSS", "{results:?}");
