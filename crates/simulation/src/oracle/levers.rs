@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use league_core::league::{Effect, Event, League, Lever, PlayedMatches};
+use league_core::league::{Effect, Event, ExitCause, League, Lever, PlayedMatches};
 use league_protocol::id::{MatchId, PlayerId};
 use league_protocol::message::{MatchResult, MatchStatus, StartMatch};
 
@@ -21,6 +21,8 @@ pub(crate) struct LeverWatch {
     out: BTreeSet<PlayerId>,
     /// Those of which no match counts.
     annulled: BTreeSet<PlayerId>,
+    /// Those that were removed or disqualified: they come last.
+    pub(crate) penalised: BTreeSet<PlayerId>,
     /// How matches count that the organiser amended, by the number of the regular match.
     amended: BTreeMap<usize, Amended>,
     /// The regular match that each additional one stands for.
@@ -120,8 +122,14 @@ impl LeagueWatch {
     /// Takes a lever in.
     pub(crate) fn act(&mut self, lever: &Lever, effect: &Effect) {
         let place = |match_id: &MatchId, watch: &Self| number(match_id, watch.a_round);
-        if let Some((player, _, played)) = lever.put_out() {
+        if let Some((player, cause, played)) = lever.put_out() {
             self.levers.out.insert(player.clone());
+            match cause {
+                ExitCause::Removed | ExitCause::Disqualified => {
+                    self.levers.penalised.insert(player.clone())
+                }
+                ExitCause::Withdrawn | ExitCause::Losses => self.levers.penalised.remove(player),
+            };
             // The organiser may think better of it.
             match played {
                 PlayedMatches::Annulled => self.levers.annulled.insert(player.clone()),
@@ -135,6 +143,7 @@ impl LeagueWatch {
             Lever::Reinstate { player_id } => {
                 self.levers.out.remove(player_id);
                 self.levers.annulled.remove(player_id);
+                self.levers.penalised.remove(player_id);
                 self.take_in(player_id);
             }
             Lever::ExtendPlayer { player_id, seconds } => {
