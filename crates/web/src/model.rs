@@ -233,6 +233,8 @@ pub enum SeatOutcome {
     Lost,
     /// Lost by not playing.
     Forfeited,
+    /// The organiser ruled that both lose.
+    LostByRuling,
     /// The match does not count.
     NotCounted,
 }
