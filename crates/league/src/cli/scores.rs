@@ -334,16 +334,13 @@ impl Scores {
         summary
     }
 
-    /// The technical losses, and how many count after what the organiser did.
+    /// The technical losses, and how many the table has if the organiser changed that.
     fn losses(&self, rows: &[StandingRow]) -> String {
         let counted: u64 = rows.iter().map(|row| u64::from(row.technical_losses)).sum();
         if counted == self.technical_counts().values().sum::<u64>() {
             return self.causes();
         }
-        format!(
-            "{counted} after the organiser's changes; recorded: {}",
-            self.causes()
-        )
+        format!("{counted} in the table; in all results: {}", self.causes())
     }
 
     fn technical_counts(&self) -> BTreeMap<Code, u64> {
@@ -614,7 +611,7 @@ mod tests {
         // No row has a technical loss: the organiser annulled the match.
         let told = scores.losses(&[]);
         assert!(
-            told.starts_with("0 after the organiser's changes; recorded: 1 "),
+            told.starts_with("0 in the table; in all results: 1 "),
             "{told}"
         );
     }

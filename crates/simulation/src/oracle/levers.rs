@@ -116,26 +116,30 @@ impl LeverWatch {
         }
         breach(Invariant::LeversHold, format!("{what} in a pause"))
     }
+
+    /// Takes in a lever that puts a player out.
+    fn put_out(&mut self, lever: &Lever) {
+        let Some((player, cause, played)) = lever.put_out() else {
+            return;
+        };
+        self.out.insert(player.clone());
+        match cause {
+            ExitCause::Removed | ExitCause::Disqualified => self.penalised.insert(player.clone()),
+            ExitCause::Withdrawn | ExitCause::Losses => self.penalised.remove(player),
+        };
+        // The organiser may think better of it.
+        match played {
+            PlayedMatches::Annulled => self.annulled.insert(player.clone()),
+            PlayedMatches::Kept => self.annulled.remove(player),
+        };
+    }
 }
 
 impl LeagueWatch {
     /// Takes a lever in.
     pub(crate) fn act(&mut self, lever: &Lever, effect: &Effect) {
         let place = |match_id: &MatchId, watch: &Self| number(match_id, watch.a_round);
-        if let Some((player, cause, played)) = lever.put_out() {
-            self.levers.out.insert(player.clone());
-            match cause {
-                ExitCause::Removed | ExitCause::Disqualified => {
-                    self.levers.penalised.insert(player.clone())
-                }
-                ExitCause::Withdrawn | ExitCause::Losses => self.levers.penalised.remove(player),
-            };
-            // The organiser may think better of it.
-            match played {
-                PlayedMatches::Annulled => self.levers.annulled.insert(player.clone()),
-                PlayedMatches::Kept => self.levers.annulled.remove(player),
-            };
-        }
+        self.levers.put_out(lever);
         match lever {
             Lever::Pause => self.levers.paused = true,
             Lever::Resume => self.levers.paused = false,
