@@ -117,27 +117,7 @@ impl Scores {
             }
             Event::OrganiserActed { act, effect, .. } => {
                 self.total += u64::from(effect.replay.is_some());
-                match &**act {
-                    Lever::Rename {
-                        agent: Agent::Player(id),
-                        name,
-                    } => drop(self.names.insert(id.clone(), name.clone())),
-                    Lever::Reinstate { player_id } => {
-                        self.out.remove(player_id);
-                        self.expelled.remove(player_id);
-                    }
-                    // Before the start it has no matches.
-                    lever if self.total == 0 => {
-                        self.out
-                            .extend(lever.put_out().map(|(player, ..)| player.clone()));
-                    }
-                    lever => {
-                        let put_out = lever.put_out();
-                        self.expelled.extend(
-                            put_out.map(|(player, cause, _)| (player.clone(), cause.word())),
-                        );
-                    }
-                }
+                self.act(act);
             }
             Event::AgentReturned {
                 agent: Agent::Player(id),
@@ -166,6 +146,29 @@ impl Scores {
             _ => {}
         }
         None
+    }
+
+    fn act(&mut self, lever: &Lever) {
+        match lever {
+            Lever::Rename {
+                agent: Agent::Player(id),
+                name,
+            } => drop(self.names.insert(id.clone(), name.clone())),
+            Lever::Reinstate { player_id } => {
+                self.out.remove(player_id);
+                self.expelled.remove(player_id);
+            }
+            // Before the start it has no matches.
+            lever if self.total == 0 => {
+                self.out
+                    .extend(lever.put_out().map(|(player, ..)| player.clone()));
+            }
+            lever => {
+                let put_out = lever.put_out();
+                self.expelled
+                    .extend(put_out.map(|(player, cause, _)| (player.clone(), cause.word())));
+            }
+        }
     }
 
     fn begin<'e>(&mut self, at: Timestamp, matches: impl IntoIterator<Item = &'e MatchId>) {
