@@ -854,6 +854,10 @@ impl League {
     fn next_match(&self, player: &PlayerId) -> Result<NextMatch, String> {
         let number = self.known(player)?;
         self.check_scheduled()?;
+        let expulsion = self.players.get(number).and_then(PlayerEntry::expulsion);
+        if let Some(out) = expulsion.filter(|out| !out.is_absence) {
+            return Err(format!("`{player}` plays no more: {out}"));
+        }
         let present = self.round.as_ref();
         let from = present.map_or(1, |round| round.number);
         let is_over = |pairing: &Pairing| {

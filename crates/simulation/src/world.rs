@@ -437,7 +437,7 @@ impl World {
     fn audit(&self) -> CheckResult {
         let unknown = LeagueSecrets::one(LeagueSecret([0; 32]));
         let rules = self.environment.scenario.rules.clone();
-        let mut audited = League::new(rules, unknown).unwrap();
+        let mut audited = League::new(rules, unknown).expect("the league began with these rules");
         for event in &self.manager.journal {
             if let Err(problem) = audited.audit(event) {
                 let what = format!("the audit refuses {event:?}: {problem}");

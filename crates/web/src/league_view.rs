@@ -291,10 +291,11 @@ impl LeagueView {
 
     /// How a match that is over counts for each seat, with the points.
     pub(crate) fn counted(&self, id: &MatchId) -> [(SeatOutcome, u32); 2] {
-        let ending = self.league.counted_result(id).ending();
+        let counted = self.league.counted_result(id);
+        let ending = counted.ending();
         let score = &self.league.rules().score;
         let points = |seat| ending.map_or(0, |ending| ending.points(seat, score));
-        [0, 1].map(|seat| (outcome(ending, seat), points(seat)))
+        [0, 1].map(|seat| (outcome(&counted, seat), points(seat)))
     }
 
     /// Why a match that is over counts as it does, with what was recorded of it.
@@ -467,8 +468,8 @@ impl LeagueView {
     fn form(&self, id: &PlayerId) -> Vec<SeatOutcome> {
         let matches = self.league.matches_of(id).rev();
         let counted = matches.filter_map(|(_, seat, counted)| {
-            let ending = counted.ending()?;
-            Some(outcome(Some(ending), seat))
+            counted.ending()?;
+            Some(outcome(&counted, seat))
         });
         let mut form: Vec<SeatOutcome> = counted.take(FORM_LENGTH).collect();
         form.reverse();
@@ -505,9 +506,13 @@ impl LeagueView {
     }
 }
 
-/// How a match that is over counts for one of its seats.
-pub(crate) fn outcome(ending: Option<MatchEnding>, seat: usize) -> SeatOutcome {
-    match ending {
+/// How a match that is over counts for one of its seats. Players that lose by a ruling may have
+/// played.
+pub(crate) fn outcome(counted: &CountedResult, seat: usize) -> SeatOutcome {
+    if *counted == CountedResult::Ruled(MatchEnding::BothForfeit) {
+        return SeatOutcome::LostByRuling;
+    }
+    match counted.ending() {
         None => SeatOutcome::NotCounted,
         Some(ending) if ending.forfeited(seat) => SeatOutcome::Forfeited,
         Some(MatchEnding::Draw) => SeatOutcome::Drew,

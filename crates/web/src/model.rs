@@ -221,6 +221,8 @@ pub enum SeatOutcome {
     Lost,
     /// Lost by not playing.
     Forfeited,
+    /// The organiser ruled that both lose.
+    LostByRuling,
     /// The match does not count.
     NotCounted,
 }

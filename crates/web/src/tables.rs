@@ -1,7 +1,7 @@
 //! The standings and results of a league as CSV, JSON and Markdown.
 
-use league_core::league::CountedResult;
 use league_core::league::standings::MatchEnding;
+use league_core::league::{CountedResult, PlayerEntry};
 use league_protocol::id::MatchId;
 use league_protocol::message::{MatchStatus, StandingRow};
 use serde_json::{Value, json};
@@ -92,7 +92,14 @@ fn rows(view: &LeagueView, table: TableKind) -> Rows {
     match table {
         TableKind::Standings => {
             let rows = view.league().standings();
-            table_of(&STANDINGS_COLUMNS, rows.iter())
+            let (mut head, mut cells) = table_of(&STANDINGS_COLUMNS, rows.iter());
+            head.push("out");
+            for (row, cells) in rows.iter().zip(&mut cells) {
+                let player = view.league().player(&row.player_id);
+                let out = player.and_then(PlayerEntry::expulsion);
+                cells.push(out.map_or("", |out| out.cause.word()).to_owned());
+            }
+            (head, cells)
         }
         TableKind::Matches => {
             let matches = view.ended_matches().map(|(id, ended)| FinishedMatch {

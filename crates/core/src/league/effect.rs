@@ -202,6 +202,8 @@ impl League {
                 cause,
                 is_annulled: played == PlayedMatches::Annulled,
             });
+            let is_penalty = player.expulsion.is_some_and(|it| it.is_penalty());
+            self.standings.put_last(number, is_penalty);
         }
         if was_annulled != self.is_annulled(number) {
             self.count_matches_of(number);
@@ -251,6 +253,7 @@ impl League {
         }
         let was_annulled = self.is_annulled(number);
         self.reinstate(id, at);
+        self.standings.put_last(number, false);
         if was_annulled {
             self.count_matches_of(number);
         }

@@ -247,6 +247,18 @@ pub struct Expulsion {
     pub is_absence: bool,
 }
 
+impl ExitCause {
+    /// What the player is, in a word.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Losses => "out",
+            Self::Withdrawn => "withdrawn",
+            Self::Removed => "removed",
+            Self::Disqualified => "disqualified",
+        }
+    }
+}
+
 impl Expulsion {
     /// Whether the organiser put the player out as a penalty, so that it wins no prize.
     pub fn is_penalty(&self) -> bool {

@@ -3,9 +3,11 @@
 //! The order is points, wins, draws minus losses, head-to-head, player id. Head-to-head counts,
 //! among all players equal in the first three, each player's points from the matches within that
 //! group; it is applied once to the whole group and not again inside its parts. Ids are compared by
-//! length first, so that P99 stands before P100. The order of results makes no difference.
+//! length first, so that P99 stands before P100. The order of results makes no difference. Players
+//! that the organiser put out as a penalty come after all others.
 
 use std::cmp::Ordering;
+use std::collections::BTreeSet;
 use std::sync::{Arc, OnceLock};
 
 use league_games::Outcome;
@@ -169,6 +171,8 @@ pub struct Standings {
     tiebreakers: [Tiebreaker; 5],
     records: Vec<PlayerTally>,
     endings: Vec<u8>,
+    /// The players that come after all others.
+    last: BTreeSet<u32>,
     table: OnceLock<Arc<Ranking>>,
 }
 
@@ -180,6 +184,7 @@ impl PartialEq for Standings {
             && self.tiebreakers == other.tiebreakers
             && self.records == other.records
             && self.endings == other.endings
+            && self.last == other.last
     }
 }
 
@@ -192,6 +197,7 @@ impl Standings {
             tiebreakers: Tiebreaker::USUAL,
             records: vec![PlayerTally::default(); schedule.players() as usize],
             endings: Vec::new(),
+            last: BTreeSet::new(),
             table: OnceLock::new(),
         }
     }
@@ -255,6 +261,16 @@ impl Standings {
         played.sum::<u64>() / 2
     }
 
+    /// Puts a player after all others, or back to where its results put it.
+    pub(crate) fn put_last(&mut self, player: u32, is_last: bool) {
+        if is_last {
+            self.last.insert(player);
+        } else {
+            self.last.remove(&player);
+        }
+        self.forget_table();
+    }
+
     /// The table is made anew, as names or results have changed.
     pub(crate) fn forget_table(&mut self) {
         self.table = OnceLock::new();
@@ -283,9 +299,10 @@ impl Standings {
         let mut above = None;
         for (rank, &player) in (1_u32..).zip(&order) {
             let record = self.record(player);
-            if above != Some(record.standing()) {
+            let standing = (self.last.contains(&player), record.standing());
+            if above != Some(standing) {
                 shared_rank = rank;
-                above = Some(record.standing());
+                above = Some(standing);
             }
             place[player as usize] = rank - 1;
             let name = &names[player as usize];
@@ -304,10 +321,12 @@ impl Standings {
         let mut deciding = self.tiebreakers.split(|by| *by == Tiebreaker::PlayerId);
         let deciding = deciding.next().unwrap_or_default();
         let is_equal = |a: u32, b: u32| {
-            deciding.iter().all(|by| match by {
-                Tiebreaker::HeadToHead => between[a as usize] == between[b as usize],
-                by => self.compare(*by, &[], a, b).is_eq(),
-            })
+            let mut deciding = deciding.iter();
+            self.last.contains(&a) == self.last.contains(&b)
+                && deciding.all(|by| match by {
+                    Tiebreaker::HeadToHead => between[a as usize] == between[b as usize],
+                    by => self.compare(*by, &[], a, b).is_eq(),
+                })
         };
         let mut ties = Vec::with_capacity(order.len());
         for group in order.chunk_by(|&a, &b| is_equal(a, b)) {
@@ -346,6 +365,7 @@ impl Standings {
                 });
             }
         }
+        order.sort_by_key(|player| self.last.contains(player));
         (order, between)
     }
 

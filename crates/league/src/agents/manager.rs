@@ -7,6 +7,7 @@ mod levers;
 mod loss;
 mod registration;
 
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
@@ -446,6 +447,10 @@ impl AgentService for ManagerService {
 
     async fn health(&self) -> Map<String, Value> {
         let seen = self.actor.query(|league| {
+            let players = league.players().iter();
+            let out: BTreeMap<_, _> = players
+                .filter_map(|player| Some((player.id(), player.expulsion()?.cause.word())))
+                .collect();
             json!({
                 "league_id": league.rules().league_id,
                 "game_type": league.rules().game_type,
@@ -458,6 +463,7 @@ impl AgentService for ManagerService {
                 "matches_not_counted": league.uncounted_matches(),
                 "matches": league.total_matches(),
                 "paused": league.is_paused(),
+                "out": out,
                 "knows_human": true,
             })
         });

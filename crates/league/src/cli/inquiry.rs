@@ -125,7 +125,13 @@ pub(crate) fn progress(health: &Health) -> String {
         }
         State::Running => {
             let round = health.round_id.unwrap_or(1);
-            format!("{league} · round {round} of {} · {played}", health.rounds)
+            let paused = if health.paused { " · paused" } else { "" };
+            let rounds = health.rounds;
+            format!("{league} · round {round} of {rounds}{paused} · {played}")
+        }
+        State::Completed if health.matches_played < health.matches => {
+            let (round, rounds) = (health.round_id.unwrap_or(0), health.rounds);
+            format!("{league} · ended early in round {round} of {rounds}, {played}")
         }
         State::Completed => {
             let rounds = count(health.rounds.into(), "round");

@@ -1,6 +1,5 @@
 //! `league query`: asks a running manager for the standings, the schedule, or a player's figures.
 
-use std::collections::BTreeSet;
 use std::io::{self, Write};
 
 use clap::builder::PossibleValue;
@@ -121,14 +120,14 @@ impl QueryArgs {
         }
         match answer {
             QueryAnswer::Standings { rows, .. } => {
-                print_standings(out, rows, usize::MAX, &BTreeSet::new())
+                print_standings(out, rows, usize::MAX, &health.out)
             }
             QueryAnswer::Schedule {
                 total_rounds,
                 rounds,
             } => print_schedule(out, *total_rounds, rounds),
             QueryAnswer::NextMatch(next) => print_next(out, self.player.as_ref(), next),
-            QueryAnswer::PlayerStats(stats) => print_stats(out, stats),
+            QueryAnswer::PlayerStats(stats) => print_stats(out, stats, health),
             QueryAnswer::Games(registry) => writeln!(out, "{registry:#}"),
         }
     }
@@ -185,8 +184,8 @@ fn print_next(out: &mut impl Write, player: Option<&PlayerId>, next: &NextMatch)
     }
 }
 
-fn print_stats(out: &mut impl Write, stats: &PlayerStats) -> io::Result<()> {
-    print_standings(out, std::slice::from_ref(&stats.row), 1, &BTreeSet::new())?;
+fn print_stats(out: &mut impl Write, stats: &PlayerStats, health: &Health) -> io::Result<()> {
+    print_standings(out, std::slice::from_ref(&stats.row), 1, &health.out)?;
     writeln!(out, "\n  state             {}", stats.state)?;
     writeln!(out, "  technical losses  {}", stats.row.technical_losses)
 }

@@ -67,6 +67,8 @@ pub(crate) struct Scores {
     out: BTreeSet<PlayerId>,
     /// The players that say that a person chooses their moves.
     people: BTreeSet<PlayerId>,
+    /// The players that the organiser put out after the start, and how, in a word.
+    expelled: BTreeMap<PlayerId, &'static str>,
     /// When the last round was opened.
     round_began: Option<Timestamp>,
     /// When its later matches were given to a referee.
@@ -115,19 +117,7 @@ impl Scores {
             }
             Event::OrganiserActed { act, effect, .. } => {
                 self.total += u64::from(effect.replay.is_some());
-                match &**act {
-                    Lever::Rename {
-                        agent: Agent::Player(id),
-                        name,
-                    } => drop(self.names.insert(id.clone(), name.clone())),
-                    Lever::Reinstate { player_id } => drop(self.out.remove(player_id)),
-                    // Before the start it has no matches.
-                    lever if self.total == 0 => {
-                        self.out
-                            .extend(lever.put_out().map(|(player, ..)| player.clone()));
-                    }
-                    _ => {}
-                }
+                self.act(act);
             }
             Event::AgentReturned {
                 agent: Agent::Player(id),
@@ -156,6 +146,29 @@ impl Scores {
             _ => {}
         }
         None
+    }
+
+    fn act(&mut self, lever: &Lever) {
+        match lever {
+            Lever::Rename {
+                agent: Agent::Player(id),
+                name,
+            } => drop(self.names.insert(id.clone(), name.clone())),
+            Lever::Reinstate { player_id } => {
+                self.out.remove(player_id);
+                self.expelled.remove(player_id);
+            }
+            // Before the start it has no matches.
+            lever if self.total == 0 => {
+                self.out
+                    .extend(lever.put_out().map(|(player, ..)| player.clone()));
+            }
+            lever => {
+                let put_out = lever.put_out();
+                self.expelled
+                    .extend(put_out.map(|(player, cause, _)| (player.clone(), cause.word())));
+            }
+        }
     }
 
     fn begin<'e>(&mut self, at: Timestamp, matches: impl IntoIterator<Item = &'e MatchId>) {
@@ -263,9 +276,13 @@ impl Scores {
         rows: &[StandingRow],
         deviations: &DeviationSummary,
     ) -> io::Result<()> {
-        print_standings(out, rows, MAX_ROWS, &self.people)?;
+        let people = self.people.iter().map(|player| (player, "human"));
+        let expelled = self.expelled.iter().map(|(player, word)| (player, *word));
+        let marks = people.chain(expelled);
+        let marks = marks.map(|(player, mark)| (player.clone(), mark.to_owned()));
+        print_standings(out, rows, MAX_ROWS, &marks.collect())?;
         writeln!(out)?;
-        let losses = paragraph("technical losses: ", 4, &self.causes());
+        let losses = paragraph("technical losses: ", 4, &self.losses(rows));
         writeln!(out, "{losses}")?;
         if self.told_draws > 0 {
             let (told, done) = (self.told_draws, self.done);
@@ -318,6 +335,15 @@ impl Scores {
             summary["referees_not_heard"] = json!(missing);
         }
         summary
+    }
+
+    /// The technical losses, and how many the table has if the organiser changed that.
+    fn losses(&self, rows: &[StandingRow]) -> String {
+        let counted: u64 = rows.iter().map(|row| u64::from(row.technical_losses)).sum();
+        if counted == self.technical_counts().values().sum::<u64>() {
+            return self.causes();
+        }
+        format!("{counted} in the table; in all results: {}", self.causes())
     }
 
     fn technical_counts(&self) -> BTreeMap<Code, u64> {
@@ -596,6 +622,19 @@ mod tests {
             " (counted by the manager and 1 referee; 1 more missing)"
         );
         assert_eq!(DeviationSummary::of_one_process(&own).note(), "");
+    }
+
+    #[test]
+    fn technical_losses_that_do_not_count_are_told_apart() {
+        let mut scores = Scores::new(1, 1);
+        let (match_id, at) = (MatchId::numbered(1, 1), Timestamp::default());
+        scores.ended(at, &match_id, &result(&[(1, Code::PlayerNotRegistered)]));
+        // No row has a technical loss: the organiser annulled the match.
+        let told = scores.losses(&[]);
+        assert!(
+            told.starts_with("0 in the table; in all results: 1 "),
+            "{told}"
+        );
     }
 
     fn result(failed: &[(u32, Code)]) -> MatchResult {

@@ -1,6 +1,6 @@
 //! Text for people: counts, paragraphs of eighty columns, the standings.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 use league_protocol::id::PlayerId;
@@ -59,16 +59,14 @@ pub(crate) fn print_standings(
     out: &mut impl Write,
     rows: &[StandingRow],
     limit: usize,
-    people: &BTreeSet<PlayerId>,
+    marks: &BTreeMap<PlayerId, String>,
 ) -> io::Result<()> {
     let shown = &rows[..rows.len().min(limit)];
     let label = |row: &StandingRow| {
         let name = one_line(&row.display_name);
         let name = cut(&name, MAX_NAME);
-        let mark = match people.contains(&row.player_id) {
-            true => " (human)",
-            false => "",
-        };
+        let mark = marks.get(&row.player_id);
+        let mark = mark.map_or_else(String::new, |mark| format!(" ({})", one_line(mark)));
         format!("{} {name}{mark}", row.player_id)
     };
     let width = shown.iter().map(|row| label(row).width()).max();
@@ -205,7 +203,7 @@ mod tests {
             row(5, long),
         ];
         let mut printed = Vec::new();
-        print_standings(&mut printed, &rows, 9, &BTreeSet::new()).unwrap();
+        print_standings(&mut printed, &rows, 9, &BTreeMap::new()).unwrap();
         let printed = String::from_utf8(printed).unwrap();
         let widths: Vec<usize> = printed.lines().map(UnicodeWidthStr::width).collect();
         assert!(widths.iter().all(|width| *width == widths[0]), "{printed}");

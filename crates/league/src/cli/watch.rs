@@ -2,7 +2,6 @@
 //!
 //! On a terminal they are drawn several times a second, elsewhere they are printed when they change.
 
-use std::collections::BTreeSet;
 use std::io::{self, IsTerminal, Write};
 use std::time::Duration;
 
@@ -215,7 +214,7 @@ fn print(state: &WatchState, common: &CommonArgs, out: &mut impl Write) -> io::R
         }
         (None, Some(seen)) => {
             writeln!(out, "{}", progress(&seen.health))?;
-            print_standings(out, &seen.rows, MAX_ROWS, &BTreeSet::new())?;
+            print_standings(out, &seen.rows, MAX_ROWS, &seen.health.out)?;
             writeln!(out)?;
         }
         (None, None) => {}
@@ -319,7 +318,7 @@ fn draw(frame: &mut Frame<'_>, state: &WatchState) {
         Some(seen) => {
             frame.render_widget(Line::from(progress(&seen.health)).bold(), title);
             draw_gauge(frame, &seen.health, gauge);
-            draw_standings(frame, &seen.rows, table);
+            draw_standings(frame, seen, table);
         }
         None => frame.render_widget(Line::from("waiting for the league manager").bold(), title),
     }
@@ -339,7 +338,8 @@ fn draw_gauge(frame: &mut Frame<'_>, health: &Health, area: Rect) {
 }
 
 /// Draws the rows that fit, and how many do not.
-fn draw_standings(frame: &mut Frame<'_>, rows: &[StandingRow], area: Rect) {
+fn draw_standings(frame: &mut Frame<'_>, seen: &LeagueSnapshot, area: Rect) {
+    let rows = &seen.rows;
     const HEADING: usize = 1;
     let room = usize::from(area.height).saturating_sub(HEADING);
     let fit = if rows.len() <= room {
@@ -350,7 +350,11 @@ fn draw_standings(frame: &mut Frame<'_>, rows: &[StandingRow], area: Rect) {
     let cells = |row: &StandingRow| {
         let (rank, id) = (row.place(), row.player_id.to_string());
         // The terminal is drawn past the screen that escapes other output.
-        let name = escape(&one_line(&row.display_name)).into_owned();
+        let name = match seen.health.out.get(&row.player_id) {
+            Some(out) => format!("{} ({out})", row.display_name),
+            None => row.display_name.to_string(),
+        };
+        let name = escape(&one_line(&name)).into_owned();
         aligned(rank, id, name, figures(row))
     };
     let mut lines: Vec<Row<'_>> = rows[..fit].iter().map(cells).collect();

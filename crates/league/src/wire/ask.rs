@@ -3,6 +3,7 @@
 //!
 //! Each request is one attempt. Callers print the answers.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -11,7 +12,7 @@ use league_protocol::dialect::Hints;
 use league_protocol::encode::{Sender, Stamp, conversation, encode};
 use league_protocol::fault::Code;
 use league_protocol::finding::excerpt;
-use league_protocol::id::{GameType, LeagueId, MatchId, RefereeId};
+use league_protocol::id::{GameType, LeagueId, MatchId, PlayerId, RefereeId};
 use league_protocol::message::{
     LeagueQuery, LeagueQueryResponse, MatchState, Message, Query, QueryAnswer, StandingRow,
 };
@@ -66,6 +67,11 @@ pub(crate) struct Health {
     pub(crate) matches_not_counted: u64,
     /// All matches of the schedule; 0 before the league starts.
     pub(crate) matches: u64,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) paused: bool,
+    /// The players that are out of the league, and how they came to be, in a word.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub(crate) out: BTreeMap<PlayerId, String>,
     /// Whether a registration may say that a person plays.
     #[serde(default, skip_serializing)]
     pub(crate) knows_human: bool,

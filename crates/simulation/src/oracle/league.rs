@@ -592,6 +592,7 @@ impl Oracle {
         let expected = table_of(
             league,
             &self.league.counted(league),
+            &self.league.levers.penalised,
             &self.facts.rules.score,
         );
         let found = league.standings();
@@ -626,6 +627,7 @@ pub(crate) fn who_is_called(name: &str) -> NodeId {
 /// One player's row.
 pub(crate) struct ExpectedRow {
     id: PlayerId,
+    is_last: bool,
     points: u32,
     wins: u32,
     draws: u32,
@@ -643,12 +645,18 @@ impl ExpectedRow {
 }
 
 /// Adds up the matches that count and puts the players in order (ruling 20).
-fn table_of(league: &League, counted: &[CountedMatch], score: &Score) -> Vec<ExpectedRow> {
+fn table_of(
+    league: &League,
+    counted: &[CountedMatch],
+    penalised: &BTreeSet<PlayerId>,
+    score: &Score,
+) -> Vec<ExpectedRow> {
     let mut rows: Vec<ExpectedRow> = league
         .players()
         .iter()
         .map(|player| ExpectedRow {
             id: player.id().clone(),
+            is_last: penalised.contains(player.id()),
             points: 0,
             wins: 0,
             draws: 0,
@@ -689,7 +697,8 @@ fn table_of(league: &League, counted: &[CountedMatch], score: &Score) -> Vec<Exp
     rows.sort_by(|one, other| {
         let (id, other_id) = (one.id.as_str(), other.id.as_str());
         let by_id = (id.len(), id).cmp(&(other_id.len(), other_id));
-        order(other).cmp(&order(one)).then(by_id)
+        let by_penalty = one.is_last.cmp(&other.is_last);
+        by_penalty.then(order(other).cmp(&order(one))).then(by_id)
     });
     rows
 }
@@ -706,7 +715,7 @@ pub(crate) fn difference(expected: &[ExpectedRow], found: &[StandingRow]) -> Opt
     for (place, (wanted, row)) in expected.iter().zip(found).enumerate() {
         let first_equal = expected
             .iter()
-            .position(|other| other.record() == wanted.record());
+            .position(|other| (other.is_last, other.record()) == (wanted.is_last, wanted.record()));
         let same = row.player_id == wanted.id
             && row.rank as usize == place + 1
             && Some(row.shared_rank as usize) == first_equal.map(|first| first + 1)

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use league_core::league::{Effect, Event, League, Lever, PlayedMatches};
+use league_core::league::{Effect, Event, ExitCause, League, Lever, PlayedMatches};
 use league_protocol::id::{MatchId, PlayerId};
 use league_protocol::message::{MatchResult, MatchStatus, StartMatch};
 
@@ -21,6 +21,8 @@ pub(crate) struct LeverWatch {
     out: BTreeSet<PlayerId>,
     /// Those of which no match counts.
     annulled: BTreeSet<PlayerId>,
+    /// Those that were removed or disqualified: they come last.
+    pub(crate) penalised: BTreeSet<PlayerId>,
     /// How matches count that the organiser amended, by the number of the regular match.
     amended: BTreeMap<usize, Amended>,
     /// The regular match that each additional one stands for.
@@ -114,20 +116,30 @@ impl LeverWatch {
         }
         breach(Invariant::LeversHold, format!("{what} in a pause"))
     }
+
+    /// Takes in a lever that puts a player out.
+    fn put_out(&mut self, lever: &Lever) {
+        let Some((player, cause, played)) = lever.put_out() else {
+            return;
+        };
+        self.out.insert(player.clone());
+        match cause {
+            ExitCause::Removed | ExitCause::Disqualified => self.penalised.insert(player.clone()),
+            ExitCause::Withdrawn | ExitCause::Losses => self.penalised.remove(player),
+        };
+        // The organiser may think better of it.
+        match played {
+            PlayedMatches::Annulled => self.annulled.insert(player.clone()),
+            PlayedMatches::Kept => self.annulled.remove(player),
+        };
+    }
 }
 
 impl LeagueWatch {
     /// Takes a lever in.
     pub(crate) fn act(&mut self, lever: &Lever, effect: &Effect) {
         let place = |match_id: &MatchId, watch: &Self| number(match_id, watch.a_round);
-        if let Some((player, _, played)) = lever.put_out() {
-            self.levers.out.insert(player.clone());
-            // The organiser may think better of it.
-            match played {
-                PlayedMatches::Annulled => self.levers.annulled.insert(player.clone()),
-                PlayedMatches::Kept => self.levers.annulled.remove(player),
-            };
-        }
+        self.levers.put_out(lever);
         match lever {
             Lever::Pause => self.levers.paused = true,
             Lever::Resume => self.levers.paused = false,
@@ -135,6 +147,7 @@ impl LeagueWatch {
             Lever::Reinstate { player_id } => {
                 self.levers.out.remove(player_id);
                 self.levers.annulled.remove(player_id);
+                self.levers.penalised.remove(player_id);
                 self.take_in(player_id);
             }
             Lever::ExtendPlayer { player_id, seconds } => {

@@ -68,7 +68,9 @@ impl LeagueView {
             round_played: summary.total_matches.saturating_sub(open),
             round_matches: summary.total_matches,
             technical_losses: rows.iter().map(|row| u64::from(row.technical_losses)).sum(),
-            time_left: self.time_left(league).filter(|_| stalled.is_none()),
+            time_left: self
+                .time_left(league)
+                .filter(|_| stalled.is_none() && !league.paused),
             elapsed: self.started.map(|started| until.since(started)),
         }
     }
@@ -241,9 +243,9 @@ impl LeagueView {
                 counted => (pairing.match_id(), counted),
             };
             let outcome = match counted {
-                CountedResult::Open if is_started(&match_id) => None,
+                CountedResult::Open if is_started(&match_id) && !self.league.is_over() => None,
                 CountedResult::Open => return None,
-                counted => Some(outcome(counted.ending(), seat)),
+                counted => Some(outcome(&counted, seat)),
             };
             Some(CrossCell { match_id, outcome })
         })

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use league_core::draw;
 use league_core::league::schedule::Pairing;
-use league_core::league::{CountedResult, Phase};
+use league_core::league::{CountedResult, Phase, PlayerEntry};
 use league_core::referee::SpectatorView;
 use league_games::{Picture, PictureCell, Seat, Table, Tone, Turn};
 use league_protocol::fault::Code;
@@ -195,7 +195,7 @@ impl LeagueView {
             let ending = counted.ending();
             Some(PlayedMatch {
                 opponent: self.player_ref(opponent),
-                outcome: outcome(ending, seat),
+                outcome: outcome(&counted, seat),
                 points: ending.map_or(0, |ending| ending.points(seat, score)),
                 choice: choice(id),
                 opponent_choice: choice(opponent),
@@ -235,7 +235,9 @@ impl LeagueView {
         let mut players = self.league.players().iter();
         let place = players.position(|player| player.id() == id);
         let place = place.and_then(|place| u32::try_from(place).ok());
-        let (Some(place), Phase::Running) = (place, self.league.phase()) else {
+        let is_out = |player: &PlayerEntry| player.expulsion().is_some_and(|it| !it.is_absence);
+        let is_out = self.league.player(id).is_some_and(is_out);
+        let (Some(place), Phase::Running, false) = (place, self.league.phase(), is_out) else {
             return (Vec::new(), 0);
         };
         let current = self.league.round().map_or(1, |round| round.number());

@@ -185,7 +185,7 @@ pub(crate) const fn mark_letter(outcome: SeatOutcome) -> &'static str {
     match outcome {
         SeatOutcome::Won => "W",
         SeatOutcome::Drew => "D",
-        SeatOutcome::Lost => "L",
+        SeatOutcome::Lost | SeatOutcome::LostByRuling => "L",
         SeatOutcome::Forfeited => "T",
         SeatOutcome::NotCounted => "–",
     }
@@ -196,7 +196,7 @@ pub(crate) const fn mark_class(outcome: SeatOutcome) -> &'static str {
     match outcome {
         SeatOutcome::Won => "w",
         SeatOutcome::Drew => "d",
-        SeatOutcome::Lost => "l",
+        SeatOutcome::Lost | SeatOutcome::LostByRuling => "l",
         SeatOutcome::Forfeited => "t",
         SeatOutcome::NotCounted => "n",
     }

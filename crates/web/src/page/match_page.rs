@@ -125,6 +125,7 @@ const fn outcome_text(outcome: SeatOutcome) -> &'static str {
         SeatOutcome::Drew => "drew",
         SeatOutcome::Lost => "lost",
         SeatOutcome::Forfeited => "did not play",
+        SeatOutcome::LostByRuling => "lost by ruling",
         SeatOutcome::NotCounted => "not counted",
     }
 }

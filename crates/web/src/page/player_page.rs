@@ -46,7 +46,10 @@ fn facts(page: &PlayerPage) -> Markup {
         div { dt { "Latency" } dd { (latency(agent.latency)) } }
         div { dt { "Speaks" } dd { (agent.dialect) } }
         div { dt { "Version" } dd { bdi { (agent.version) } } }
-        div { dt { "State" } dd { (agent_state(page.row.state, page.league.is_over())) } }
+        div { dt { "State" } dd { @match page.row.expulsion {
+            Some(expulsion) => (expulsion),
+            None => (agent_state(page.row.state, page.league.is_over())),
+        } } }
     }
 }
 

@@ -158,6 +158,10 @@ pub(crate) fn tiles_note(board: &Board, links: Links) -> Markup {
                     _ if board.league.stall.is_some() => "No match is being played.",
                     Phase::Registering => "The league has not started.",
                     Phase::Running => "Between two rounds.",
+                    Phase::Completed if board.league.played < board.league.matches => {
+                        "The league ended early in round " (round) " of " (board.progress.rounds) ", "
+                        (grouped(board.league.played)) " of " (grouped(board.league.matches)) " matches played."
+                    },
                     Phase::Completed => "All matches are played.",
                 }
             }
@@ -206,10 +210,11 @@ pub(crate) fn latest(results: &[ResultLine], links: Links) -> Vec<ListItem> {
 
 /// The words between the players of a result, and after them.
 pub(crate) fn relation(outcomes: [SeatOutcome; 2]) -> (&'static str, &'static str) {
-    use SeatOutcome::{Forfeited, NotCounted, Won};
+    use SeatOutcome::{Forfeited, LostByRuling, NotCounted, Won};
     match outcomes {
         [NotCounted, _] => ("–", ""),
         [Forfeited, Forfeited] => ("and", "did not play"),
+        [LostByRuling, _] => ("and", "lost by ruling"),
         [Won, _] => ("beat", ""),
         [_, Won] => ("lost to", ""),
         _ => ("drew with", ""),

@@ -84,7 +84,7 @@ fn rank(row: &TableRow) -> Markup {
     html! {
         li.gone[row.away.is_some() || row.expulsion.is_some()] {
             span.rank { (standing.place()) }
-            span.who { (name(&player)) }
+            span.who { (name(&player)) @if let Some(out) = row.expulsion { " (" (out.cause.word()) ")" } }
             span.form { (form(&row.form)) }
             strong { (standing.points) }
         }

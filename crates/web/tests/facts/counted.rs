@@ -40,7 +40,7 @@ fn add(totals: &mut Totals, outcome: SeatOutcome, points: u32) {
         SeatOutcome::Won => totals[0] += 1,
         SeatOutcome::Drew => totals[1] += 1,
         SeatOutcome::Lost => totals[2] += 1,
-        SeatOutcome::Forfeited => {
+        SeatOutcome::Forfeited | SeatOutcome::LostByRuling => {
             totals[2] += 1;
             totals[3] += 1;
         }
@@ -362,6 +362,58 @@ fn board_and_replay_tell_what_follows_from_an_act() {
     let replayed = "R1M1 is played again (as R4M1)";
     assert_eq!(acts[0].sentence, replayed);
     assert_eq!(frames.last().unwrap().label, replayed);
+}
+
+#[test]
+fn players_that_lose_by_a_ruling_did_play() {
+    let mut world = begun(4);
+    world.finish("R1M1", Some(1));
+    let (match_id, winner) = (MatchId::new("R1M1").unwrap(), None);
+    let both_lose = true;
+    world
+        .pull(Lever::Rule {
+            match_id,
+            winner,
+            both_lose,
+        })
+        .unwrap();
+    let board = after(&world).board(&LeagueObservations::default(), at(100));
+    assert_eq!(board.latest[0].outcomes, [SeatOutcome::LostByRuling; 2]);
+}
+
+#[test]
+fn match_that_never_ended_is_not_in_the_cross_table_of_a_league_that_is_over() {
+    let mut world = begun(4);
+    world.finish("R1M1", Some(1));
+    world.pull(Lever::End).unwrap();
+    world.settle();
+    let view = after(&world);
+    assert!(view.league().is_over());
+    let cross = view.board(&LeagueObservations::default(), at(100)).cross;
+    assert_eq!(cross.cells.iter().flatten().flatten().count(), 2);
+}
+
+#[test]
+fn paused_league_tells_no_time_that_is_left() {
+    let mut world = begun(4);
+    world.finish("R1M1", Some(1));
+    let seen = LeagueObservations::default();
+    let left = |world: &LeagueWorld| after(world).board(&seen, at(100)).progress.time_left;
+    assert!(left(&world).is_some());
+    world.pull(Lever::Pause).unwrap();
+    assert_eq!(left(&world), None);
+}
+
+#[test]
+fn player_that_is_out_has_no_match_to_play_and_is_marked_in_exports() {
+    let mut world = begun(4);
+    let (player_id, played) = (PlayerId::numbered(2), PlayedMatches::Kept);
+    world.pull(Lever::Disqualify { player_id, played }).unwrap();
+    let view = after(&world);
+    let page = view.player_page(&PlayerId::numbered(2), &LeagueObservations::default());
+    assert!(page.unwrap().upcoming.is_empty());
+    let csv = tables::csv(&view, tables::TableKind::Standings);
+    assert!(csv.trim_end().ends_with(",disqualified"), "{csv}");
 }
 
 #[test]

@@ -20,11 +20,11 @@ fn hostile() -> league_web::league_view::LeagueView {
 #[test]
 fn standings_as_csv() {
     insta::assert_snapshot!(csv(&hostile(), TableKind::Standings).replace("\r\n", "\n"), @r#"
-    rank,player_id,display_name,played,wins,draws,losses,technical_losses,points
-    1,P02,Player 2,1,0,1,0,0,1
+    rank,player_id,display_name,played,wins,draws,losses,technical_losses,points,out
+    1,P02,Player 2,1,0,1,0,0,1,
     1,P03,"'=HYPERLINK(""http://x""),|a|
-    <b>",1,0,1,0,0,1
-    3,P01,Player 1,0,0,0,0,0,0
+    <b>",1,0,1,0,0,1,
+    3,P01,Player 1,0,0,0,0,0,0,
     "#);
 }
 
@@ -58,11 +58,11 @@ fn tables_as_markdown() {
 
     ## Standings
 
-    | rank | player_id | display_name | played | wins | draws | losses | technical_losses | points |
-    |---|---|---|---|---|---|---|---|---|
-    | 1 | P02 | Player 2 | 1 | 0 | 1 | 0 | 0 | 1 |
-    | 1 | P03 | =HYPERLINK("http://x"),\|a\| \<b\> | 1 | 0 | 1 | 0 | 0 | 1 |
-    | 3 | P01 | Player 1 | 0 | 0 | 0 | 0 | 0 | 0 |
+    | rank | player_id | display_name | played | wins | draws | losses | technical_losses | points | out |
+    |---|---|---|---|---|---|---|---|---|---|
+    | 1 | P02 | Player 2 | 1 | 0 | 1 | 0 | 0 | 1 |  |
+    | 1 | P03 | =HYPERLINK("http://x"),\|a\| \<b\> | 1 | 0 | 1 | 0 | 0 | 1 |  |
+    | 3 | P01 | Player 1 | 0 | 0 | 0 | 0 | 0 | 0 |  |
 
     ## Matches
 

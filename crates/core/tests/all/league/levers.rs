@@ -326,6 +326,22 @@ fn player_that_is_put_out_loses_or_does_not_count() {
 }
 
 #[test]
+fn disqualified_player_comes_last_while_others_have_lost() {
+    let mut world = second_round();
+    let (player_id, played) = (player(1), PlayedMatches::Annulled);
+    world.pull(Lever::Disqualify { player_id, played }).unwrap();
+    let rows = world.league.standings();
+    assert_eq!(rows.last().unwrap().player_id, player(1), "{rows:?}");
+    world
+        .pull(Lever::Reinstate {
+            player_id: player(1),
+        })
+        .unwrap();
+    assert_eq!(world.league.standings()[0].player_id, player(1));
+    world.check_journal();
+}
+
+#[test]
 fn disqualified_player_is_not_told_as_the_champion() {
     let mut world = second_round();
     finish_round(&mut world, 2);
@@ -339,7 +355,9 @@ fn disqualified_player_is_not_told_as_the_champion() {
     world.pull(Lever::Resume).unwrap();
     world.settle();
     let rows = world.league.standings();
-    assert_eq!(rows[0].player_id, first, "its results count");
+    let last = rows.last().unwrap();
+    assert_eq!(last.player_id, first, "a penalty puts it last");
+    assert!(last.points > rows[0].points, "its results count");
     let told = world
         .letters
         .iter()
@@ -347,7 +365,7 @@ fn disqualified_player_is_not_told_as_the_champion() {
             Message::LeagueCompleted(end) => end.champion.clone(),
             _ => None,
         });
-    assert_eq!(told.unwrap().player_id, rows[1].player_id);
+    assert_eq!(told.unwrap().player_id, rows[0].player_id);
     world.check_journal();
 }
 

@@ -1,6 +1,6 @@
 //! Queries of agents.
 
-use league_core::league::{Command, Refusal, Reply};
+use league_core::league::{Command, Lever, Refusal, Reply};
 use league_core::machine::Machine;
 use league_protocol::id::{LeagueId, PlayerId};
 use league_protocol::message::{LeagueQuery, LeagueQueryResponse, Query, QueryAnswer};
@@ -103,6 +103,20 @@ fn next_match_is_the_current_one_then_the_next_then_none() {
     assert_eq!(seen, ["R1M1 P02", "R2M1 P03", "R3M1 P04"]);
     let answer = ask(&mut world, Query::NextMatch(first)).answer;
     assert_eq!(answer.unwrap_err(), "no match of `P01` is left");
+}
+
+#[test]
+fn player_that_is_out_is_told_so_instead_of_a_next_match() {
+    let mut world = LeagueWorld::begun(4, 1, 2);
+    world.settle();
+    let player_id = PlayerId::numbered(2);
+    let withdraw = Lever::Withdraw {
+        player_id: player_id.clone(),
+    };
+    world.pull(withdraw).unwrap();
+    let answer = ask(&mut world, Query::NextMatch(player_id)).answer;
+    let told = "`P02` plays no more: withdrawn in round 1";
+    assert_eq!(answer.unwrap_err(), told);
 }
 
 #[test]

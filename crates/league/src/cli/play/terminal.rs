@@ -351,7 +351,8 @@ impl Terminal {
             return print_object(&mut self.out, &object);
         }
         writeln!(self.out)?;
-        let own = news.player_id.iter().cloned().collect();
+        let own = news.player_id.iter();
+        let own = own.map(|id| (id.clone(), "human".to_owned())).collect();
         print_standings(&mut self.out, rows, usize::MAX, &own)
     }
 

@@ -31,6 +31,8 @@ fn seen(players: u32) -> WatchState {
         round_id: Some(2),
         matches_played: 4,
         matches_not_counted: 0,
+        paused: false,
+        out: std::collections::BTreeMap::new(),
         matches: 6,
         knows_human: true,
     };
@@ -113,6 +115,23 @@ fn any_size_and_any_figures_can_be_drawn() {
         seen.health.round_id = None;
     }
     assert!(shown(&state, 80, 10).contains("100%"));
+}
+
+#[test]
+fn pause_early_end_and_players_that_are_out_are_shown() {
+    let mut state = seen(2);
+    let health = &mut state.seen.as_mut().unwrap().health;
+    health.paused = true;
+    health
+        .out
+        .insert(PlayerId::numbered(2), "disqualified".to_owned());
+    let paused = shown(&state, 100, 8);
+    assert!(paused.contains("round 2 of 3 · paused · 4 of 6 matches played"));
+    assert!(paused.contains("Agent 2 (disqualified)"), "{paused}");
+    state.seen.as_mut().unwrap().health.state = State::Completed;
+    let ended = shown(&state, 100, 8);
+    let early = "ended early in round 2 of 3, 4 of 6 matches played";
+    assert!(ended.contains(early), "{ended}");
 }
 
 #[test]

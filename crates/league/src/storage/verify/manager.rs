@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use league_core::draw::{LeagueSecret, LeagueSecrets};
 use league_core::league::{
-    Effect, Event, League, Lever, Phase, PlayedMatches, PlayerEntry, Tiebreaker,
+    Effect, Event, ExitCause, League, Lever, Phase, PlayedMatches, PlayerEntry, Tiebreaker,
 };
 use league_core::machine::Machine;
 use league_protocol::id::{LeagueId, MatchId, PlayerId};
@@ -390,6 +390,8 @@ pub(crate) struct Tally {
     replays: BTreeMap<MatchId, MatchId>,
     /// Players none of whose matches counts.
     annulled: BTreeSet<PlayerId>,
+    /// Players that were removed or disqualified: they come last.
+    penalised: BTreeSet<PlayerId>,
     /// What the matches add up to; `None` once the organiser changed one, until they are added up
     /// again.
     sums: Option<Sums>,
@@ -531,17 +533,25 @@ impl Tally {
 
     /// Takes in what the organiser did; `league` has applied it.
     fn act(&mut self, lever: &Lever, effect: &Effect, league: &League) {
-        if let Some((player, _, played)) = lever.put_out() {
+        if let Some((player, cause, played)) = lever.put_out() {
             self.sums = None;
             self.annulled.remove(player);
-            if played == PlayedMatches::Annulled && league.phase() != Phase::Registering {
+            self.penalised.remove(player);
+            if league.phase() == Phase::Registering {
+                return;
+            }
+            if played == PlayedMatches::Annulled {
                 self.annulled.insert(player.clone());
+            }
+            if cause != ExitCause::Withdrawn {
+                self.penalised.insert(player.clone());
             }
             return;
         }
         let (match_id, ruled) = match lever {
             Lever::Reinstate { player_id } => {
                 self.annulled.remove(player_id);
+                self.penalised.remove(player_id);
                 self.sums = None;
                 return;
             }
@@ -667,7 +677,8 @@ impl Tally {
                 *place = between[number];
             }
             let id = player.as_str();
-            (Reverse(key), id.len(), id)
+            let is_last = self.penalised.contains(player);
+            (is_last, Reverse(key), id.len(), id)
         });
         order
             .into_iter()
