@@ -4,8 +4,10 @@
 //! The process is a shell script that only starts and ends; the test answers in its place.
 
 use std::net::{Ipv4Addr, SocketAddr};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use league_check::fake_manager::FakeManager;
@@ -37,6 +39,22 @@ fn folder(name: &str) -> PathBuf {
     folder
 }
 
+/// Listens on a port that no other socket gets while the player is away: the system gives ports from
+/// 32,768 on to sockets that ask for any.
+async fn listen() -> Listener {
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    const PORTS: Range<u32> = 10_000..32_768;
+    let start = std::process::id().wrapping_mul(14_071);
+    for _ in PORTS {
+        let place = start.wrapping_add(NEXT.fetch_add(1, Ordering::Relaxed));
+        let port = u16::try_from(PORTS.start + place % (PORTS.end - PORTS.start)).unwrap();
+        if let Ok(listener) = Listener::open((Ipv4Addr::LOCALHOST, port).into(), fair).await {
+            return listener;
+        }
+    }
+    panic!("no port is free")
+}
+
 /// A player that runs at its first start, and does this at every later one.
 struct Player {
     stage: Arc<Stage>,
@@ -61,7 +79,7 @@ impl Player {
             }
         };
         tokio::time::timeout(START_TIMEOUT, started).await.unwrap();
-        let listener = Listener::open(ANYWHERE, fair).await.unwrap();
+        let listener = listen().await;
         let port = listener.address.port();
         let manager = FakeManager::open(ANYWHERE, AgentKind::Player, port, random());
         let manager = manager.await.unwrap();
