@@ -21,7 +21,8 @@ use crate::wire::ask::{AskError, ManagerClient};
 
 /// How many referees hand in their journals at once.
 const MAX_AT_ONCE: usize = 16;
-/// How often a referee is asked without getting further, and the wait between two tries.
+/// How often a referee is asked without getting further, and the wait between two tries. A referee
+/// that is there and has not heard of the end may take longer: [`HAND_IN_TIMEOUT`] bounds that.
 const MAX_TRIES: u32 = 10;
 const WAIT: Duration = Duration::from_millis(500);
 
@@ -129,6 +130,13 @@ impl HandIn {
                 // Asked for what follows the end, the referee knows that it may leave.
                 Ok(piece) if piece.complete => break,
                 Ok(_) => {}
+                Err(AskError::Refused {
+                    code: Some(Code::OutOfTurn),
+                    ..
+                }) => {
+                    tokio::time::sleep(self.wait).await;
+                    continue;
+                }
                 Err(error) if may_pass(&error) => {
                     // What came is worth keeping, if its lines are whole.
                     if tries + 1 == MAX_TRIES && copy.length() == 0 {
@@ -153,13 +161,11 @@ async fn on_disk<T: Send + 'static>(
     done.unwrap_or_else(|panicked| Err(CopyError::Interrupted(panicked.to_string())))
 }
 
-/// Whether asking again may help: the referee is away, busy, or has not heard of the end.
+/// Whether asking again may help: the referee is away or busy.
 fn may_pass(error: &AskError) -> bool {
     match error {
         AskError::Away(_) => true,
-        AskError::Refused { code, .. } => {
-            code.is_some_and(|code| code.retryable() || code == Code::OutOfTurn)
-        }
+        AskError::Refused { code, .. } => code.is_some_and(Code::retryable),
         AskError::Unclear(_) => false,
     }
 }
