@@ -10,7 +10,6 @@ mod layer;
 mod line;
 mod writer;
 
-use std::borrow::Cow;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
@@ -23,7 +22,8 @@ use crate::clock;
 use crate::config::LogLevel;
 use crate::storage::root::Root;
 pub use layer::{LogGuard, LogLayer, layer};
-pub use line::{DetailsPlace, LogLine, MAX_LINE, escape};
+use line::OWN_FIELDS;
+pub use line::{Details, DetailsPlace, LogLine, MAX_LINE, escape};
 use writer::LogFile;
 pub use writer::{Bounds, MAX_KEPT_FILES, MAX_LOG_BYTES, MAX_OPEN_FILES, MAX_QUEUED};
 
@@ -88,17 +88,21 @@ impl JsonLogger {
         };
         let (agent_id, message_type) = (own("agent_id"), own("message_type"));
         let (conversation_id, message) = (own("conversation_id"), own("message"));
+        let mut members = Details::default();
+        let others = details
+            .iter()
+            .filter(|(name, _)| !OWN_FIELDS.contains(&name.as_str()));
+        others.for_each(|(name, value)| members.add(name, value));
         let line = LogLine {
             timestamp: clock::wall(),
             level,
-            component: self.component.clone(),
-            agent_id: agent_id.unwrap_or_else(|| self.agent().to_owned()),
-            event_type: event_type.to_owned(),
-            message: message
-                .unwrap_or_else(|| LogLine::sentence(event_type, message_type.as_deref())),
-            message_type,
-            conversation_id,
-            details: own_names(details),
+            component: &self.component,
+            agent_id: agent_id.as_deref().unwrap_or_else(|| self.agent()),
+            event_type,
+            message_type: message_type.as_deref(),
+            conversation_id: conversation_id.as_deref(),
+            message: message.as_deref().unwrap_or_default(),
+            details: &members,
             place: DetailsPlace::Flat,
         };
         let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
@@ -153,11 +157,6 @@ impl JsonLogger {
         let named = self.component.split_once(':');
         named.map_or(&self.component, |(_, id)| id)
     }
-}
-
-fn own_names(details: Map<String, Value>) -> Vec<(Cow<'static, str>, Value)> {
-    let details = details.into_iter();
-    details.map(|(name, value)| (name.into(), value)).collect()
 }
 
 fn with_message(

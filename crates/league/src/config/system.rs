@@ -279,6 +279,17 @@ pub enum LogLevel {
     Error,
 }
 
+impl LogLevel {
+    pub(crate) const fn as_str(self) -> &'static str {
+        match self {
+            Self::Debug => "DEBUG",
+            Self::Info => "INFO",
+            Self::Warning => "WARNING",
+            Self::Error => "ERROR",
+        }
+    }
+}
+
 /// Reads a timeout: from 10 milliseconds to a day.
 fn timeout<'de, D: Deserializer<'de>>(from: D) -> Result<Seconds, D::Error> {
     seconds::<10, 86_400_000, D>(from)

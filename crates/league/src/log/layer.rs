@@ -1,19 +1,17 @@
 //! Writes `tracing` events to the logs of the league.
 
-use std::borrow::Cow;
+use std::cell::RefCell;
+use std::fmt::{self, Write as _};
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 
 use league_protocol::id::{LeagueId, PlayerId};
-use serde_json::Value;
 use tracing::field::{Field, Visit};
-use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Level, Subscriber};
 use tracing_subscriber::Layer;
 use tracing_subscriber::layer::Context;
-use tracing_subscriber::registry::LookupSpan;
 
-use super::line::{DetailsPlace, LogLine};
+use super::line::{Details, DetailsPlace, LogLine};
 use super::writer::{Bounds, LogQueue, LogTarget};
 use crate::clock;
 use crate::config::LogLevel;
@@ -22,8 +20,8 @@ use crate::storage::root::Root;
 /// Writes `tracing` events to files below a root.
 ///
 /// The fields `component`, `agent_id`, `event_type`, `message_type`, `conversation_id` and
-/// `message` become fields of the line; all others become its details. The fields of a span apply
-/// to every event inside it. The field `aside` is for people and is not written to a file.
+/// `message` become fields of the line; all others become its details. The field `aside` is for
+/// people and is not written to a file. Spans are ignored.
 #[derive(Debug)]
 pub struct LogLayer {
     level: LogLevel,
@@ -60,44 +58,25 @@ impl Drop for LogGuard {
     }
 }
 
-impl<S: Subscriber + for<'span> LookupSpan<'span>> Layer<S> for LogLayer {
-    fn on_new_span(&self, attributes: &Attributes<'_>, id: &Id, context: Context<'_, S>) {
-        let mut fields = LogFields::default();
-        attributes.record(&mut fields);
-        if let Some(span) = context.span(id) {
-            span.extensions_mut().replace(fields);
-        }
-    }
-
-    fn on_record(&self, id: &Id, values: &Record<'_>, context: Context<'_, S>) {
-        if let Some(span) = context.span(id)
-            && let Some(fields) = span.extensions_mut().get_mut::<LogFields>()
-        {
-            values.record(fields);
-        }
-    }
-
-    fn on_event(&self, event: &Event<'_>, context: Context<'_, S>) {
+impl<S: Subscriber> Layer<S> for LogLayer {
+    fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
         let level = level_of(event.metadata().level());
         if level < self.level {
             return;
         }
-        let mut fields = LogFields::default();
-        for span in context
-            .event_scope(event)
-            .into_iter()
-            .flat_map(|s| s.from_root())
-        {
-            if let Some(around) = span.extensions().get::<LogFields>() {
-                fields.add(around);
-            }
-        }
-        event.record(&mut fields);
-        let target = fields.target();
-        let line = fields.into_line(level, &target, event.metadata().target());
-        let urgent = level >= LogLevel::Warning;
-        self.queue.add(target, &line.to_text(), urgent);
+        FIELDS.with_borrow_mut(|fields| {
+            fields.clear();
+            event.record(fields);
+            let target = fields.target();
+            let text = fields.text(level, &target, event.metadata().target());
+            self.queue.add(target, &text, level >= LogLevel::Warning);
+        });
     }
+}
+
+thread_local! {
+    /// The fields of the line that is being written: its buffers are used again for the next line.
+    static FIELDS: RefCell<LogFields> = RefCell::default();
 }
 
 fn level_of(level: &Level) -> LogLevel {
@@ -109,17 +88,17 @@ fn level_of(level: &Level) -> LogLevel {
     }
 }
 
-/// The fields of an event or a span.
-#[derive(Debug, Clone, Default)]
+/// The fields of an event; an empty text is none.
+#[derive(Debug, Default)]
 struct LogFields {
-    component: Option<String>,
-    agent_id: Option<String>,
-    league_id: Option<String>,
-    event_type: Option<String>,
-    message_type: Option<String>,
-    conversation_id: Option<String>,
-    message: Option<String>,
-    details: Vec<(Cow<'static, str>, Value)>,
+    component: String,
+    agent_id: String,
+    league_id: String,
+    event_type: String,
+    message_type: String,
+    conversation_id: String,
+    message: String,
+    details: Details,
 }
 
 /// The component of the lines that belong to neither a league nor an agent; it names their log.
@@ -128,45 +107,35 @@ const ORCHESTRATOR: &str = "orchestrator";
 const MANAGER: &str = "league_manager";
 
 impl LogFields {
+    fn clear(&mut self) {
+        self.details.clear();
+        for text in [
+            &mut self.component,
+            &mut self.agent_id,
+            &mut self.league_id,
+            &mut self.event_type,
+            &mut self.message_type,
+            &mut self.conversation_id,
+            &mut self.message,
+        ] {
+            text.clear();
+        }
+    }
+
     /// The log for this event.
     fn target(&self) -> LogTarget {
-        let agent = self.agent_id.as_deref().map(PlayerId::new);
-        if let Some(Ok(agent)) = agent {
+        if let Ok(agent) = PlayerId::new(&self.agent_id) {
             return LogTarget::Agent(agent);
         }
-        match self.league_id.as_deref().map(LeagueId::new) {
-            Some(Ok(league)) => LogTarget::League(league),
-            _ => LogTarget::System,
+        match LeagueId::new(&self.league_id) {
+            Ok(league) => LogTarget::League(league),
+            Err(_) => LogTarget::System,
         }
     }
 
-    /// Adds the fields of a span; later values replace earlier ones.
-    fn add(&mut self, around: &Self) {
-        let take = |own: &mut Option<String>, other: &Option<String>| {
-            if other.is_some() {
-                own.clone_from(other);
-            }
-        };
-        take(&mut self.component, &around.component);
-        take(&mut self.agent_id, &around.agent_id);
-        take(&mut self.league_id, &around.league_id);
-        take(&mut self.event_type, &around.event_type);
-        take(&mut self.message_type, &around.message_type);
-        take(&mut self.conversation_id, &around.conversation_id);
-        for (name, value) in &around.details {
-            self.insert(name.clone(), value.clone());
-        }
-    }
-
-    fn insert(&mut self, name: Cow<'static, str>, value: Value) {
-        match self.details.iter_mut().find(|(known, _)| *known == name) {
-            Some((_, known)) => *known = value,
-            None => self.details.push((name, value)),
-        }
-    }
-
-    fn note(&mut self, name: &'static str, text: String) {
-        let target = match name {
+    /// The field of the line with this name, if it has one.
+    fn own(&mut self, name: &str) -> Option<&mut String> {
+        Some(match name {
             "component" => &mut self.component,
             "agent_id" => &mut self.agent_id,
             "league_id" => &mut self.league_id,
@@ -174,69 +143,75 @@ impl LogFields {
             "message_type" => &mut self.message_type,
             "conversation_id" => &mut self.conversation_id,
             "message" => &mut self.message,
-            "aside" => return,
-            _ => return self.insert(name.into(), text.into()),
-        };
-        *target = Some(text);
+            _ => return None,
+        })
     }
 
-    fn into_line(mut self, level: LogLevel, target: &LogTarget, module: &'static str) -> LogLine {
-        if let Some(league) = self.league_id {
-            self.details.push(("league_id".into(), league.into()));
+    fn text(&mut self, level: LogLevel, target: &LogTarget, module: &'static str) -> String {
+        if !self.league_id.is_empty() {
+            self.details.add_text("league_id", &self.league_id);
         }
         let (usual, place) = match target {
             LogTarget::Agent(agent) => (agent.as_str(), DetailsPlace::Data),
             LogTarget::League(_) => (MANAGER, DetailsPlace::Details),
             LogTarget::System => {
-                self.details.push(("module".into(), module.into()));
+                self.details.add_text("module", module);
                 (ORCHESTRATOR, DetailsPlace::Details)
             }
         };
-        let component = self.component.unwrap_or_else(|| usual.to_owned());
-        let event_type = self.event_type.unwrap_or_else(|| "LOG".to_owned());
-        let message = self.message.filter(|message| !message.is_empty());
-        LogLine {
+        let component = given(&self.component).unwrap_or(usual);
+        let line = LogLine {
             timestamp: clock::wall(),
             level,
-            agent_id: self.agent_id.unwrap_or_else(|| component.clone()),
             component,
-            message: message
-                .unwrap_or_else(|| LogLine::sentence(&event_type, self.message_type.as_deref())),
-            event_type,
-            message_type: self.message_type,
-            conversation_id: self.conversation_id,
-            details: self.details,
+            agent_id: given(&self.agent_id).unwrap_or(component),
+            event_type: given(&self.event_type).unwrap_or("LOG"),
+            message_type: given(&self.message_type),
+            conversation_id: given(&self.conversation_id),
+            message: &self.message,
+            details: &self.details,
             place,
-        }
+        };
+        line.to_text()
     }
 }
 
+fn given(text: &str) -> Option<&str> {
+    Some(text).filter(|text| !text.is_empty())
+}
+
 impl Visit for LogFields {
-    fn record_debug(&mut self, field: &Field, value: &dyn std::fmt::Debug) {
-        self.note(field.name(), format!("{value:?}"));
+    fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
+        match self.own(field.name()) {
+            // Writing to a text cannot fail.
+            Some(own) => drop(write!(own, "{value:?}")),
+            None => self.record_str(field, &format!("{value:?}")),
+        }
     }
 
     fn record_str(&mut self, field: &Field, value: &str) {
-        self.note(field.name(), value.to_owned());
+        match field.name() {
+            "aside" => {}
+            name => match self.own(name) {
+                Some(own) => own.push_str(value),
+                None => self.details.add_text(name, value),
+            },
+        }
     }
 
     fn record_i64(&mut self, field: &Field, value: i64) {
-        self.insert(field.name().into(), value.into());
+        self.details.add_number(field.name(), value);
     }
 
     fn record_u64(&mut self, field: &Field, value: u64) {
-        self.insert(field.name().into(), value.into());
+        self.details.add_number(field.name(), value);
     }
 
     fn record_f64(&mut self, field: &Field, value: f64) {
-        self.insert(field.name().into(), value.into());
+        self.details.add(field.name(), &value.into());
     }
 
     fn record_bool(&mut self, field: &Field, value: bool) {
-        self.insert(field.name().into(), value.into());
-    }
-
-    fn record_error(&mut self, field: &Field, value: &(dyn std::error::Error + 'static)) {
-        self.note(field.name(), value.to_string());
+        self.details.add(field.name(), &value.into());
     }
 }

@@ -1,42 +1,39 @@
 //! One log line: its fields, the masking of secrets, and its written form.
 
 use std::borrow::Cow;
+use std::fmt::Write as _;
 
 use league_protocol::redact::{is_secret_name, masked as mask};
 use league_protocol::time::Timestamp;
 use league_protocol::token;
-use serde::ser::SerializeMap;
-use serde::{Serialize, Serializer};
 use serde_json::Value;
 
 use crate::config::LogLevel;
 
-/// The maximum length of a line, in bytes; a longer line loses its data.
+/// The maximum length of a line, in bytes; a longer line loses its details.
 pub const MAX_LINE: usize = 64 * 1024;
-/// A length that most lines do not exceed, in bytes.
-const LINE_CAPACITY: usize = 512;
 /// The maximum length of a message, in characters.
 const MAX_MESSAGE: usize = 4 * 1024;
 /// How deep data is searched for secrets; deeper values are omitted.
 const MAX_DEPTH: usize = 16;
 
-#[derive(Debug, Clone, PartialEq)]
-pub struct LogLine {
+#[derive(Debug, Clone, Copy)]
+pub struct LogLine<'l> {
     pub timestamp: Timestamp,
     pub level: LogLevel,
     /// The component that logs: `league_manager`, `referee:REF01`.
-    pub component: String,
-    pub agent_id: String,
+    pub component: &'l str,
+    pub agent_id: &'l str,
     /// The kind of event.
-    pub event_type: String,
+    pub event_type: &'l str,
     /// The message it is about.
-    pub message_type: Option<String>,
+    pub message_type: Option<&'l str>,
     /// The conversation of that message.
-    pub conversation_id: Option<String>,
-    /// A short sentence.
-    pub message: String,
-    /// All other fields, by name.
-    pub details: Vec<(Cow<'static, str>, Value)>,
+    pub conversation_id: Option<&'l str>,
+    /// A short sentence; if it is empty, the line says what happened by its types.
+    pub message: &'l str,
+    /// All other fields.
+    pub details: &'l Details,
     pub place: DetailsPlace,
 }
 
@@ -52,7 +49,7 @@ pub enum DetailsPlace {
 }
 
 /// The fields that a line has besides its details.
-const OWN_FIELDS: [&str; 8] = [
+pub(crate) const OWN_FIELDS: [&str; 8] = [
     "timestamp",
     "component",
     "event_type",
@@ -63,134 +60,170 @@ const OWN_FIELDS: [&str; 8] = [
     "message",
 ];
 
-impl LogLine {
+impl LogLine<'_> {
+    /// The written line, with its newline; it contains no other newline.
+    pub fn to_text(&self) -> String {
+        let mut text = String::with_capacity(256 + self.message.len() + self.details.0.len());
+        self.write(&mut text, self.details);
+        if text.len() > MAX_LINE {
+            let mut details = Details::default();
+            details.add_number("left_out_bytes", text.len());
+            text.clear();
+            self.write(&mut text, &details);
+        }
+        text
+    }
+
+    fn write(&self, out: &mut String, Details(details): &Details) {
+        let is_flat = self.place == DetailsPlace::Flat;
+        // Writing to a text cannot fail.
+        let _ = write!(out, r#"{{"timestamp":"{}""#, self.timestamp);
+        write_field(out, "component", self.component);
+        write_field(out, "event_type", self.event_type);
+        write_field(out, "level", self.level.as_str());
+        write_field(out, "agent_id", self.agent_id);
+        for (name, text) in [
+            ("message_type", self.message_type),
+            ("conversation_id", self.conversation_id),
+        ] {
+            match text {
+                Some(text) => write_field(out, name, text),
+                None if is_flat => {}
+                None => write_member(out, name, "null"),
+            }
+        }
+        match self.message {
+            "" => write_field(out, "message", &self.sentence()),
+            message => write_field(out, "message", message),
+        }
+        out.push_str(match self.place {
+            DetailsPlace::Data => r#","data":{"#,
+            DetailsPlace::Details => r#","details":{"#,
+            DetailsPlace::Flat if details.is_empty() => "",
+            DetailsPlace::Flat => ",",
+        });
+        out.push_str(details);
+        out.push_str(if is_flat { "}\n" } else { "}}\n" });
+    }
+
     /// The sentence of a line that was logged without one.
-    pub(crate) fn sentence(event_type: &str, message_type: Option<&str>) -> String {
-        let words = event_type.to_lowercase().replace('_', " ");
-        match message_type {
+    fn sentence(&self) -> String {
+        let words = self.event_type.to_lowercase().replace('_', " ");
+        match self.message_type {
             Some(message_type) => format!("{words}: {message_type}"),
             None => words,
         }
     }
+}
 
-    /// The written line, with its newline; it contains no other newline.
-    pub fn to_text(&self) -> String {
-        let text = self.written();
-        if text.len() <= MAX_LINE {
-            return text;
-        }
-        let details = vec![("left_out_bytes".into(), text.len().into())];
-        Self {
-            details,
-            ..self.clone()
-        }
-        .written()
+/// The members of a line besides its own fields, written and without secrets.
+#[derive(Debug, Clone, Default)]
+pub struct Details(String);
+
+impl Details {
+    pub fn clear(&mut self) {
+        self.0.clear();
     }
 
-    fn written(&self) -> String {
-        let mut written = Vec::with_capacity(LINE_CAPACITY);
-        // Serialising a line cannot fail.
-        let _ = serde_json::to_writer(&mut written, self);
-        let text = String::from_utf8(written).unwrap_or_default();
-        let mut text = escape(&text).into_owned();
-        text.push('\n');
-        text
+    /// Adds a text; it is masked if its name is that of a secret, or where it looks like one.
+    pub fn add_text(&mut self, name: &str, text: &str) {
+        self.begin(name);
+        match is_secret(name) {
+            true => write_text(&mut self.0, &token::mask(text)),
+            false => write_text(&mut self.0, &mask(text)),
+        }
+    }
+
+    pub fn add_number(&mut self, name: &str, number: impl Into<serde_json::Number>) {
+        self.begin(name);
+        let number = match is_secret(name) {
+            true => "\"…\"".to_owned(),
+            false => number.into().to_string(),
+        };
+        self.0.push_str(&number);
+    }
+
+    pub fn add(&mut self, name: &str, value: &Value) {
+        self.begin(name);
+        let text = masked_member(name, value, 0).to_string();
+        self.0.push_str(&escape(&text));
+    }
+
+    fn begin(&mut self, name: &str) {
+        if !self.0.is_empty() {
+            self.0.push(',');
+        }
+        write_text(&mut self.0, &mask(name));
+        self.0.push(':');
     }
 }
 
-impl Serialize for LogLine {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let is_flat = self.place == DetailsPlace::Flat;
-        let mut line = serializer.serialize_map(None)?;
-        line.serialize_entry("timestamp", &self.timestamp)?;
-        line.serialize_entry("component", &cut_and_mask(&self.component))?;
-        line.serialize_entry("event_type", &cut_and_mask(&self.event_type))?;
-        line.serialize_entry("level", &self.level)?;
-        line.serialize_entry("agent_id", &cut_and_mask(&self.agent_id))?;
-        for (name, text) in [
-            ("message_type", &self.message_type),
-            ("conversation_id", &self.conversation_id),
-        ] {
-            if text.is_some() || !is_flat {
-                line.serialize_entry(name, &text.as_deref().map(cut_and_mask))?;
-            }
-        }
-        line.serialize_entry("message", &cut_and_mask(&self.message))?;
-        match self.place {
-            DetailsPlace::Data => line.serialize_entry("data", &Members(&self.details))?,
-            DetailsPlace::Details => line.serialize_entry("details", &Members(&self.details))?,
-            DetailsPlace::Flat => {
-                for (name, value) in Members(&self.details).masked() {
-                    if !OWN_FIELDS.contains(&&*name) {
-                        line.serialize_entry(&name, &value)?;
-                    }
-                }
-            }
-        }
-        line.end()
-    }
+/// Writes a field of the line after others.
+fn write_field(out: &mut String, name: &str, text: &str) {
+    write_member(out, name, "");
+    let end = match text.len() <= MAX_MESSAGE {
+        true => None,
+        false => text.char_indices().nth(MAX_MESSAGE),
+    };
+    let text = &text[..end.map_or(text.len(), |(end, _)| end)];
+    write_text(out, &mask(text));
 }
 
-struct Members<'m>(&'m [(Cow<'static, str>, Value)]);
-
-impl<'m> Members<'m> {
-    fn masked(&self) -> impl Iterator<Item = (Cow<'m, str>, Cow<'m, Value>)> + use<'m> {
-        let members = self.0.iter();
-        members.map(|(name, value)| (mask(name), masked_member(name, value, 0)))
-    }
+/// Writes a member whose name needs no escapes.
+fn write_member(out: &mut String, name: &str, value: &str) {
+    out.push_str(",\"");
+    out.push_str(name);
+    out.push_str("\":");
+    out.push_str(value);
 }
 
-impl Serialize for Members<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_map(self.masked())
+/// Writes a JSON string.
+fn write_text(out: &mut String, text: &str) {
+    let is_plain = |byte: u8| matches!(byte, b' '..0x7f) && byte != b'"' && byte != b'\\';
+    if text.bytes().all(is_plain) {
+        out.push('"');
+        out.push_str(text);
+        out.push('"');
+        return;
     }
-}
-
-fn cut_and_mask(text: &str) -> Cow<'_, str> {
-    if text.len() <= MAX_MESSAGE {
-        return mask(text);
-    }
-    let end = text.char_indices().nth(MAX_MESSAGE);
-    mask(&text[..end.map_or(text.len(), |(end, _)| end)])
+    out.push_str(&escape(&Value::from(text).to_string()));
 }
 
 /// The value of a member, masked if it is secret.
-fn masked_member<'v>(name: &str, value: &'v Value, depth: usize) -> Cow<'v, Value> {
+fn masked_member(name: &str, value: &Value, depth: usize) -> Value {
     let secret = is_secret(name);
     match value {
-        Value::String(text) if secret => Cow::Owned(Value::String(token::mask(text))),
-        Value::Null | Value::Bool(_) => Cow::Borrowed(value),
-        _ if secret => Cow::Owned(Value::String("…".to_owned())),
+        Value::String(text) if secret => Value::String(token::mask(text)),
+        Value::Null | Value::Bool(_) => value.clone(),
+        _ if secret => Value::String("…".to_owned()),
         _ => masked(value, depth + 1),
     }
 }
 
 /// Logs are read while matches are played, so a seed is secret too.
 fn is_secret(name: &str) -> bool {
-    is_secret_name(name) || name.to_ascii_lowercase().contains("seed")
+    let is_seed = |letters: &[u8]| letters.eq_ignore_ascii_case(b"seed");
+    is_secret_name(name) || name.as_bytes().windows(4).any(is_seed)
 }
 
-fn masked(value: &Value, depth: usize) -> Cow<'_, Value> {
+fn masked(value: &Value, depth: usize) -> Value {
     if depth > MAX_DEPTH {
-        return Cow::Owned(Value::String("…".to_owned()));
+        return Value::String("…".to_owned());
     }
     match value {
-        Value::String(text) => match mask(text) {
-            Cow::Borrowed(_) => Cow::Borrowed(value),
-            Cow::Owned(text) => Cow::Owned(Value::String(text)),
-        },
-        Value::Array(entries) => {
-            let entries = entries.iter().map(|entry| masked(entry, depth + 1));
-            Cow::Owned(entries.map(Cow::into_owned).collect())
-        }
+        Value::String(text) => Value::String(mask(text).into_owned()),
+        Value::Array(entries) => entries
+            .iter()
+            .map(|entry| masked(entry, depth + 1))
+            .collect(),
         Value::Object(members) => {
             let members = members.iter().map(|(name, value)| {
                 let value = masked_member(name, value, depth);
-                (mask(name).into_owned(), value.into_owned())
+                (mask(name).into_owned(), value)
             });
-            Cow::Owned(Value::Object(members.collect()))
+            Value::Object(members.collect())
         }
-        Value::Null | Value::Bool(_) | Value::Number(_) => Cow::Borrowed(value),
+        Value::Null | Value::Bool(_) | Value::Number(_) => value.clone(),
     }
 }
 
@@ -225,30 +258,29 @@ mod tests {
     use league_protocol::token::AuthToken;
     use serde_json::json;
 
-    fn line(message: &str, data: Value) -> LogLine {
-        let Value::Object(data) = data else {
-            panic!("data are members");
-        };
-        LogLine {
+    fn line(message: &str, data: Value, place: DetailsPlace) -> String {
+        let mut details = Details::default();
+        for (name, value) in data.as_object().unwrap() {
+            details.add(name, value);
+        }
+        let line = LogLine {
             timestamp: Timestamp::from_millis(1_736_937_000_000),
             level: LogLevel::Info,
-            component: "referee:REF01".to_owned(),
-            agent_id: "REF01".to_owned(),
-            event_type: "GAME_ERROR".to_owned(),
+            component: "referee:REF01",
+            agent_id: "REF01",
+            event_type: "GAME_ERROR",
             message_type: None,
             conversation_id: None,
-            message: message.to_owned(),
-            details: data
-                .into_iter()
-                .map(|(name, value)| (name.into(), value))
-                .collect(),
-            place: DetailsPlace::Data,
-        }
+            message,
+            details: &details,
+            place,
+        };
+        line.to_text()
     }
 
     #[test]
     fn line_has_its_details_where_its_chapter_has_them() {
-        let told = line("late", json!({"match_id": "R1M1", "timeout_sec": 30}));
+        let told = json!({"match_id": "R1M1", "timeout_sec": 30});
         let own = concat!(
             r#"{"timestamp":"2025-01-15T10:30:00.000Z","component":"referee:REF01","#,
             r#""event_type":"GAME_ERROR","level":"INFO","agent_id":"REF01","#,
@@ -269,35 +301,15 @@ mod tests {
                 format!(r#"{own}"message":"late",{details}}}"#),
             ),
         ] {
-            let line = LogLine {
-                place,
-                ..told.clone()
-            };
-            assert_eq!(line.to_text(), format!("{written}\n"));
+            assert_eq!(line("late", told.clone(), place), format!("{written}\n"));
         }
-    }
-
-    #[test]
-    fn flat_detail_replaces_no_field_of_the_line() {
-        let line = LogLine {
-            place: DetailsPlace::Flat,
-            ..line(
-                "late",
-                json!({"timestamp": "never", "component": "another"}),
-            )
-        };
-        let text = line.to_text();
-        let read: Value = serde_json::from_str(&text).unwrap();
-        assert_eq!(read["component"], "referee:REF01");
-        assert_eq!(text.matches("component").count(), 1, "{text}");
-        assert!(!text.contains("never"), "{text}");
     }
 
     #[test]
     fn no_token_reaches_a_line() {
         let token = AuthToken::mint("P01", &[0xab; 32]);
         let secret = "abababababababab";
-        let told = line(
+        let text = line(
             &format!("refused `{0}`, then {0}!", token.reveal()),
             json!({
                 "auth_token": token.reveal(),
@@ -305,8 +317,8 @@ mod tests {
                 "nested": [{"provided_token": "hunter2-hunter2"}, token.reveal()],
                 "note": format!("x={}", token.reveal()),
             }),
+            DetailsPlace::Data,
         );
-        let text = told.to_text();
         assert!(
             !text.contains(secret) && !text.contains("hunter2"),
             "{text}"
@@ -320,7 +332,11 @@ mod tests {
         for letter in [
             '\n', '\r', '\u{2028}', '\u{202e}', '\u{0}', '\u{85}', '\u{feff}',
         ] {
-            let text = line(&format!("a{letter}b"), json!({"name": format!("{letter}")})).to_text();
+            let text = line(
+                &format!("a{letter}b"),
+                json!({"name": format!("{letter}")}),
+                DetailsPlace::Data,
+            );
             assert_eq!(text.lines().count(), 1, "{letter:?}");
             assert!(!text.trim_end_matches('\n').contains(letter), "{letter:?}");
             let read: Value = serde_json::from_str(&text).unwrap();
@@ -331,7 +347,11 @@ mod tests {
     #[test]
     fn line_is_bounded_whatever_it_is_told() {
         let huge = "é".repeat(1_000_000);
-        let text = line(&huge, json!({"body": huge, "deep": deep(1_000)})).to_text();
+        let text = line(
+            &huge,
+            json!({"body": huge, "deep": deep(1_000)}),
+            DetailsPlace::Data,
+        );
         assert!(text.len() <= MAX_LINE, "{}", text.len());
         assert!(text.contains("left_out_bytes"));
         serde_json::from_str::<Value>(&text).unwrap();

@@ -15,7 +15,7 @@ use std::time::Duration;
 
 use league_protocol::id::{LeagueId, PlayerId};
 
-use super::line::{DetailsPlace, LogLine};
+use super::line::{Details, DetailsPlace, LogLine};
 use crate::clock;
 use crate::config::LogLevel;
 use crate::storage::files::make_private;
@@ -179,16 +179,18 @@ fn told(target: &LogTarget, missing: u64) -> String {
         LogTarget::Agent(agent) => (agent.as_str(), DetailsPlace::Data),
         LogTarget::League(_) | LogTarget::System => ("log", DetailsPlace::Details),
     };
+    let mut details = Details::default();
+    details.add_number("lines", missing);
     let line = LogLine {
         timestamp: clock::wall(),
         level: LogLevel::Warning,
-        component: "log".to_owned(),
-        agent_id: agent.to_owned(),
-        event_type: "LINES_DROPPED".to_owned(),
+        component: "log",
+        agent_id: agent,
+        event_type: "LINES_DROPPED",
         message_type: None,
         conversation_id: None,
-        message: format!("{missing} lines are missing here"),
-        details: vec![("lines".into(), missing.into())],
+        message: &format!("{missing} lines are missing here"),
+        details: &details,
         place,
     };
     line.to_text()

@@ -97,22 +97,21 @@ fn every_line_names_an_agent_and_has_a_sentence() {
 }
 
 #[test]
-fn fields_of_a_span_apply_to_lines_inside_it() {
+fn fields_of_an_event_become_fields_of_its_line() {
     let folder = tempfile::tempdir().unwrap();
     let root = Root::new(folder.path());
     logged(&root, LogLevel::Debug, || {
-        let agent = tracing::info_span!("agent", agent_id = "REF01", component = "referee:REF01");
-        let _agent = agent.enter();
-        let matched =
-            tracing::info_span!("match", match_id = "R1M1", round = tracing::field::Empty);
-        matched.record("round", 1_u64);
-        let _match = matched.enter();
         tracing::debug!(
+            agent_id = "REF01",
+            component = "referee:REF01",
             event_type = "MESSAGE_SENT",
             message_type = "GAME_INVITATION",
             conversation_id = "convr1m1001",
+            match_id = "R1M1",
+            round = 1_u64,
             attempt = 2_i64,
             late = true,
+            draw_seed = 7,
             "invited"
         );
     });
@@ -126,7 +125,7 @@ fn fields_of_a_span_apply_to_lines_inside_it() {
             "agent_id": "REF01", "event_type": "MESSAGE_SENT",
             "message_type": "GAME_INVITATION", "conversation_id": "convr1m1001",
             "message": "invited",
-            "data": {"match_id": "R1M1", "round": 1, "attempt": 2, "late": true}
+            "data": {"match_id": "R1M1", "round": 1, "attempt": 2, "late": true, "draw_seed": "…"}
         })
     );
 }
@@ -137,9 +136,8 @@ fn logs_hold_no_token() {
     let root = Root::new(folder.path());
     let token = AuthToken::mint("P01", &[0x5e; 32]);
     logged(&root, LogLevel::Debug, || {
-        let span = tracing::info_span!("call", auth_token = token.reveal());
-        let _span = span.enter();
-        tracing::info!(agent_id = "P01", ?token, "said {}", token.reveal());
+        let (auth_token, agent_id) = (token.reveal(), "P01");
+        tracing::info!(agent_id, auth_token, ?token, "said {}", token.reveal());
         tracing::error!(body = %json!({"params": {"auth_token": token.reveal()}}), "refused");
     });
     let logger = JsonLogger::new(&root, "player:P01", None).unwrap();
@@ -156,6 +154,20 @@ fn logs_hold_no_token() {
         seen += text.matches("tok-p01-…").count();
     }
     assert!(seen >= 5, "{seen}");
+}
+
+#[test]
+fn flat_detail_replaces_no_field_of_the_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let logger = JsonLogger::new(&Root::new(folder.path()), "referee:REF01", None).unwrap();
+    let details = members(json!({"timestamp": "never", "component": "another", "why": "late"}));
+    logger.info("LATE", details).unwrap();
+    let text = fs::read_to_string(logger.path()).unwrap();
+    assert_eq!(text.matches("component").count(), 1, "{text}");
+    assert!(
+        !text.contains("never") && text.contains(r#""why":"late""#),
+        "{text}"
+    );
 }
 
 #[test]
