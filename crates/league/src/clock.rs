@@ -1,27 +1,25 @@
 //! The only place that reads the clock.
 
-use std::sync::{LazyLock, Mutex, PoisonError};
+use std::sync::LazyLock;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use league_protocol::time::Timestamp;
 
-static CLOCK: LazyLock<Mutex<Clock>> =
-    LazyLock::new(|| Mutex::new(Clock::new(wall(), Instant::now())));
+static CLOCK: LazyLock<Clock> = LazyLock::new(|| Clock::new(wall(), Instant::now()));
 
 /// The present time of this process, to the millisecond.
 ///
 /// It begins with the system clock and advances with the monotonic clock, so a system clock that is
 /// set while a league runs neither stops nor ends a deadline.
 pub(crate) fn now() -> Timestamp {
-    let clock = CLOCK.lock().unwrap_or_else(PoisonError::into_inner);
-    clock.at(Instant::now())
+    CLOCK.at(Instant::now())
 }
 
 /// Sets the clock forward to a time from a journal: a system clock that was set back since then must
 /// not stop the deadlines that began before.
 pub(crate) fn resume_from(last: Timestamp) {
-    let mut clock = CLOCK.lock().unwrap_or_else(PoisonError::into_inner);
-    clock.resume_from(last, Instant::now());
+    CLOCK.resume_from(last, Instant::now());
 }
 
 /// The time of the system clock, for log lines: people compare them with other logs.
@@ -59,21 +57,28 @@ pub(crate) fn duration(text: &str) -> Result<Duration, String> {
 struct Clock {
     time: Timestamp,
     read_at: Instant,
+    /// How far it was set forward, in milliseconds.
+    ahead: AtomicU64,
 }
 
 impl Clock {
     fn new(time: Timestamp, read_at: Instant) -> Self {
-        Self { time, read_at }
+        Self {
+            time,
+            read_at,
+            ahead: AtomicU64::new(0),
+        }
     }
 
     fn at(&self, here: Instant) -> Timestamp {
-        self.time + here.saturating_duration_since(self.read_at)
+        let ahead = Duration::from_millis(self.ahead.load(Ordering::Relaxed));
+        self.time + here.saturating_duration_since(self.read_at) + ahead
     }
 
-    fn resume_from(&mut self, last: Timestamp, here: Instant) {
-        if last > self.at(here) {
-            *self = Self::new(last, here);
-        }
+    fn resume_from(&self, last: Timestamp, here: Instant) {
+        let behind = last.since(self.time + here.saturating_duration_since(self.read_at));
+        let behind = u64::try_from(behind.as_millis()).unwrap_or(u64::MAX);
+        self.ahead.fetch_max(behind, Ordering::Relaxed);
     }
 }
 
@@ -87,7 +92,7 @@ mod tests {
     fn time_advances_by_itself_and_never_goes_back() {
         let (noon, started) = (Timestamp::from_millis(1_736_937_000_000), Instant::now());
         let hour = Duration::from_secs(3_600);
-        let mut clock = Clock::new(noon, started);
+        let clock = Clock::new(noon, started);
         assert_eq!(clock.at(started + hour), noon + hour);
         clock.resume_from(noon + hour * 2, started + hour);
         assert_eq!(clock.at(started + hour), noon + hour * 2);

@@ -8,9 +8,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use thiserror::Error;
-use time::format_description::FormatItem;
 use time::format_description::well_known::Rfc3339;
-use time::macros::format_description;
 use time::{OffsetDateTime, UtcOffset};
 
 use crate::finding::excerpt;
@@ -41,10 +39,8 @@ pub const EXPECTED: &str = "a time in UTC, such as `2025-01-15T10:30:00Z`";
 
 /// The latest moment that can be written: the end of the year 9999.
 const LATEST: i64 = 253_402_300_799_999;
-const SECONDS: &[FormatItem<'_>] =
-    format_description!("[year]-[month]-[day]T[hour]:[minute]:[second]Z");
-const MILLISECONDS: &[FormatItem<'_>] =
-    format_description!("[year]-[month]-[day]T[hour]:[minute]:[second].[subsecond digits:3]Z");
+/// The length of `2025-01-15T10:30:00.000Z`, in bytes.
+const LENGTH: usize = 24;
 
 impl Timestamp {
     /// The last moment; used for a deadline that was not set.
@@ -80,12 +76,13 @@ impl Timestamp {
 
     /// Writes whole seconds, as `league.v2` does.
     pub fn to_seconds_text(self) -> String {
-        self.write(SECONDS)
+        let written = self.written();
+        format!("{}Z", ascii(&written[..LENGTH - 5]))
     }
 
     /// Writes milliseconds, as `league.v1` does.
     pub fn to_millis_text(self) -> String {
-        self.write(MILLISECONDS)
+        ascii(&self.written()).to_owned()
     }
 
     /// The time from `earlier` to this moment; zero if `earlier` is later.
@@ -93,17 +90,44 @@ impl Timestamp {
         Duration::from_millis(u64::try_from(self.0 - earlier.0).unwrap_or(0))
     }
 
-    fn write(self, format: &[FormatItem<'_>]) -> String {
-        OffsetDateTime::from_unix_timestamp_nanos(i128::from(self.0) * 1_000_000)
-            .ok()
-            .and_then(|moment| moment.format(format).ok())
-            .unwrap_or_default()
+    /// The text with milliseconds. By hand: a match has a hundred times in messages, log lines and
+    /// journals, and a formatter that interprets a description costs several times as much.
+    fn written(self) -> [u8; LENGTH] {
+        let mut written = *b"1970-01-01T00:00:00.000Z";
+        let moment = OffsetDateTime::from_unix_timestamp(self.0.div_euclid(1_000));
+        let moment = moment.unwrap_or(OffsetDateTime::UNIX_EPOCH);
+        let (year, month, day) = moment.to_calendar_date();
+        let (hour, minute, second) = moment.to_hms();
+        let year = u32::try_from(year).unwrap_or_default();
+        put(&mut written[0..4], year);
+        put(&mut written[5..7], u8::from(month).into());
+        put(&mut written[8..10], day.into());
+        put(&mut written[11..13], hour.into());
+        put(&mut written[14..16], minute.into());
+        put(&mut written[17..19], second.into());
+        let millis = u32::try_from(self.0.rem_euclid(1_000)).unwrap_or_default();
+        put(&mut written[20..23], millis);
+        written
     }
 
     fn from_moment(moment: OffsetDateTime) -> Self {
         let millis = moment.unix_timestamp_nanos().div_euclid(1_000_000);
         Self::from_millis(i64::try_from(millis).unwrap_or(LATEST))
     }
+}
+
+/// Writes a number in decimal digits, with leading zeros.
+fn put(digits: &mut [u8], number: u32) {
+    let mut rest = number;
+    for digit in digits.iter_mut().rev() {
+        *digit = b'0' + (rest % 10) as u8;
+        rest /= 10;
+    }
+}
+
+/// ASCII bytes as a text.
+fn ascii(bytes: &[u8]) -> &str {
+    std::str::from_utf8(bytes).unwrap_or_default()
 }
 
 /// A duration for people: `840 ms`, `2 s`, `2.5 s`.
@@ -221,20 +245,20 @@ impl Sub<Duration> for Timestamp {
 
 impl fmt::Display for Timestamp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.to_millis_text())
+        f.write_str(ascii(&self.written()))
     }
 }
 
 impl fmt::Debug for Timestamp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.to_millis_text())
+        f.write_str(ascii(&self.written()))
     }
 }
 
 /// Journals and files store moments with milliseconds.
 impl Serialize for Timestamp {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(&self.to_millis_text())
+        serializer.serialize_str(ascii(&self.written()))
     }
 }
 
