@@ -324,15 +324,18 @@ impl<M: Machine> Actor<M> {
         records: Vec<Record<M::Event>>,
         is_decisive: bool,
     ) -> Result<(), StoreError> {
-        let Some(mut store) = self.store.take_if(|_| !records.is_empty()) else {
+        let Some(store) = self.store.as_mut().filter(|_| !records.is_empty()) else {
+            return Ok(());
+        };
+        // Memory of the operating system takes these at once; a thread of their own would cost more.
+        if !is_decisive || !store.is_synced() {
+            return store.append_lightly(at, &records).map(drop);
+        }
+        let Some(mut store) = self.store.take() else {
             return Ok(());
         };
         let written = tokio::task::spawn_blocking(move || {
-            let written = if is_decisive {
-                store.append(at, &records)
-            } else {
-                store.append_lightly(at, &records)
-            };
+            let written = store.append(at, &records);
             (store, written)
         });
         let (store, written) = written.await.map_err(|error| StoreError::Io {

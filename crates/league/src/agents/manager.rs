@@ -27,7 +27,7 @@ use league_protocol::token::{AuthToken, TokenHash};
 pub(crate) use registration::InvitedPlayer;
 use serde_json::{Map, Value, json};
 use tokio::sync::watch;
-use tokio::time::Instant;
+use tokio::time::{Duration, Instant};
 
 use crate::agents::actor::{Handle, Observer};
 use crate::agents::assemble::{
@@ -64,14 +64,24 @@ use league_protocol::wire::Received;
 pub(crate) struct LeagueNews {
     journal: Follower,
     grown: watch::Receiver<()>,
+    /// When it may be read again.
+    not_before: Instant,
 }
+
+/// The shortest time between two readings of the news: people do not see more.
+const NEWS_PAUSE: Duration = Duration::from_millis(40);
 
 impl LeagueNews {
     /// The news of a league, and what its manager tells that there are more.
     pub(crate) fn of(root: &Root, league: &LeagueId) -> (watch::Sender<()>, Self) {
         let (tell, grown) = watch::channel(());
         let journal = Follower::new(root.league_journal(league));
-        (tell, Self { journal, grown })
+        let news = Self {
+            journal,
+            grown,
+            not_before: Instant::now(),
+        };
+        (tell, news)
     }
 
     /// Visits the events since the last call.
@@ -83,6 +93,7 @@ impl LeagueNews {
         &mut self,
         mut visit: impl FnMut(Timestamp, &Event),
     ) -> Result<(), StoreError> {
+        self.not_before = Instant::now() + NEWS_PAUSE;
         self.journal.read_on(|entry: Entry<Record<Event>>| {
             if let Record::Event(event) = &entry.fact {
                 visit(entry.at, event);
@@ -92,6 +103,7 @@ impl LeagueNews {
 
     /// Waits for more events; returns whether the manager still runs.
     pub(crate) async fn wait(&mut self) -> bool {
+        tokio::time::sleep_until(self.not_before).await;
         self.grown.changed().await.is_ok()
     }
 }

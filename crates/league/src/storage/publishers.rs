@@ -163,8 +163,9 @@ impl PlayerPublisher {
     }
 }
 
-/// In a league of more matches than this, each match is a line in a file of its round.
-pub(crate) const MAX_MATCH_FILES: u64 = 100_000;
+/// In a league of more matches than this, each match is a line in a file of its round: making a file
+/// costs more than playing the match.
+pub(crate) const MAX_MATCH_FILES: u64 = 1_000;
 
 /// Decides when the documents of a referee are due.
 ///
@@ -252,10 +253,9 @@ impl RefereePublisher {
     /// minimum for its round, and so a minimum for the league.
     fn count(&mut self, match_id: &MatchId) {
         self.files += 1;
-        let number = match_id.as_str().split_once('M');
-        let number: u64 = number
-            .and_then(|(_, number)| number.parse().ok())
-            .unwrap_or(0);
+        let number = match_id
+            .numbers()
+            .map_or(0, |(_, number)| u64::from(number));
         let at_least = number.saturating_mul(number.saturating_mul(2).saturating_sub(1));
         self.many |= self.files.max(at_least) > MAX_MATCH_FILES;
     }

@@ -35,6 +35,9 @@ pub(crate) trait Store<Fact>: Send {
     /// [`append`](Self::append) makes them durable.
     fn append_lightly(&mut self, at: Timestamp, facts: &[Fact]) -> Result<u64, StoreError>;
 
+    /// Whether [`append`](Self::append) waits for the disk, and not only for the operating system.
+    fn is_synced(&self) -> bool;
+
     /// The sequence of the last fact; 0 if there is none.
     fn last(&self) -> u64;
 }

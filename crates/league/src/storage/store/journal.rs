@@ -228,6 +228,10 @@ impl<Fact: Serialize> Store<Fact> for Journal {
         self.write(at, facts, Durability::Written)
     }
 
+    fn is_synced(&self) -> bool {
+        self.durability == Durability::Synced
+    }
+
     fn last(&self) -> u64 {
         self.head.sequence
     }

@@ -4,7 +4,8 @@
 //! itself, so it may be behind the journal; a journal behind it has lost lines.
 
 use std::fs::{File, OpenOptions, TryLockError};
-use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::io::{self, Read};
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
@@ -68,9 +69,8 @@ impl Lock {
 
     /// Replaces the content by one of the same length, so that a crash leaves the old or the new.
     fn write(&mut self, last: u64) -> io::Result<()> {
-        self.file.seek(SeekFrom::Start(0))?;
         let content = format!("{:<10}\n{last:020}\n", std::process::id());
-        self.file.write_all(content.as_bytes())
+        self.file.write_all_at(content.as_bytes(), 0)
     }
 }
 
