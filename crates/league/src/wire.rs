@@ -5,6 +5,7 @@
 //! `league_protocol::wire`.
 
 pub(crate) mod ask;
+pub(crate) mod canonical;
 pub(crate) mod dispatcher;
 pub(crate) mod limiter;
 pub(crate) mod observed;

@@ -304,8 +304,8 @@ fn content(said: &TranscriptMessage) -> String {
     if said.is_lost() {
         return "its content was hidden when the referee ended; only its hash is known".to_owned();
     }
-    let fields = match &said.message {
-        Value::Object(members) => fields(members, |name| !KNOWN.contains(&name)),
+    let fields = match said.message.value() {
+        Value::Object(members) => fields(&members, |name| !KNOWN.contains(&name)),
         _ => String::new(),
     };
     let fields = shortened(&fields, MAX_CONTENT);
@@ -383,7 +383,7 @@ mod tests {
             from: "player:P01".to_owned(),
             to: "referee:REF01".to_owned(),
             message_type: String::new(),
-            message,
+            message: (&message).into(),
             verbatim,
             seal: None,
             resumed: false,

@@ -95,7 +95,7 @@ pub(crate) fn referee_record(
             from: said.from,
             to: said.to,
             kind: said.message_type,
-            message: said.message,
+            message: said.message.value(),
             original: said.verbatim.map(shown_verbatim),
         });
     let said = said.take(MAX_MESSAGES);

@@ -24,7 +24,8 @@ use super::root::Root;
 pub(crate) use history::history;
 pub use history::{HistoryDocument, PlayerHistoryRepository};
 pub use matches::{
-    DrawDocument, Lifecycle, MatchDocument, MatchRepository, Seal, TranscriptMessage, Verbatim,
+    DrawDocument, Lifecycle, MatchDocument, MatchRepository, MessageText, Seal, TranscriptMessage,
+    Verbatim,
 };
 pub(crate) use matches::{MatchChange, MatchesProjection, append_line, for_each_line, result_of};
 pub(crate) use rounds::RoundsProjection;

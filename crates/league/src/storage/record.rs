@@ -6,9 +6,8 @@ use std::path::Path;
 use league_core::league::{Event, LeagueRules};
 use league_protocol::id::{LeagueId, MatchId};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
-use crate::storage::documents::{TranscriptMessage, Verbatim};
+use crate::storage::documents::{MessageText, TranscriptMessage, Verbatim};
 use crate::storage::store::{Entry, read_backwards};
 
 /// One entry of a journal.
@@ -76,7 +75,7 @@ pub(crate) struct OpenedMessage {
     pub(crate) place: usize,
     /// The salt of the hash, in hex.
     pub(crate) salt: String,
-    pub(crate) message: Value,
+    pub(crate) message: MessageText,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) verbatim: Option<Verbatim>,
 }

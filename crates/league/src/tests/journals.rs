@@ -136,9 +136,9 @@ fn transcript_message(
         message_type: answer.v2_type().unwrap().to_owned(),
         message: match answer {
             Message::MoveResponse(response) => {
-                json!({"choice": response.choice, "nonce": response.nonce})
+                (&json!({"choice": response.choice, "nonce": response.nonce})).into()
             }
-            _ => json!({}),
+            _ => (&json!({})).into(),
         },
         verbatim: None,
         seal: None,

@@ -17,7 +17,6 @@ use league_protocol::sender::{Agent, CallStyle, Dialect};
 use league_protocol::token::AuthToken;
 use league_protocol::wire::{Context, ReadReply, Received, SentCall, Unread, read_reply};
 use serde_json::value::{RawValue, to_raw_value};
-use serde_json::{Map, Value};
 
 use crate::agents::identity::{AgentInfo, Identity, LogNames, Snapshot};
 use crate::clock;
@@ -277,12 +276,10 @@ impl Outbound {
         if let Some(transcripts) = &self.transcripts
             && let Some(match_id) = letter.message.match_id()
             && let Some(json) = &encoded.0
-            && let Ok(mut message) = serde_json::from_str::<Map<String, Value>>(json.get())
         {
-            message.remove("auth_token");
             let between = (self.identity.label(), letter.to.agent.to_string());
             let at = (clock::now(), Secrecy::of_sent(&letter.message));
-            transcripts.add(match_id, at, between, message.into(), None);
+            transcripts.add(match_id, at, between, Some(json), None);
         }
     }
 
@@ -310,9 +307,8 @@ impl Outbound {
         let came = (!is_exact).then(|| verbatim(&answer.body, answer.status, problem));
         let message = reply.repaired.as_ref().or(reply.sent.as_ref());
         let between = (letter.to.agent.to_string(), self.identity.label());
-        let message = message.cloned().unwrap_or_default();
         let at = (clock::now(), Secrecy::of_reply(&letter.message));
-        transcripts.add(match_id, at, between, message, came);
+        transcripts.add(match_id, at, between, message.map(|json| &**json), came);
     }
 
     /// Logs an outgoing letter.

@@ -14,31 +14,21 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use league_protocol::id::MatchId;
 use league_protocol::message::{MatchState, Message};
 use league_protocol::peer::McpFault;
-use league_protocol::redact::{hidden, is_secret_name, masked, without_secrets};
+use league_protocol::redact::without_secrets;
+use league_protocol::rpc::members::split;
 use league_protocol::time::Timestamp;
 use league_protocol::token::hex;
-use serde_json::Value;
+use serde_json::value::RawValue;
 
+use super::canonical::canonical;
 use crate::chance::Chance;
-use crate::storage::documents::{Seal, TranscriptMessage, Verbatim};
+use crate::storage::documents::{MessageText, Seal, TranscriptMessage, Verbatim};
 use crate::storage::record::{OpenedMessage, Transcript};
 
 /// The most messages kept per match; further messages are dropped.
 pub(crate) const MAX_TRANSCRIPT: usize = 512;
 /// The largest message that is kept, in bytes; of a larger message only the type is kept.
 pub(crate) const MAX_MESSAGE: usize = 16 * 1024;
-/// Members that hold the commitment, the seed and the shares of a draw, and proofs of players.
-const OF_THE_DRAW: [&str; 8] = [
-    "draw_commitment",
-    "commitment",
-    "draw_seed",
-    "seed",
-    "nonce",
-    "nonces",
-    "proof",
-    "join_proof",
-];
-
 /// The transcripts of the matches in progress.
 #[derive(Debug, Clone)]
 pub(crate) struct Transcripts {
@@ -161,7 +151,7 @@ impl MatchTranscript {
             verbatim,
         });
         TranscriptMessage {
-            message: Value::Null,
+            message: MessageText::default(),
             verbatim: None,
             seal: Some(Seal { hash, salt: None }),
             ..said
@@ -177,24 +167,19 @@ impl Transcripts {
         }
     }
 
-    /// Adds a message as it was decoded, and the original text if that differs. Tokens are removed.
+    /// Adds a message as it was decoded, and the original text if that differs. Secrets are removed.
     pub(crate) fn add(
         &self,
         match_id: &MatchId,
         (timestamp, secrecy): (Timestamp, Secrecy),
         (from, to): (String, String),
-        mut message: Value,
+        message: Option<&RawValue>,
         verbatim: Option<Verbatim>,
     ) {
-        without_tokens(&mut message);
-        let message_type = message
-            .get("message_type")
-            .and_then(Value::as_str)
-            .map(|name| name.chars().take(64).collect())
-            .unwrap_or_default();
-        if message.to_string().len() > MAX_MESSAGE {
-            message = Value::Null;
-        }
+        let message_type = message.and_then(type_of).unwrap_or_default();
+        let kept = message.and_then(canonical);
+        let kept = kept.filter(|json| json.len() <= MAX_MESSAGE);
+        let message = kept.map(MessageText::new).unwrap_or_default();
         let mut open = self.lock();
         let OpenTranscripts { matches, changed } = &mut *open;
         // Messages of a match that is over or was never begun are dropped.
@@ -281,36 +266,11 @@ impl Transcripts {
     }
 }
 
-/// Removes members whose name is or contains a secret, and masks values that look like secrets. The
-/// numbers of the draw stay, however long: they are published after the match and verified.
-fn without_tokens(value: &mut Value) {
-    match value {
-        Value::Object(members) => {
-            members.retain(|name, _| !is_secret_name(name) && masked(name) == *name);
-            for (name, value) in members {
-                if OF_THE_DRAW.contains(&name.as_str()) {
-                    without_tokens_but_numbers(value);
-                } else {
-                    without_tokens(value);
-                }
-            }
-        }
-        Value::Array(elements) => elements.iter_mut().for_each(without_tokens),
-        Value::String(text) => {
-            if let Cow::Owned(plain) = hidden(text) {
-                *text = plain;
-            }
-        }
-        Value::Null | Value::Bool(_) | Value::Number(_) => {}
-    }
-}
-
-fn without_tokens_but_numbers(value: &mut Value) {
-    match value {
-        Value::String(text) if text.bytes().all(|sign| sign.is_ascii_hexdigit()) => {}
-        Value::Array(elements) => elements.iter_mut().for_each(without_tokens_but_numbers),
-        value => without_tokens(value),
-    }
+/// The type that a message names.
+fn type_of(message: &RawValue) -> Option<String> {
+    let members = split(message.get()).ok()?;
+    let name: String = serde_json::from_str(members.get("message_type")?.get()).ok()?;
+    Some(name.chars().take(64).collect())
 }
 
 /// The most bytes kept of an original text.
@@ -421,7 +381,8 @@ fn unescaped(text: &str) -> String {
 mod tests {
     use super::*;
     use league_protocol::token::AuthToken;
-    use serde_json::json;
+    use serde_json::value::to_raw_value;
+    use serde_json::{Value, json};
 
     /// A transcript of a game that hides moves, and its match.
     fn begun() -> (Transcripts, MatchId) {
@@ -435,7 +396,8 @@ mod tests {
     fn add(transcripts: &Transcripts, id: &MatchId, secrecy: Secrecy, message: Value) {
         let between = ("referee:REF01".to_owned(), "player:P01".to_owned());
         let at = (Timestamp::default(), secrecy);
-        transcripts.add(id, at, between, message, None);
+        let message = to_raw_value(&message).unwrap();
+        transcripts.add(id, at, between, Some(&message), None);
     }
 
     #[test]
@@ -450,7 +412,10 @@ mod tests {
         );
         add(&transcripts, &id, Secrecy::Move, choice.clone());
         let early = transcripts.take_all().pop().unwrap();
-        assert_eq!(early.messages[0].message["message_type"], "GAME_JOIN_ACK");
+        assert_eq!(
+            early.messages[0].message.value()["message_type"],
+            "GAME_JOIN_ACK"
+        );
         let sealed = &early.messages[1];
         assert_eq!(sealed.message_type, "CHOOSE_PARITY_RESPONSE");
         assert!(!serde_json::to_string(&early).unwrap().contains("even"));
@@ -468,14 +433,17 @@ mod tests {
         let [opened] = &late.opened[..] else {
             panic!("{late:?}")
         };
-        assert_eq!((opened.place, &opened.message), (1, &choice));
+        assert_eq!((opened.place, opened.message.value()), (1, choice.clone()));
         let salt = Some(opened.salt.clone());
         let seal = Seal {
             salt,
             ..sealed.seal.clone().unwrap()
         };
-        assert_eq!(seal.is_of(&choice, None), Some(true));
-        assert_eq!(seal.is_of(&json!({"choice": "odd"}), None), Some(false));
+        assert_eq!(seal.is_of(&(&choice).into(), None), Some(true));
+        assert_eq!(
+            seal.is_of(&(&json!({"choice": "odd"})).into(), None),
+            Some(false)
+        );
     }
 
     #[test]
@@ -488,7 +456,10 @@ mod tests {
         let (moves, views) = (true, false);
         transcripts.begin(&id, 2, GameSecrets { moves, views });
         add(&transcripts, &id, Secrecy::View, cards.clone());
-        assert_eq!(transcripts.take(&id).unwrap().messages[0].message, cards);
+        assert_eq!(
+            transcripts.take(&id).unwrap().messages[0].message.value(),
+            cards
+        );
     }
 
     #[test]
@@ -551,7 +522,7 @@ mod tests {
         let expected = json!({
             "message_type": "GAME_ERROR", "context": [{"left": 1}], "note": "mine is tok-p01-…",
         });
-        assert_eq!(taken.messages[0].message, expected);
+        assert_eq!(taken.messages[0].message.value(), expected);
         assert!(transcripts.take(&id).is_none());
     }
 
@@ -581,7 +552,7 @@ mod tests {
             "draw_commitment": digits,
             "nonce": digits,
         });
-        assert_eq!(taken.messages[0].message, expected);
+        assert_eq!(taken.messages[0].message.value(), expected);
     }
 
     #[test]

@@ -42,9 +42,9 @@ pub struct ReadReply {
     /// Whether the receiver knows no method of the name in the call.
     pub is_unknown_method: bool,
     /// The message as it was sent, if there was one and it is kept.
-    pub sent: Option<Value>,
+    pub sent: Option<Box<RawValue>>,
     /// The repaired message, if a repair was necessary and it is kept.
-    pub repaired: Option<Value>,
+    pub repaired: Option<Box<RawValue>>,
 }
 
 /// Reads the reply to a call.
@@ -127,8 +127,8 @@ struct ReplyReader<'r> {
     call: &'r SentCall<'r>,
     context: &'r Context<'r>,
     notes: Notes,
-    sent: Option<Value>,
-    repaired: Option<Value>,
+    sent: Option<Box<RawValue>>,
+    repaired: Option<Box<RawValue>>,
 }
 
 impl ReplyReader<'_> {
@@ -258,7 +258,7 @@ fn understand(
     call: &SentCall<'_>,
     context: &Context<'_>,
     raw: &RawValue,
-    kept: &mut Option<Value>,
+    kept: &mut Option<Box<RawValue>>,
     notes: &mut Notes,
 ) -> Outcome {
     if !split(raw.get()).is_ok_and(|members| members.has("message_type")) {
@@ -269,7 +269,7 @@ fn understand(
     let mut decoded = decoded.map_err(|broken| first_of(&broken))?;
     let message = decoded.message(&context.hints);
     if call.is_kept && decoded.message_type().is_some() {
-        *kept = serde_json::from_str(raw.get()).ok();
+        *kept = Some(raw.to_owned());
     }
     let impostor = wrong_sender(&decoded, call, notes);
     notes.findings.append(&mut decoded.notes.findings);

@@ -22,6 +22,7 @@ use league_protocol::time::Timestamp;
 use league_protocol::token::{hex, unhex};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use serde_json::value::RawValue;
 use sha2::{Digest, Sha256};
 
 use super::{RepositoryError, SCHEMA_VERSION, load, save, unwritable};
@@ -125,7 +126,7 @@ pub struct TranscriptMessage {
     pub message_type: String,
     /// The message as it was decoded, without tokens; null if it was too long to be kept, or could
     /// not be decoded.
-    pub message: Value,
+    pub message: MessageText,
     /// The original bytes, if they were decoded as something else or not at all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verbatim: Option<Verbatim>,
@@ -145,6 +146,49 @@ impl TranscriptMessage {
     }
 }
 
+/// The JSON of a message, or `null`. A record that is written has sorted members and no white space.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct MessageText(Box<RawValue>);
+
+impl MessageText {
+    /// Takes JSON; any other text is `null`.
+    pub fn new(json: String) -> Self {
+        RawValue::from_string(json).map_or_else(|_| Self::default(), Self)
+    }
+
+    pub fn raw(&self) -> &RawValue {
+        &self.0
+    }
+
+    pub fn value(&self) -> Value {
+        serde_json::from_str(self.0.get()).unwrap_or_default()
+    }
+
+    pub fn is_null(&self) -> bool {
+        self.0.get() == "null"
+    }
+}
+
+impl Default for MessageText {
+    fn default() -> Self {
+        Self(RawValue::NULL.to_owned())
+    }
+}
+
+impl From<&Value> for MessageText {
+    fn from(value: &Value) -> Self {
+        Self::new(value.to_string())
+    }
+}
+
+/// Two texts are equal if they mean the same: a file may be indented.
+impl PartialEq for MessageText {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.get() == other.0.get() || self.value() == other.value()
+    }
+}
+
 /// The hash of a message that was written while its content was hidden.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Seal {
@@ -157,18 +201,22 @@ pub struct Seal {
 }
 
 impl Seal {
-    pub fn hash_of(salt: &[u8; 32], message: &Value, verbatim: Option<&Verbatim>) -> String {
+    pub fn hash_of(salt: &[u8; 32], message: &MessageText, verbatim: Option<&Verbatim>) -> String {
         // An object of this library has sorted keys.
-        let content = serde_json::json!([message, verbatim]).to_string();
-        let hash = Sha256::new().chain_update(salt).chain_update(content);
+        let verbatim = serde_json::json!(verbatim);
+        let hash = Sha256::new()
+            .chain_update(salt)
+            .chain_update(format!("[{},{verbatim}]", message.0.get()));
         hex(&hash.finalize().into())
     }
 
     /// Whether it is the hash of a message; `None` if it was never opened.
-    pub fn is_of(&self, message: &Value, verbatim: Option<&Verbatim>) -> Option<bool> {
+    pub fn is_of(&self, message: &MessageText, verbatim: Option<&Verbatim>) -> Option<bool> {
         let salt = self.salt.as_deref()?;
         let salt = unhex(salt).unwrap_or_default();
-        Some(self.hash == Self::hash_of(&salt, message, verbatim))
+        // A file may be indented, or have members in another order.
+        let sorted = MessageText::from(&message.value());
+        Some(self.hash == Self::hash_of(&salt, &sorted, verbatim))
     }
 }
 
@@ -318,10 +366,20 @@ impl MatchRepository {
         self.root.round_of_matches(&self.league_id, round, referee)
     }
 
-    /// Searches the line files; the latest attempt counts.
+    /// Searches the line files of its round; the latest attempt counts.
     fn find_in_rounds(&self, match_id: &MatchId) -> Result<Option<MatchDocument>, RepositoryError> {
         let mut found: Option<MatchDocument> = None;
-        for file in self.files_ending("jsonl") {
+        let start = match_id
+            .numbers()
+            .map(|(round, _)| format!("round_{round}."));
+        let is_of_round = |file: &PathBuf| {
+            let name = file.file_name().and_then(|name| name.to_str());
+            start
+                .as_ref()
+                .zip(name)
+                .is_none_or(|(start, name)| name.starts_with(start))
+        };
+        for file in self.files_ending("jsonl").into_iter().filter(is_of_round) {
             let mut wanted = false;
             for_each_line(&file, |age: Age| wanted |= age.match_id == *match_id)?;
             if !wanted {

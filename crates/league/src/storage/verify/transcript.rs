@@ -20,7 +20,7 @@ use league_protocol::message::{
 use league_protocol::sender::{Agent, Dialect};
 use league_protocol::time::Timestamp;
 use serde::Serialize;
-use serde_json::value::to_raw_value;
+use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Value, json};
 
 use super::difference::{Difference, first_difference};
@@ -77,7 +77,11 @@ fn ended(document: &MatchDocument) -> Option<GameOver> {
         "game_type": document.game_type,
         "game_result": result,
     });
-    match read(&message, Some(Dialect::V2), &hints(document)) {
+    match read(
+        &to_raw_value(&message).ok()?,
+        Some(Dialect::V2),
+        &hints(document),
+    ) {
         Some((Message::GameOver(over), _)) => Some(Arc::unwrap_or_clone(over)),
         _ => None,
     }
@@ -93,12 +97,11 @@ fn hints(document: &MatchDocument) -> Hints<'_> {
 }
 
 fn read(
-    message: &Value,
+    message: &RawValue,
     dialect: Option<Dialect>,
     hints: &Hints<'_>,
 ) -> Option<(Message, Dialect)> {
-    let raw = to_raw_value(message).ok()?;
-    let mut decoded = decode(&raw, Reading::Lenient, dialect).ok()?;
+    let mut decoded = decode(message, Reading::Lenient, dialect).ok()?;
     let message = decoded.message(hints).ok()?;
     Some((message, decoded.dialect))
 }
@@ -155,7 +158,7 @@ fn sent(document: &MatchDocument, player: &PlayerId) -> Option<Vec<Move>> {
         if was_not_read(said) || said.is_lost() {
             continue;
         }
-        match read(&said.message, None, &hints(document))?.0 {
+        match read(said.message.raw(), None, &hints(document))?.0 {
             Message::MoveResponse(response) => {
                 moves.push((response.choice.clone(), response.nonce.clone()));
             }
@@ -228,7 +231,7 @@ fn end_problem(
         opponent: reader.and_then(|reader| players.iter().find(|player| *player != reader)),
         ..hints(document)
     };
-    let (found, dialect) = read(&said.message, None, &hints)?;
+    let (found, dialect) = read(said.message.raw(), None, &hints)?;
     let found = end_of(&found)?;
     // Encoded and decoded in the same dialect, it lacks what that dialect cannot express.
     let expected = said_in(over, &found, dialect, reader, &hints)?;
@@ -304,18 +307,17 @@ fn said_in(
         token: None,
     };
     let said = encode(&message, dialect, stamp, hints)?;
-    let said = serde_json::to_value(&said).ok()?;
-    Some(read(&said, Some(dialect), hints)?.0)
+    Some(read(&to_raw_value(&said).ok()?, Some(dialect), hints)?.0)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::storage::documents::Seal;
+    use crate::storage::documents::{MessageText, Seal};
 
     #[test]
     fn message_that_does_not_open_its_hash_is_named() {
-        let message = json!({"choice": "even"});
+        let message = MessageText::from(&json!({"choice": "even"}));
         let salt = [7; 32];
         let said = TranscriptMessage {
             timestamp: Timestamp::default(),
@@ -332,7 +334,7 @@ mod tests {
         };
         assert_eq!(seal_problem(&said), None);
         let changed = TranscriptMessage {
-            message: json!({"choice": "odd"}),
+            message: (&json!({"choice": "odd"})).into(),
             ..said.clone()
         };
         let problem = seal_problem(&changed).unwrap();
