@@ -80,7 +80,9 @@ impl LogLine<'_> {
         let _ = write!(out, r#"{{"timestamp":"{}""#, self.timestamp);
         write_field(out, "component", self.component);
         write_field(out, "event_type", self.event_type);
-        write_field(out, "level", self.level.as_str());
+        write_member(out, "level", "\"");
+        out.push_str(self.level.as_str());
+        out.push('"');
         write_field(out, "agent_id", self.agent_id);
         for (name, text) in [
             ("message_type", self.message_type),

@@ -1,6 +1,7 @@
 //! Writes the documents under `data/` on a separate thread, so that no actor waits for the disk.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -11,7 +12,7 @@ use serde_json::Value;
 
 use super::documents::{
     HistoryDocument, MatchDocument, MatchRepository, PlayerHistoryRepository, RepositoryError,
-    RoundsDocument, RoundsRepository, StandingsDocument, StandingsRepository,
+    RoundFile, RoundsDocument, RoundsRepository, StandingsDocument, StandingsRepository,
 };
 use super::model_notes;
 use super::root::Root;
@@ -72,8 +73,8 @@ fn write(root: Root, due: &Receiver<Order>) {
     }
 }
 
-/// For how many line files the last version is cached.
-const MAX_REMEMBERED: usize = 64;
+/// How many files of rounds are kept open.
+const MAX_OPEN_ROUNDS: usize = 16;
 
 /// A document to be written.
 #[derive(Debug, Clone, PartialEq)]
@@ -102,15 +103,15 @@ pub(crate) enum Publication {
 #[derive(Debug)]
 pub(crate) struct DocumentFiles {
     root: Root,
-    /// The last version in each line file that was used.
-    last_lines: BTreeMap<(LeagueId, u32, RefereeId), u64>,
+    /// The files of rounds that were used lately.
+    rounds: BTreeMap<(LeagueId, u32, RefereeId), RoundFile>,
 }
 
 impl DocumentFiles {
     pub(crate) fn new(root: Root) -> Self {
         Self {
             root,
-            last_lines: BTreeMap::new(),
+            rounds: BTreeMap::new(),
         }
     }
 
@@ -159,17 +160,16 @@ impl DocumentFiles {
         let matches = self.matches(document);
         let round = document.round_id;
         let key = (document.league_id.clone(), round, referee.clone());
-        let last = match self.last_lines.get(&key) {
-            Some(last) => *last,
-            None => matches.last_version(round, referee)?,
-        };
-        if document.version > last {
-            matches.append(referee, document)?;
+        match self.rounds.entry(key) {
+            Entry::Occupied(open) => open.into_mut().add(document),
+            Entry::Vacant(free) => {
+                let opened = matches.open_round(round, referee)?;
+                free.insert(opened).add(document)?;
+                while self.rounds.len() > MAX_OPEN_ROUNDS {
+                    self.rounds.pop_first();
+                }
+                Ok(())
+            }
         }
-        self.last_lines.insert(key, last.max(document.version));
-        while self.last_lines.len() > MAX_REMEMBERED {
-            self.last_lines.pop_first();
-        }
-        Ok(())
     }
 }

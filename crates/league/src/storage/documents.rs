@@ -27,7 +27,9 @@ pub use matches::{
     DrawDocument, Lifecycle, MatchDocument, MatchRepository, MessageText, Seal, TranscriptMessage,
     Verbatim,
 };
-pub(crate) use matches::{MatchChange, MatchesProjection, append_line, for_each_line, result_of};
+pub(crate) use matches::{
+    MatchChange, MatchesProjection, RoundFile, append_line, for_each_line, result_of,
+};
 pub(crate) use rounds::RoundsProjection;
 pub use rounds::{
     MatchEntry, ResultEntry, RoundEntry, RoundStatus, RoundsDocument, RoundsRepository,

@@ -294,25 +294,19 @@ impl MatchRepository {
             .map(|age| age.version)
     }
 
-    /// Adds a match to its referee's file of the round; `referee` names the file.
-    ///
-    /// If a crash truncated the last line, a newline is added first, so that the new line stays
-    /// readable.
-    pub fn append(
+    /// Opens a referee's file of a round, to add matches to it.
+    pub(crate) fn open_round(
         &self,
+        round: u32,
         referee: &RefereeId,
-        document: &MatchDocument,
-    ) -> Result<(), RepositoryError> {
-        let file = self.round_file(document.round_id, referee);
-        append_line(&file, document).map_err(|source| unwritable(&file, source))
-    }
-
-    /// The highest version in a referee's file of a round.
-    pub fn last_version(&self, round: u32, referee: &RefereeId) -> Result<u64, RepositoryError> {
+    ) -> Result<RoundFile, RepositoryError> {
+        let path = self.round_file(round, referee);
         let mut last = 0;
-        let file = self.round_file(round, referee);
-        for_each_line(&file, |age: Age| last = last.max(age.version))?;
-        Ok(last)
+        for_each_line(&path, |age: Age| last = last.max(age.version))?;
+        match open_lines(&path) {
+            Ok(lines) => Ok(RoundFile { path, lines, last }),
+            Err(source) => Err(unwritable(&path, source)),
+        }
     }
 
     /// Visits every match in the current schema, with its file; returns the number of matches in
@@ -417,18 +411,47 @@ fn is_current(document: &Value) -> bool {
     document["schema_version"] == SCHEMA_VERSION
 }
 
+/// The matches of one round and one referee, a line each.
+#[derive(Debug)]
+pub(crate) struct RoundFile {
+    path: PathBuf,
+    lines: File,
+    /// The highest version in it.
+    last: u64,
+}
+
+impl RoundFile {
+    /// Adds a match unless the file already has this version.
+    pub(crate) fn add(&mut self, document: &MatchDocument) -> Result<(), RepositoryError> {
+        if document.version > self.last {
+            add_line(&mut self.lines, document).map_err(|source| unwritable(&self.path, source))?;
+            self.last = document.version;
+        }
+        Ok(())
+    }
+}
+
 /// Appends a document as a line.
 pub(crate) fn append_line(file: &Path, document: &impl Serialize) -> io::Result<()> {
+    add_line(&mut open_lines(file)?, document)
+}
+
+/// Opens a file of lines. If a crash truncated the last line, it is ended, so that the next line
+/// stays readable.
+fn open_lines(file: &Path) -> io::Result<File> {
     if let Some(folder) = file.parent() {
         make_private(folder)?;
     }
     let mut options = OpenOptions::new();
     let mut lines = options.read(true).append(true).create(true).open(file)?;
-    let mut text = Vec::new();
     if !ends_a_line(&mut lines)? {
-        text.push(b'\n');
+        lines.write_all(b"\n")?;
     }
-    serde_json::to_writer(&mut text, document)?;
+    Ok(lines)
+}
+
+fn add_line(lines: &mut File, document: &impl Serialize) -> io::Result<()> {
+    let mut text = serde_json::to_vec(document)?;
     text.push(b'\n');
     lines.write_all(&text)
 }

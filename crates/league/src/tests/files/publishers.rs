@@ -192,7 +192,11 @@ fn match_of_a_very_large_league_is_a_line() {
         version: found.version + 1,
         ..found.clone()
     };
-    matches.append(&referee, &later).unwrap();
+    matches
+        .open_round(1, &referee)
+        .unwrap()
+        .add(&later)
+        .unwrap();
     assert_eq!(
         matches.load(&later.match_id).unwrap().as_ref(),
         Some(&later)
