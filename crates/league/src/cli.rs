@@ -3,6 +3,7 @@
 mod admin;
 mod agent;
 mod arguments;
+mod bench;
 mod cert;
 mod check;
 mod completions;
@@ -103,6 +104,7 @@ enum CliCommand {
     Play(play::PlayArgs),
     Try(try_player::TryArgs),
     Lab(lab::LabArgs),
+    Bench(bench::BenchArgs),
     Explain(explain::ExplainArgs),
     Schema(schema::SchemaArgs),
     Games(games::GamesArgs),
@@ -227,6 +229,7 @@ impl CliCommand {
             Self::Play(play) => play.run(out),
             Self::Try(tried) => tried.run(out),
             Self::Lab(lab) => lab.run(out),
+            Self::Bench(bench) => bench.run(out),
             Self::Explain(explain) => explain.run(out),
             Self::Schema(schema) => schema.run(out),
             Self::Games(games) => games.run(out),

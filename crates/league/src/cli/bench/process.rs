@@ -1,0 +1,198 @@
+//! A process that is measured: its lines, its CPU time, its memory.
+//!
+//! CPU time is read twice. While it runs, the clock of the process tells nanoseconds, so that the
+//! start and the end of a process stay out of a figure. When it has ended, `getrusage` tells what
+//! all its threads and children took. `/proc/PID/stat` would count in ticks of 10 ms, and
+//! `/proc/PID/schedstat` one thread only.
+
+use std::fs::{self, File};
+use std::io::{self, BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::thread;
+use std::time::Duration;
+
+use nix::sys::resource::{UsageWho, getrusage};
+use rustix::process::{Pid, Signal, kill_process};
+
+/// How long a process may say nothing.
+const SILENCE: Duration = Duration::from_secs(120);
+
+/// A child at work; it is killed when it is dropped.
+pub(crate) struct Process {
+    child: Child,
+    input: Option<ChildStdin>,
+    lines: Receiver<String>,
+    /// Where its standard error goes.
+    complaints: PathBuf,
+}
+
+impl Process {
+    /// Starts a program; its standard error goes to a file in `folder`.
+    pub(crate) fn start(command: &mut Command, folder: &Path) -> io::Result<Self> {
+        let complaints = folder.join("stderr.txt");
+        let errors = File::options()
+            .create(true)
+            .append(true)
+            .open(&complaints)?;
+        let mut child = command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(errors)
+            .spawn()?;
+        let (tell, lines) = channel();
+        if let Some(output) = child.stdout.take() {
+            thread::spawn(move || {
+                for line in BufReader::new(output).lines().map_while(Result::ok) {
+                    if tell.send(line).is_err() {
+                        break;
+                    }
+                }
+            });
+        }
+        Ok(Self {
+            input: child.stdin.take(),
+            child,
+            lines,
+            complaints,
+        })
+    }
+
+    /// Writes a line to its standard input.
+    pub(crate) fn say(&mut self, line: &str) -> io::Result<()> {
+        match &mut self.input {
+            Some(input) => writeln!(input, "{line}"),
+            None => Ok(()),
+        }
+    }
+
+    /// The next line that it prints; none if it has ended.
+    pub(crate) fn line(&mut self) -> io::Result<Option<String>> {
+        match self.lines.recv_timeout(SILENCE) {
+            Ok(line) => Ok(Some(line)),
+            Err(RecvTimeoutError::Disconnected) => Ok(None),
+            Err(RecvTimeoutError::Timeout) => {
+                let silence = SILENCE.as_secs();
+                Err(self.failure(&format!("a process said nothing for {silence} s")))
+            }
+        }
+    }
+
+    /// An error, with the last words of the process.
+    pub(crate) fn failure(&self, what: &str) -> io::Error {
+        let words = fs::read_to_string(&self.complaints).unwrap_or_default();
+        let last: Vec<&str> = words.lines().rev().take(3).collect();
+        let last: Vec<&str> = last.into_iter().rev().collect();
+        match last.is_empty() {
+            true => io::Error::other(what.to_owned()),
+            false => io::Error::other(format!("{what}: {}", last.join("; "))),
+        }
+    }
+
+    /// The CPU time that it has taken so far; zero where the system has no clock of a process.
+    pub(crate) fn cpu(&self) -> io::Result<Duration> {
+        clock_of(self.child.id())
+    }
+
+    /// The most memory that it has held so far, in bytes; zero where the system does not tell.
+    pub(crate) fn peak_memory(&self) -> u64 {
+        let status = fs::read_to_string(format!("/proc/{}/status", self.child.id()));
+        peak_memory(&status.unwrap_or_default()).unwrap_or(0)
+    }
+
+    /// Interrupts it, as Ctrl-C does.
+    pub(crate) fn interrupt(&self) -> io::Result<()> {
+        let pid = Pid::from_raw(self.child.id().cast_signed());
+        match pid {
+            Some(pid) => Ok(kill_process(pid, Signal::INT)?),
+            None => Ok(()),
+        }
+    }
+
+    /// Ends its standard input, waits until it has ended, and tells the CPU time of its whole life.
+    pub(crate) fn end(mut self) -> io::Result<Duration> {
+        self.input = None;
+        while self.line()?.is_some() {}
+        let before = ended_children()?;
+        self.child.wait()?;
+        Ok(ended_children()?.saturating_sub(before))
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        // It has ended already if all went well.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// The CPU time of all children that have ended and were waited for.
+fn ended_children() -> io::Result<Duration> {
+    let usage = getrusage(UsageWho::RUSAGE_CHILDREN)?;
+    let times = [usage.user_time(), usage.system_time()];
+    let micros = times.map(|time| time.tv_sec() * 1_000_000 + i64::from(time.tv_usec()));
+    let micros = micros.iter().sum::<i64>();
+    Ok(Duration::from_micros(u64::try_from(micros).unwrap_or(0)))
+}
+
+#[cfg(target_os = "linux")]
+fn clock_of(process: u32) -> io::Result<Duration> {
+    use nix::time::ClockId;
+    let clock = ClockId::pid_cpu_clock_id(nix::unistd::Pid::from_raw(process.cast_signed()))?;
+    Ok(Duration::from(clock.now()?))
+}
+
+#[cfg(not(target_os = "linux"))]
+fn clock_of(_process: u32) -> io::Result<Duration> {
+    Ok(Duration::ZERO)
+}
+
+/// Reads `VmHWM:     1234 kB`.
+fn peak_memory(status: &str) -> Option<u64> {
+    let line = status
+        .lines()
+        .find_map(|line| line.strip_prefix("VmHWM:"))?;
+    let kibibytes: u64 = line.trim().strip_suffix(" kB")?.trim().parse().ok()?;
+    Some(kibibytes * 1_024)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn peak_memory_is_read_in_bytes() {
+        let status = "Name:\tleague\nVmHWM:\t    2048 kB\nVmRSS:\t 1024 kB\n";
+        assert_eq!(peak_memory(status), Some(2_097_152));
+        assert_eq!(peak_memory("Name:\tleague\n"), None);
+    }
+
+    #[test]
+    fn cpu_of_a_process_is_told_when_it_ends() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut command = Command::new("sh");
+        command.args([
+            "-c",
+            "i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done; echo done; read x",
+        ]);
+        let mut process = Process::start(&mut command, folder.path()).unwrap();
+        assert_eq!(process.line().unwrap().as_deref(), Some("done"));
+        let so_far = process.cpu().unwrap();
+        assert!(so_far > Duration::from_millis(1), "{so_far:?}");
+        // Other tests of this process may wait for children at the same time.
+        assert!(process.end().unwrap() >= so_far - Duration::from_millis(1));
+    }
+
+    #[test]
+    fn last_words_of_a_process_are_in_its_failure() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut command = Command::new("sh");
+        command.args(["-c", "echo 'the port is in use' >&2"]);
+        let mut process = Process::start(&mut command, folder.path()).unwrap();
+        assert_eq!(process.line().unwrap(), None);
+        let failure = process.failure("it ended").to_string();
+        assert_eq!(failure, "it ended: the port is in use");
+    }
+}
