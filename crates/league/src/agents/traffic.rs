@@ -3,6 +3,7 @@
 //! `league bench` plays the same calls without a league. Only a league that is started for this is
 //! recorded; all others serve their agents directly.
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
@@ -56,24 +57,14 @@ pub(crate) struct CallTally {
     pub(crate) heads: u64,
 }
 
-/// Counts the calls of a league from its second round on, up to the last round that began: both
-/// ends are beginnings of rounds, so that what one cuts off, the other has more.
+/// Counts the calls of a league, round by round.
 #[derive(Debug, Default)]
-pub(crate) struct TrafficRecorder(Mutex<Recording>);
+pub(crate) struct TrafficRecorder(Mutex<BTreeMap<u32, Traffic>>);
 
-#[derive(Debug, Default)]
-struct Recording {
-    round: u32,
-    all: Traffic,
-    /// The counts when the second round and when the last round began.
-    bounds: Option<(Snapshot, Snapshot)>,
-}
-
-#[derive(Debug, Clone, Default)]
-struct Snapshot {
-    round: u32,
-    traffic: Traffic,
-}
+/// The first round is left out, as agents still get to know each other, and the last two, which may
+/// not be told to all when the league is interrupted.
+const FIRST_ROUND: u32 = 2;
+const OPEN_ROUNDS: u32 = 2;
 
 impl TrafficRecorder {
     /// The service, recorded.
@@ -89,26 +80,51 @@ impl TrafficRecorder {
         })
     }
 
-    /// The calls from the beginning of the second round to the beginning of the last.
+    /// The calls of the rounds that are over.
     pub(crate) fn traffic(&self) -> Traffic {
-        let recording = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some((first, last)) = &recording.bounds else {
-            return Traffic::default();
-        };
-        let mut traffic = last.traffic.clone();
-        traffic.rounds = last.round - first.round;
-        for (call, before) in traffic.calls.iter_mut().zip(&first.traffic.calls) {
-            call.count -= before.count;
-            call.requests -= before.requests;
-            call.answers -= before.answers;
-            call.heads -= before.heads;
+        let rounds = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let last = rounds.keys().next_back().map_or(0, |last| *last);
+        let mut all = Traffic::default();
+        for (round, traffic) in &*rounds {
+            if (FIRST_ROUND..=last.saturating_sub(OPEN_ROUNDS)).contains(round) {
+                all.rounds += 1;
+                traffic.calls.iter().for_each(|tally| all.add(tally));
+            }
         }
-        traffic
+        all
     }
 
-    fn note(&self, callee: CallParty, call: &CallBody, sizes: Sizes) {
-        let mut recording = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        recording.note(callee, call, sizes);
+    /// Counts a call that belongs to a round.
+    fn note(&self, callee: CallParty, call: &CallBody, sizes: &Sizes) {
+        let Some(round) = call.params.round() else {
+            return;
+        };
+        let mut rounds = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        rounds.entry(round).or_default().add(&CallTally {
+            kind: call.kind().to_owned(),
+            caller: CallParty::of(call.params.sender.as_deref().unwrap_or_default()),
+            callee,
+            count: 1,
+            requests: sizes.request as u64,
+            answers: sizes.answer as u64,
+            heads: sizes.heads as u64,
+        });
+    }
+}
+
+impl Traffic {
+    /// Adds to the tally of the same kind.
+    fn add(&mut self, added: &CallTally) {
+        let kind = |tally: &CallTally| (tally.kind.clone(), tally.caller, tally.callee);
+        let wanted = kind(added);
+        let Some(tally) = self.calls.iter_mut().find(|tally| kind(tally) == wanted) else {
+            self.calls.push(added.clone());
+            return;
+        };
+        tally.count += added.count;
+        tally.requests += added.requests;
+        tally.answers += added.answers;
+        tally.heads += added.heads;
     }
 }
 
@@ -116,51 +132,6 @@ struct Sizes {
     request: usize,
     answer: usize,
     heads: usize,
-}
-
-impl Recording {
-    fn note(&mut self, callee: CallParty, call: &CallBody, sizes: Sizes) {
-        if call.params.round.is_some_and(|round| round > self.round) && call.announces() {
-            self.round = call.params.round.unwrap_or_default();
-            self.bound();
-        }
-        let caller = CallParty::of(call.params.sender.as_deref().unwrap_or_default());
-        let kind = call.kind();
-        let calls = &mut self.all.calls;
-        let known = calls
-            .iter()
-            .position(|tally| (&*tally.kind, tally.caller, tally.callee) == (kind, caller, callee));
-        let place = known.unwrap_or_else(|| {
-            calls.push(CallTally {
-                kind: kind.to_owned(),
-                caller,
-                callee,
-                count: 0,
-                requests: 0,
-                answers: 0,
-                heads: 0,
-            });
-            calls.len() - 1
-        });
-        let tally = &mut calls[place];
-        tally.count += 1;
-        tally.requests += sizes.request as u64;
-        tally.answers += sizes.answer as u64;
-        tally.heads += sizes.heads as u64;
-    }
-
-    /// Notes the counts at the beginning of a round.
-    fn bound(&mut self) {
-        let now = Snapshot {
-            round: self.round,
-            traffic: self.all.clone(),
-        };
-        match &mut self.bounds {
-            _ if self.round < 2 => {}
-            Some((_, last)) => *last = now,
-            bounds => *bounds = Some((now.clone(), now)),
-        }
-    }
 }
 
 /// A service whose calls are recorded.
@@ -181,7 +152,7 @@ impl Service for RecordedService {
                 answer: size(&response),
                 heads: asked + head_size(&response.headers),
             };
-            self.recorder.note(self.callee, &call, sizes);
+            self.recorder.note(self.callee, &call, &sizes);
             response
         })
     }
@@ -224,17 +195,28 @@ struct CallBody {
 struct CallParams {
     message_type: Option<String>,
     sender: Option<String>,
-    #[serde(rename = "round_id")]
-    round: Option<u32>,
+    round_id: Option<u32>,
+    match_id: Option<String>,
+}
+
+impl CallParams {
+    /// The round that a call belongs to: a match `R3M1` is in round 3.
+    fn round(&self) -> Option<u32> {
+        let of_match = || {
+            let (round, _) = self
+                .match_id
+                .as_deref()?
+                .strip_prefix('R')?
+                .split_once('M')?;
+            round.parse().ok()
+        };
+        self.round_id.or_else(of_match)
+    }
 }
 
 impl CallBody {
     fn kind(&self) -> &str {
         self.params.message_type.as_deref().unwrap_or(&self.method)
-    }
-
-    fn announces(&self) -> bool {
-        self.kind() == "ROUND_ANNOUNCEMENT"
     }
 }
 
@@ -254,4 +236,59 @@ fn head_size(headers: &HeaderMap) -> usize {
         .iter()
         .map(|(name, value)| name.as_str().len() + value.len() + ": \r\n".len());
     FIRST_LINE + lines.sum::<usize>() + "\r\n".len()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn note(recorder: &TrafficRecorder, callee: CallParty, params: &serde_json::Value) {
+        let call = json!({"jsonrpc": "2.0", "method": "tool", "params": params, "id": 1});
+        let sizes = Sizes {
+            request: 100,
+            answer: 10,
+            heads: 50,
+        };
+        let call = serde_json::from_value(call).unwrap();
+        recorder.note(callee, &call, &sizes);
+    }
+
+    #[test]
+    fn calls_of_whole_rounds_are_counted_by_kind() {
+        let recorder = TrafficRecorder::default();
+        for round in 1..=5 {
+            let sender = "league_manager";
+            let news = json!({"message_type": "ROUND_ANNOUNCEMENT", "sender": sender,
+                "round_id": round});
+            let call = json!({"message_type": "GAME_INVITATION", "sender": "referee:REF01",
+                "match_id": format!("R{round}M1")});
+            note(&recorder, CallParty::Player, &news);
+            note(&recorder, CallParty::Player, &call);
+            note(&recorder, CallParty::Player, &call);
+        }
+        let traffic = recorder.traffic();
+        assert_eq!(traffic.rounds, 2, "rounds 2 and 3; 4 and 5 may be open");
+        let counted = traffic.calls.iter();
+        let counted: Vec<_> = counted
+            .map(|it| (&*it.kind, it.caller, it.callee, it.count, it.requests))
+            .collect();
+        use CallParty::{Manager, Player, Referee};
+        let expected = [
+            ("ROUND_ANNOUNCEMENT", Manager, Player, 2, 200),
+            ("GAME_INVITATION", Referee, Player, 4, 400),
+        ];
+        assert_eq!(counted, expected);
+    }
+
+    #[test]
+    fn call_outside_of_rounds_is_not_counted() {
+        let recorder = TrafficRecorder::default();
+        let registration = json!({"message_type": "LEAGUE_REGISTER_REQUEST", "sender": "player:A"});
+        note(&recorder, CallParty::Manager, &registration);
+        note(&recorder, CallParty::Manager, &json!({"match_id": "final"}));
+        assert_eq!(recorder.traffic().calls.len(), 0);
+        assert!(recorder.0.lock().unwrap().is_empty());
+    }
 }

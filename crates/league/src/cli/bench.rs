@@ -16,7 +16,7 @@ mod script;
 mod table;
 
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::Args;
 use serde::Serialize;
@@ -25,6 +25,7 @@ use crate::cli::arguments::number;
 use crate::cli::bench::floor::{WindowLength, Wire};
 use crate::cli::bench::floors::Program;
 use crate::cli::bench::league::LeagueSize;
+use crate::cli::bench::process::{Launcher, has_strace};
 use crate::cli::bench::sample::Sample;
 use crate::cli::bench::script::MatchScript;
 use crate::cli::bench::table::SceneResult;
@@ -32,6 +33,10 @@ use crate::cli::failure::CommandError;
 use crate::cli::{Exit, screen};
 
 const WHAT: &str = "could not measure";
+/// System calls are counted with so many matches at once, over so many matches: the calls of the
+/// start hardly weigh then.
+const TRACED_AT_ONCE: u32 = 16;
+const TRACED_MATCHES: u64 = 500;
 
 /// Measure what a match costs, against bare hyper and TCP with the same calls
 ///
@@ -68,6 +73,9 @@ pub(crate) struct BenchArgs {
     /// Print JSON: an object for each scene, then one with the targets
     #[arg(long)]
     json: bool,
+    /// Measure the league of another build of this program
+    #[arg(long, value_name = "FILE")]
+    program: Option<PathBuf>,
     /// The Python of the league in the manner of the course, with `fastapi`, `requests` and `uvicorn`
     #[arg(long, value_name = "PROGRAM", default_value = "python3")]
     python: PathBuf,
@@ -132,6 +140,11 @@ impl Variant {
         }
     }
 
+    /// Whether its system calls are counted; the control makes those of `Hyper`.
+    fn is_traced(self) -> bool {
+        matches!(self, Self::League | Self::Hyper | Self::Tcp)
+    }
+
     /// Python has its processes, and more matches at once than this would only wait.
     fn is_in(self, scene: Scene) -> bool {
         self != Self::Python || scene.layout == Layout::SevenProcesses && scene.at_once <= 16
@@ -150,13 +163,7 @@ impl BenchArgs {
         if self.host {
             return host::host(WHAT);
         }
-        let has_python = floors::has_python(&self.python);
-        if !has_python {
-            let python = self.python.display();
-            self.say(&format!(
-                "python is skipped: `{python}` has no `fastapi`, `requests` and `uvicorn`"
-            ));
-        }
+        let has_python = self.look_around();
         let mut results = Vec::new();
         for scene in self.scenes() {
             let variants = Variant::ALL.into_iter().filter(|variant| {
@@ -174,6 +181,27 @@ impl BenchArgs {
             results.push(result);
         }
         Ok(table::judge(out, &results, self.json)?)
+    }
+
+    /// Says what cannot be measured here, or not well; returns whether Python can play.
+    fn look_around(&self) -> bool {
+        if cfg!(debug_assertions) {
+            self.say(
+                "this program is not optimised: its figures say nothing; build with `--release`",
+            );
+        }
+        if !has_strace() {
+            self.say("system calls are skipped: there is no `strace` that may trace");
+        }
+        let has_python = floors::has_python(&self.python);
+        if !has_python {
+            let python = self.python.display();
+            self.say(&format!(
+                "python is skipped: `{python}` lacks `fastapi`, `requests` or `uvicorn`; \
+                 name another with `--python`"
+            ));
+        }
+        has_python
     }
 
     fn scenes(&self) -> impl Iterator<Item = Scene> {
@@ -199,18 +227,55 @@ impl BenchArgs {
         let size = LeagueSize::of(scene);
         self.say(&format!("{scene}: counting the calls of a league…"));
         let folder = tempfile::tempdir()?;
-        let script = league::record(size, folder.path())?;
+        let script = league::record(&std::env::current_exe()?, size, folder.path())?;
         let mut result = SceneResult::new(scene, script);
+        let length = WindowLength {
+            seconds: self.seconds,
+            matches: self.matches,
+        };
         for pass in 1..=self.passes {
             for variant in variants {
                 let (passes, name) = (self.passes, variant.name());
                 self.say(&format!("{scene}: pass {pass} of {passes}, {name}…"));
                 let folder = tempfile::tempdir()?;
-                let sample = self.sample(*variant, size, &result.script, folder.path())?;
+                let launcher = Launcher {
+                    folder: folder.path(),
+                    traced: false,
+                };
+                let sample = self.sample(*variant, size, &result.script, launcher, length)?;
                 result.add(*variant, sample);
             }
         }
+        if scene.at_once == TRACED_AT_ONCE && has_strace() {
+            for variant in variants.iter().filter(|variant| variant.is_traced()) {
+                self.trace(*variant, size, &mut result)?;
+            }
+        }
         Ok(result)
+    }
+
+    /// Counts the system calls of a variant, in a run of its own.
+    fn trace(
+        &self,
+        variant: Variant,
+        size: LeagueSize,
+        result: &mut SceneResult,
+    ) -> io::Result<()> {
+        let (scene, name) = (result.scene, variant.name());
+        self.say(&format!("{scene}: counting the system calls of {name}…"));
+        let folder = tempfile::tempdir()?;
+        let launcher = Launcher {
+            folder: folder.path(),
+            traced: true,
+        };
+        let length = WindowLength {
+            seconds: 0.0,
+            matches: TRACED_MATCHES,
+        };
+        let sample = self.sample(variant, size, &result.script, launcher, length)?;
+        let calls = launcher.system_calls()?;
+        result.note_system_calls(variant, calls as f64 / sample.all_matches as f64);
+        Ok(())
     }
 
     fn sample(
@@ -218,19 +283,21 @@ impl BenchArgs {
         variant: Variant,
         size: LeagueSize,
         script: &MatchScript,
-        folder: &Path,
+        launcher: Launcher<'_>,
+        length: WindowLength,
     ) -> io::Result<Sample> {
-        let length = WindowLength {
-            seconds: self.seconds,
-            matches: self.matches,
-        };
-        let floor = |program| floors::play(program, size, script, folder, length);
+        let floor = |program| floors::play(program, size, script, launcher, length);
         match variant {
-            Variant::League => league::play(size, folder, length),
+            Variant::League => league::play(&self.program()?, size, launcher, length),
             Variant::Hyper | Variant::HyperAgain => floor(Program::Own(Wire::Hyper)),
             Variant::Tcp => floor(Program::Own(Wire::Tcp)),
             Variant::Python => floor(Program::Python(&self.python)),
         }
+    }
+
+    /// The program whose league is measured.
+    fn program(&self) -> io::Result<PathBuf> {
+        self.program.clone().map_or_else(std::env::current_exe, Ok)
     }
 
     /// Tells people what is going on.

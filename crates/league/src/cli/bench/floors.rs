@@ -9,7 +9,7 @@ use crate::cli::bench::Layout;
 use crate::cli::bench::floor::{AddressBook, FloorEvent, FloorPlan, WindowLength, Wire};
 use crate::cli::bench::host::HostPlan;
 use crate::cli::bench::league::{LeagueSize, PLAYER_PROCESSES, REFEREE_PROCESSES, cpu};
-use crate::cli::bench::process::Process;
+use crate::cli::bench::process::{Launcher, Process};
 use crate::cli::bench::sample::Sample;
 use crate::cli::bench::script::MatchScript;
 
@@ -34,12 +34,12 @@ pub(crate) fn play(
     program: Program<'_>,
     size: LeagueSize,
     script: &MatchScript,
-    folder: &Path,
+    launcher: Launcher<'_>,
     length: WindowLength,
 ) -> io::Result<Sample> {
     let mut processes = Vec::new();
     for plan in plans(program, size, script, length) {
-        processes.push(program.start(plan, folder)?);
+        processes.push(program.start(plan, launcher)?);
     }
     let mut book = AddressBook::default();
     for process in &mut processes {
@@ -54,12 +54,12 @@ pub(crate) fn play(
 }
 
 impl Program<'_> {
-    fn start(self, plan: FloorPlan, folder: &Path) -> io::Result<Process> {
+    fn start(self, plan: FloorPlan, launcher: Launcher<'_>) -> io::Result<Process> {
         let Self::Python(python) = self else {
-            return HostPlan::Floor(plan).start(folder);
+            return HostPlan::Floor(plan).start(&std::env::current_exe()?, launcher);
         };
         let mut command = Command::new(python);
-        let mut process = Process::start(command.args(["-c", COURSE]), folder)?;
+        let mut process = launcher.start(command.args(["-c", COURSE]))?;
         process.say(&serde_json::to_string(&plan)?)?;
         Ok(process)
     }
@@ -130,6 +130,7 @@ fn follow(mut processes: Vec<Process>) -> io::Result<Sample> {
     };
     let sample = Sample {
         matches: matches - first,
+        all_matches: matches,
         elapsed: since.elapsed(),
         cpu: cpu(&processes)?.saturating_sub(before),
         micros,

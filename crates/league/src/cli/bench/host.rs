@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::cli::Exit;
 use crate::cli::bench::floor::{self, FloorPlan};
 use crate::cli::bench::players::PlayersPlan;
-use crate::cli::bench::process::Process;
+use crate::cli::bench::process::{Launcher, Process};
 use crate::cli::failure::CommandError;
 use crate::cli::runtime::runtime;
 
@@ -22,10 +22,10 @@ pub(crate) enum HostPlan {
 }
 
 impl HostPlan {
-    /// Starts a process that hosts this; its standard error goes to a file in `folder`.
-    pub(crate) fn start(&self, folder: &Path) -> io::Result<Process> {
-        let mut command = Command::new(std::env::current_exe()?);
-        let mut process = Process::start(command.args(["bench", "--host"]), folder)?;
+    /// Starts a process of the program that hosts this.
+    pub(crate) fn start(&self, program: &Path, launcher: Launcher<'_>) -> io::Result<Process> {
+        let mut command = Command::new(program);
+        let mut process = launcher.start(command.args(["bench", "--host"]))?;
         process.say(&serde_json::to_string(self)?)?;
         Ok(process)
     }

@@ -14,7 +14,7 @@ use crate::cli::bench::floor::WindowLength;
 use crate::cli::bench::floors::shares;
 use crate::cli::bench::host::HostPlan;
 use crate::cli::bench::players::PlayersPlan;
-use crate::cli::bench::process::Process;
+use crate::cli::bench::process::{Launcher, Process};
 use crate::cli::bench::sample::{DiskUse, Sample};
 use crate::cli::bench::script::MatchScript;
 use crate::cli::bench::{Layout, Scene};
@@ -31,7 +31,7 @@ const REFEREE_CAPACITY: u32 = 64;
 pub(crate) const REFEREE_PROCESSES: u32 = 2;
 pub(crate) const PLAYER_PROCESSES: u32 = 4;
 /// Rounds of the league that is recorded, at least.
-const RECORDED_ROUNDS: u64 = 3;
+const RECORDED_ROUNDS: u64 = 6;
 
 /// The size of a league that has so many matches at once: a round has half as many matches as
 /// players, and all of them are played at once. Seven processes have four players at least.
@@ -71,20 +71,30 @@ impl LeagueSize {
 }
 
 /// Plays a league below a fresh root.
-pub(crate) fn play(size: LeagueSize, root: &Path, length: WindowLength) -> io::Result<Sample> {
+pub(crate) fn play(
+    program: &Path,
+    size: LeagueSize,
+    launcher: Launcher<'_>,
+    length: WindowLength,
+) -> io::Result<Sample> {
+    let root = launcher.folder;
     let processes = match size.layout {
-        Layout::OneProcess => vec![Process::start(&mut run(size, root)?, root)?],
-        Layout::SevenProcesses => start_seven(size, root)?,
+        Layout::OneProcess => vec![launcher.start(&run(program, size, root))?],
+        Layout::SevenProcesses => start_seven(program, size, launcher)?,
     };
     measure(processes, size, root, length)
 }
 
 /// Plays a short league of this size in one process, and takes its calls.
-pub(crate) fn record(size: LeagueSize, root: &Path) -> io::Result<MatchScript> {
+pub(crate) fn record(program: &Path, size: LeagueSize, root: &Path) -> io::Result<MatchScript> {
     let file = root.join("traffic.json");
-    let mut command = run(size, root)?;
+    let mut command = run(program, size, root);
     command.arg("--record-traffic").arg(&file);
-    let process = Process::start(&mut command, root)?;
+    let launcher = Launcher {
+        folder: root,
+        traced: false,
+    };
+    let process = launcher.start(&command)?;
     let length = WindowLength {
         seconds: 0.5,
         matches: RECORDED_ROUNDS * u64::from(size.matches_in_a_round()),
@@ -96,42 +106,47 @@ pub(crate) fn record(size: LeagueSize, root: &Path) -> io::Result<MatchScript> {
 }
 
 /// The command for a league in one process.
-fn run(size: LeagueSize, root: &Path) -> io::Result<Command> {
-    let mut command = league("run", size, root)?;
+fn run(program: &Path, size: LeagueSize, root: &Path) -> Command {
+    let mut command = league(program, "run", size, root);
     command.args(["--ports", "auto"]);
-    Ok(command)
+    command
 }
 
 /// `league run` or `league manager`.
-fn league(what: &str, size: LeagueSize, root: &Path) -> io::Result<Command> {
-    let mut command = agent(what, root)?;
+fn league(program: &Path, what: &str, size: LeagueSize, root: &Path) -> Command {
+    let mut command = agent(program, what, root);
     command
         .args(["--players", &size.players.to_string()])
         .args(["--referees", &size.referees.to_string()])
         .args(["--legs", &size.legs().to_string()]);
-    Ok(command)
+    command
 }
 
-fn agent(what: &str, root: &Path) -> io::Result<Command> {
-    let mut command = Command::new(std::env::current_exe()?);
+fn agent(program: &Path, what: &str, root: &Path) -> Command {
+    let mut command = Command::new(program);
     let common = [what, "--output", "json", "--root"];
     command.args(common).arg(root);
-    Ok(command)
+    command
 }
 
 /// Starts a manager, referees and players in processes of their own; the manager is the first.
-fn start_seven(size: LeagueSize, root: &Path) -> io::Result<Vec<Process>> {
+fn start_seven(
+    program: &Path,
+    size: LeagueSize,
+    launcher: Launcher<'_>,
+) -> io::Result<Vec<Process>> {
+    let root = launcher.folder;
     let at_once = size.at_once.to_string();
-    let mut manager = league("manager", size, root)?;
+    let mut manager = league(program, "manager", size, root);
     manager.args(["--port", "0", "--matches-at-once", &at_once]);
-    let mut processes = vec![Process::start(&mut manager, root)?];
+    let mut processes = vec![launcher.start(&manager)?];
     let greeting = processes[0].line()?.unwrap_or_default();
     let greeting: Line = serde_json::from_str(&greeting).unwrap_or_default();
     let Some(manager) = greeting.endpoint else {
         return Err(processes[0].failure("the manager did not say where it answers"));
     };
     for number in 1..=size.referees {
-        let mut referee = agent("referee", root)?;
+        let mut referee = agent(program, "referee", root);
         referee.args([
             "--port",
             "0",
@@ -141,7 +156,7 @@ fn start_seven(size: LeagueSize, root: &Path) -> io::Result<Vec<Process>> {
             &at_once,
         ]);
         referee.args(["--referee-id", &format!("REF{number:02}")]);
-        processes.push(Process::start(&mut referee, root)?);
+        processes.push(launcher.start(&referee)?);
     }
     let mut first = 1;
     for count in shares(size.players, PLAYER_PROCESSES) {
@@ -151,7 +166,7 @@ fn start_seven(size: LeagueSize, root: &Path) -> io::Result<Vec<Process>> {
             first,
             count,
         });
-        processes.push(plan.start(root)?);
+        processes.push(plan.start(program, launcher)?);
         first += count;
     }
     Ok(processes)
@@ -179,7 +194,7 @@ fn measure(
     let began = Instant::now();
     let mut opened: Option<(Instant, u64, Duration)> = None;
     let mut micros = Vec::new();
-    let (sample, all) = loop {
+    let sample = loop {
         let Some(line) = processes[0].line()? else {
             return Err(processes[0].failure("the league ended too early"));
         };
@@ -200,15 +215,15 @@ fn measure(
             Some((since, first, before)) => {
                 let (matches, elapsed) = (number - first, since.elapsed());
                 if length.is_over(matches, elapsed) || line.of == Some(number) {
-                    let sample = Sample {
+                    break Sample {
                         matches,
+                        all_matches: number,
                         elapsed,
                         cpu: cpu(&processes)?.saturating_sub(*before),
                         micros: Quantiles::of(&mut micros),
                         memory: processes.iter().map(Process::peak_memory).sum(),
                         ..Sample::default()
                     };
-                    break (sample, number);
                 }
             }
         }
@@ -216,7 +231,7 @@ fn measure(
     let whole_cpu = stop(processes)?;
     Ok(Sample {
         whole_cpu,
-        disk: Some(DiskUse::below(root, all)?),
+        disk: Some(DiskUse::below(root, sample.all_matches)?),
         ..sample
     })
 }

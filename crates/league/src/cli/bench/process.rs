@@ -19,6 +19,14 @@ use rustix::process::{Pid, Signal, kill_process};
 /// How long a process may say nothing.
 const SILENCE: Duration = Duration::from_secs(120);
 
+/// Starts processes, and keeps their files in a folder.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Launcher<'f> {
+    pub(crate) folder: &'f Path,
+    /// Whether `strace` counts their system calls; then they are far too slow to be timed.
+    pub(crate) traced: bool,
+}
+
 /// A child at work; it is killed when it is dropped.
 pub(crate) struct Process {
     child: Child,
@@ -26,16 +34,18 @@ pub(crate) struct Process {
     lines: Receiver<String>,
     /// Where its standard error goes.
     complaints: PathBuf,
+    traced: bool,
 }
 
-impl Process {
-    /// Starts a program; its standard error goes to a file in `folder`.
-    pub(crate) fn start(command: &mut Command, folder: &Path) -> io::Result<Self> {
-        let complaints = folder.join("stderr.txt");
+impl Launcher<'_> {
+    /// Starts a program.
+    pub(crate) fn start(self, command: &Command) -> io::Result<Process> {
+        let complaints = self.folder.join("stderr.txt");
         let errors = File::options()
             .create(true)
             .append(true)
             .open(&complaints)?;
+        let mut command = self.wrapped(command)?;
         let mut child = command
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -51,14 +61,65 @@ impl Process {
                 }
             });
         }
-        Ok(Self {
+        Ok(Process {
             input: child.stdin.take(),
             child,
             lines,
             complaints,
+            traced: self.traced,
         })
     }
 
+    /// The command, below `strace` if it is traced.
+    fn wrapped(self, command: &Command) -> io::Result<Command> {
+        let mut wrapped = Command::new(command.get_program());
+        if self.traced {
+            let (_, counts) = tempfile::Builder::new()
+                .prefix(COUNTS)
+                .tempfile_in(self.folder)?
+                .keep()
+                .map_err(io::Error::other)?;
+            wrapped = Command::new("strace");
+            wrapped.args(["-f", "-c", "-o"]).arg(counts);
+            wrapped.arg(command.get_program());
+        }
+        wrapped.args(command.get_args());
+        Ok(wrapped)
+    }
+
+    /// The system calls of all traced processes that have ended.
+    pub(crate) fn system_calls(self) -> io::Result<u64> {
+        let mut sum = 0;
+        for entry in fs::read_dir(self.folder)? {
+            let path = entry?.path();
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            if name.starts_with(COUNTS) {
+                sum += total_calls(&fs::read_to_string(&path)?).unwrap_or(0);
+            }
+        }
+        Ok(sum)
+    }
+}
+
+/// How the files with the counts of `strace` begin.
+const COUNTS: &str = "system-calls-";
+
+/// Whether system calls can be counted.
+pub(crate) fn has_strace() -> bool {
+    let mut command = Command::new("strace");
+    command.args(["-f", "-c", "-o", "/dev/null", "true"]);
+    command.stdout(Stdio::null()).stderr(Stdio::null());
+    command.status().is_ok_and(|status| status.success())
+}
+
+/// Reads the last line of `strace -c`: `100.00  0.105541  4  24533  1893 total`; the column of
+/// errors may be empty.
+fn total_calls(counts: &str) -> Option<u64> {
+    let total = counts.lines().find(|line| line.ends_with(" total"))?;
+    total.split_whitespace().nth(3)?.parse().ok()
+}
+
+impl Process {
     /// Writes a line to its standard input.
     pub(crate) fn say(&mut self, line: &str) -> io::Result<()> {
         match &mut self.input {
@@ -103,11 +164,25 @@ impl Process {
 
     /// Interrupts it, as Ctrl-C does.
     pub(crate) fn interrupt(&self) -> io::Result<()> {
-        let pid = Pid::from_raw(self.child.id().cast_signed());
-        match pid {
+        let pid = match self.traced {
+            true => self.traced_child()?,
+            false => self.child.id(),
+        };
+        match Pid::from_raw(pid.cast_signed()) {
             Some(pid) => Ok(kill_process(pid, Signal::INT)?),
             None => Ok(()),
         }
+    }
+
+    /// The process that `strace` has started; `strace` itself ignores signals.
+    fn traced_child(&self) -> io::Result<u32> {
+        let pid = self.child.id();
+        let children = fs::read_to_string(format!("/proc/{pid}/task/{pid}/children"))?;
+        let first = children
+            .split_whitespace()
+            .next()
+            .and_then(|it| it.parse().ok());
+        first.ok_or_else(|| self.failure("a traced process has ended too early"))
     }
 
     /// Ends its standard input, waits until it has ended, and tells the CPU time of its whole life.
@@ -170,27 +245,46 @@ mod tests {
     }
 
     #[test]
+    fn system_calls_are_read_from_the_last_line() {
+        let counts = "% time     seconds  usecs/call     calls    errors syscall\n\
+            ------ ----------- ----------- --------- --------- ----------------\n \
+            50.00    0.000001           1         3           read\n\
+            ------ ----------- ----------- --------- --------- ----------------\n\
+            100.00    0.000002           0        41         2 total\n";
+        assert_eq!(total_calls(counts), Some(41));
+        assert_eq!(
+            total_calls(&counts.replace("         2 total", "           total")),
+            Some(41)
+        );
+        assert_eq!(total_calls(""), None);
+    }
+
+    fn shell(folder: &Path, script: &str) -> Process {
+        let mut command = Command::new("sh");
+        command.args(["-c", script]);
+        let launcher = Launcher {
+            folder,
+            traced: false,
+        };
+        launcher.start(&command).unwrap()
+    }
+
+    #[test]
     fn cpu_of_a_process_is_told_when_it_ends() {
         let folder = tempfile::tempdir().unwrap();
-        let mut command = Command::new("sh");
-        command.args([
-            "-c",
-            "i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done; echo done; read x",
-        ]);
-        let mut process = Process::start(&mut command, folder.path()).unwrap();
+        let script = "i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done; echo done; read x";
+        let mut process = shell(folder.path(), script);
         assert_eq!(process.line().unwrap().as_deref(), Some("done"));
         let so_far = process.cpu().unwrap();
         assert!(so_far > Duration::from_millis(1), "{so_far:?}");
-        // Other tests of this process may wait for children at the same time.
-        assert!(process.end().unwrap() >= so_far - Duration::from_millis(1));
+        // Two clocks of the system may differ by a little.
+        assert!(process.end().unwrap() + Duration::from_millis(20) >= so_far);
     }
 
     #[test]
     fn last_words_of_a_process_are_in_its_failure() {
         let folder = tempfile::tempdir().unwrap();
-        let mut command = Command::new("sh");
-        command.args(["-c", "echo 'the port is in use' >&2"]);
-        let mut process = Process::start(&mut command, folder.path()).unwrap();
+        let mut process = shell(folder.path(), "echo 'the port is in use' >&2");
         assert_eq!(process.line().unwrap(), None);
         let failure = process.failure("it ended").to_string();
         assert_eq!(failure, "it ended: the port is in use");

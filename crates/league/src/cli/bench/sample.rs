@@ -13,6 +13,8 @@ use crate::cli::bench::figures::Quantiles;
 #[derive(Debug, Clone, Default, Serialize)]
 pub(crate) struct Sample {
     pub(crate) matches: u64,
+    /// Matches since the start, those of the warm-up too.
+    pub(crate) all_matches: u64,
     #[serde(serialize_with = "seconds")]
     pub(crate) elapsed: Duration,
     /// User and system time of all processes, within the window.

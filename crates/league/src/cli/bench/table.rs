@@ -25,6 +25,8 @@ pub(crate) struct SceneResult {
 pub(crate) struct VariantResult {
     pub(crate) variant: Variant,
     pub(crate) passes: Vec<Sample>,
+    /// System calls a match, if they were counted.
+    pub(crate) system_calls: Option<f64>,
 }
 
 impl VariantResult {
@@ -59,7 +61,15 @@ impl SceneResult {
             None => self.variants.push(VariantResult {
                 variant,
                 passes: vec![sample],
+                system_calls: None,
             }),
+        }
+    }
+
+    pub(crate) fn note_system_calls(&mut self, variant: Variant, per_match: f64) {
+        let known = self.variants.iter_mut().find(|it| it.variant == variant);
+        if let Some(known) = known {
+            known.system_calls = Some(per_match);
         }
     }
 
@@ -89,7 +99,7 @@ impl SceneResult {
         let (bodies, wire) = self.script.bytes_per_match();
         writeln!(
             out,
-            "{} · {:.1} calls a match, {:.1} KB on the wire, {:.1} KB of it bodies",
+            "{}: {:.1} calls a match, {:.1} KB on the wire, {:.1} KB of it bodies",
             self.scene,
             self.script.calls_per_match(),
             wire / 1e3,
@@ -97,22 +107,13 @@ impl SceneResult {
         )?;
         writeln!(
             out,
-            "  {:<12} {:>26} {:>20} {:>10} {:>8} {:>8} {:>8}",
-            "", "CPU µs a match", "× hyper", "matches/s", "p50 ms", "p99 ms", "MB"
+            "  {:<11} {:>19} {:>16} {:>6} {:>6} {:>6} {:>5}",
+            "", "CPU µs a match", "× hyper", "per s", "p50 ms", "p99 ms", "MB"
         )?;
         for variant in &self.variants {
             self.print_row(out, variant)?;
         }
-        let disk = self
-            .of(Variant::League)
-            .and_then(|it| it.passes.last()?.disk);
-        if let Some(disk) = disk {
-            let (data, logs) = (disk.data / 1e3, disk.logs / 1e3);
-            writeln!(
-                out,
-                "  disk a match: {data:.1} KB of journals and records, {logs:.1} KB of logs"
-            )?;
-        }
+        self.print_rest(out)?;
         writeln!(out)
     }
 
@@ -122,15 +123,36 @@ impl SceneResult {
         let ratio = self.ratio(row.variant, Variant::Hyper, Sample::cpu_per_match);
         writeln!(
             out,
-            "  {:<12} {:>26} {:>20} {:>10.0} {:>8.2} {:>8.2} {:>8.0}",
+            "  {:<11} {:>19} {:>16} {:>6.0} {:>6} {:>6} {:>5.0}",
             row.variant.name(),
-            shown(spread(Sample::cpu_per_match), 0),
-            shown(ratio, 2),
+            shown(spread(Sample::cpu_per_match)),
+            shown(ratio),
             median(Sample::rate),
-            median(|sample| sample.micros.p50 as f64 / 1e3),
-            median(|sample| sample.micros.p99 as f64 / 1e3),
+            figure(median(|sample| sample.micros.p50 as f64 / 1e3)),
+            figure(median(|sample| sample.micros.p99 as f64 / 1e3)),
             median(|sample| sample.memory as f64 / 1e6),
         )
+    }
+
+    /// Prints what only some variants have.
+    fn print_rest(&self, out: &mut impl Write) -> io::Result<()> {
+        let league = self.of(Variant::League);
+        if let Some(disk) = league.and_then(|it| it.passes.last()?.disk) {
+            let (data, logs) = (disk.data / 1e3, disk.logs / 1e3);
+            writeln!(
+                out,
+                "  disk a match: {data:.1} KB of journals and records, {logs:.1} KB of logs"
+            )?;
+        }
+        let traced = self.variants.iter().filter_map(|it| {
+            let calls = it.system_calls?;
+            Some(format!("{} {calls:.0}", it.variant.name()))
+        });
+        let traced: Vec<String> = traced.collect();
+        if !traced.is_empty() {
+            writeln!(out, "  system calls a match: {}", traced.join(", "))?;
+        }
+        Ok(())
     }
 
     fn object(&self) -> serde_json::Value {
@@ -172,6 +194,11 @@ impl SceneResult {
             let rate = self.ratio(Variant::League, Variant::Tcp, Sample::rate);
             compare("matches/s over TCP", Target::AtLeast(0.25), rate, control);
         }
+        if scene.at_once == 16 {
+            let cpu = self.ratio(Variant::Python, Variant::League, Sample::cpu_per_match);
+            let target = Target::AtLeast(50.0);
+            compare("CPU of python over ours", target, cpu, control);
+        }
         let disk = self.of(Variant::League).and_then(|league| {
             let passes = league.passes.iter();
             Spread::of(passes.filter_map(|sample| Some(sample.disk?.data / 1e3)))
@@ -181,7 +208,8 @@ impl SceneResult {
     }
 }
 
-fn shown(spread: Option<Spread>, digits: usize) -> String {
+/// The median, and the range in brackets.
+fn shown(spread: Option<Spread>) -> String {
     let Some(Spread {
         median,
         least,
@@ -190,7 +218,22 @@ fn shown(spread: Option<Spread>, digits: usize) -> String {
     else {
         return "–".to_owned();
     };
+    let digits = digits(median);
     format!("{median:.digits$} [{least:.digits$}–{most:.digits$}]")
+}
+
+fn figure(value: f64) -> String {
+    let digits = digits(value);
+    format!("{value:.digits$}")
+}
+
+/// Digits after the point, so that three count.
+fn digits(value: f64) -> usize {
+    match value {
+        100.0.. => 0,
+        10.0.. => 1,
+        _ => 2,
+    }
 }
 
 /// Prints how the figures compare with the targets; the answer is no if one is missed.
@@ -223,7 +266,7 @@ pub(crate) fn judge(
             out,
             "{}: {}, wanted {wanted}: {judged}",
             comparison.what,
-            shown(Some(comparison.measured), 2)
+            shown(Some(comparison.measured))
         )?;
     }
     Ok(exit)
