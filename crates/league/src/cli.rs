@@ -71,6 +71,7 @@ Examples:
   league query stats --player P01          ask a running manager
   league check http://localhost:8101/mcp   test a player against every rule of the protocol
   league lab --game rock_paper_scissors    strategies against each other, with ratings
+  league bench --at-once 16 --passes 3     what a match costs, against bare hyper
   league play --game connect_four          take a seat yourself
   league try \"python3 bot.py\"              try a player against our strategies
   league explain message.json              say what a message is and what is wrong with it

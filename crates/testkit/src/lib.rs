@@ -15,6 +15,7 @@ pub mod player;
 pub mod referee;
 pub mod report;
 pub mod season;
+pub mod wire;
 
 pub use league::LeagueWorld;
 pub use player::PlayerWorld;

@@ -11,6 +11,7 @@ mod stages;
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -18,8 +19,8 @@ use callgrind::inclusive;
 
 /// Names the part of the work by the functions whose instructions are counted.
 const STAGES: [(&str, &str); 6] = [
-    ("decode", "league::tests::instructions::stages::decode"),
-    ("encode", "league::tests::instructions::stages::encode"),
+    ("decode", "league_testkit::wire::decode"),
+    ("encode", "league_testkit::wire::encode"),
     ("decide", "league_testkit::decide"),
     ("apply", "league_testkit::apply"),
     ("append", "league::tests::instructions::stages::append"),
@@ -43,14 +44,13 @@ fn work_of_a_league() {
 
 #[test]
 fn instructions_of_a_match_are_as_in_the_table() {
-    let table = InstructionTable::read();
-    let here = toolchain();
     if !has_valgrind() {
-        println!("not counted: `valgrind` is not installed");
+        say("instructions are not counted: `valgrind` is not installed");
         return;
     }
+    let table = InstructionTable::read();
     let counted = InstructionTable {
-        toolchain: here,
+        toolchain: toolchain(),
         counts: count(),
     };
     if std::env::var_os(UPDATE).is_some() {
@@ -59,7 +59,10 @@ fn instructions_of_a_match_are_as_in_the_table() {
     }
     if table.toolchain != counted.toolchain {
         let (theirs, ours) = (&table.toolchain, &counted.toolchain);
-        println!("not compared: the table is by `{theirs}`, and this is `{ours}`");
+        say(&format!(
+            "instructions are not compared: the table is by `{theirs}`, and this is `{ours}`; \
+             write it anew with `{UPDATE_COMMAND}`"
+        ));
         return;
     }
     let differences = table.differences(&counted);
@@ -69,6 +72,11 @@ fn instructions_of_a_match_are_as_in_the_table() {
         differences.join("\n"),
         counted.text()
     );
+}
+
+/// Says it past the test program, which keeps what passing tests print.
+fn say(line: &str) {
+    let _ = writeln!(io::stderr(), "{line}");
 }
 
 /// Counts for each stage, and the compiler that they were taken with.

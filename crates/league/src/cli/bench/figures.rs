@@ -1,10 +1,12 @@
 //! The arithmetic of the bench: medians, ranges, ratios pass by pass, and when a target counts as
 //! met, as missed, or as not decided.
 
+use std::ops::RangeInclusive;
+
 use serde::{Deserialize, Serialize};
 
-/// How far the median of the control may be from 1.
-const CONTROL_TOLERANCE: f64 = 0.05;
+/// Where the median of the control may be.
+const CONTROL: RangeInclusive<f64> = 0.95..=1.05;
 
 /// The middle and the ends of a figure that was measured more than once.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
@@ -86,10 +88,10 @@ impl Target {
 
     /// Judges a figure. Without a control there is nothing that noise could bend, as with bytes.
     pub(crate) fn judge(self, measured: Spread, control: Option<Spread>) -> Judgement {
-        if let Some(control) = control.filter(|control| is_off(*control)) {
+        if let Some(control) = control.filter(|control| !CONTROL.contains(&control.median)) {
+            let (least, most, median) = (CONTROL.start(), CONTROL.end(), control.median);
             return Judgement::Open(format!(
-                "the floor against itself is {:.2}, not within 0.95 to 1.05",
-                control.median
+                "the floor against itself is {median:.3}, not within {least} to {most}"
             ));
         }
         let (least, most) = match self {
@@ -102,10 +104,6 @@ impl Target {
             _ => Judgement::Open(format!("the passes lie on both sides of {}", self.bound())),
         }
     }
-}
-
-fn is_off(control: Spread) -> bool {
-    (control.median - 1.0).abs() > CONTROL_TOLERANCE
 }
 
 #[cfg(test)]
