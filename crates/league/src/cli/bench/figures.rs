@@ -71,7 +71,7 @@ pub(crate) enum Target {
 
 /// Whether a target is met.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-#[serde(tag = "judgement", content = "because", rename_all = "snake_case")]
+#[serde(rename_all = "snake_case")]
 pub(crate) enum Judgement {
     Met,
     Missed,

@@ -31,7 +31,7 @@ const REFEREE_CAPACITY: u32 = 64;
 pub(crate) const REFEREE_PROCESSES: u32 = 2;
 pub(crate) const PLAYER_PROCESSES: u32 = 4;
 /// Rounds of the league that is recorded, at least.
-const RECORDED_ROUNDS: u64 = 6;
+const RECORDED_ROUNDS: u64 = 4;
 
 /// The size of a league that has so many matches at once: a round has half as many matches as
 /// players, and all of them are played at once. Seven processes have four players at least.

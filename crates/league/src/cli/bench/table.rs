@@ -41,7 +41,6 @@ struct Comparison {
     what: String,
     target: Target,
     measured: Spread,
-    #[serde(flatten)]
     judgement: Judgement,
 }
 

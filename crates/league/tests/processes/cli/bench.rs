@@ -5,9 +5,17 @@ use serde_json::Value;
 use crate::cli::league;
 
 fn bench(flags: &[&str]) -> String {
-    let small = ["bench", "--passes", "1", "--seconds", "0", "--at-once", "2"];
-    let python = ["--python", "no-such-python"];
-    league(&[&small, &python, flags].concat(), "")
+    let length = [
+        "bench",
+        "--passes",
+        "1",
+        "--seconds",
+        "0",
+        "--matches",
+        "50",
+    ];
+    let place = ["--at-once", "2", "--python", "no-such-python"];
+    league(&[&length[..], &place, flags].concat(), "")
 }
 
 #[test]
