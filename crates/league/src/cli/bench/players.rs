@@ -133,7 +133,7 @@ impl PlayersPlan {
 async fn stop(players: Vec<RunningAgent<Player>>) {
     for player in players {
         player.actor.stop().await;
-        // What it could not write, nobody measures.
+        // A journal that could not be written changes no figure.
         let _ = player.ended.await;
     }
 }

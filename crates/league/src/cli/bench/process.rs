@@ -14,6 +14,7 @@ use std::thread;
 use std::time::Duration;
 
 use nix::sys::resource::{UsageWho, getrusage};
+use nix::sys::time::TimeValLike;
 use rustix::process::{Pid, Signal, kill_process};
 
 /// How long a process may say nothing.
@@ -207,8 +208,7 @@ impl Drop for Process {
 fn ended_children() -> io::Result<Duration> {
     let usage = getrusage(UsageWho::RUSAGE_CHILDREN)?;
     let times = [usage.user_time(), usage.system_time()];
-    let micros = times.map(|time| time.tv_sec() * 1_000_000 + i64::from(time.tv_usec()));
-    let micros = micros.iter().sum::<i64>();
+    let micros = times.iter().map(TimeValLike::num_microseconds).sum::<i64>();
     Ok(Duration::from_micros(u64::try_from(micros).unwrap_or(0)))
 }
 
