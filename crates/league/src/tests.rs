@@ -1,6 +1,7 @@
 //! Tests that need the inside of this crate and more than one module of it.
 
 mod files;
+mod instructions;
 pub(crate) mod journals;
 mod lines;
 mod store;

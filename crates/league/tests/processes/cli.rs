@@ -7,6 +7,7 @@ use std::process::{Command, Stdio};
 use crate::end_to_end::process::Process;
 
 mod archive;
+mod bench;
 mod cert;
 mod completions;
 mod explain;
