@@ -18,6 +18,7 @@ mod letters;
 mod lever;
 mod loss;
 mod news;
+mod offer;
 mod progress;
 mod pull;
 mod registration;

@@ -275,7 +275,10 @@ impl LocalMatch {
         let status = match course.ending {
             MatchEnding::Win(_) => MatchStatus::Win,
             MatchEnding::Draw => MatchStatus::Draw,
-            MatchEnding::Forfeit(_) | MatchEnding::BothForfeit => MatchStatus::TechnicalLoss,
+            // No organiser rules here, so both lose only by not playing.
+            MatchEnding::Forfeit(_) | MatchEnding::BothForfeit | MatchEnding::BothLose => {
+                MatchStatus::TechnicalLoss
+            }
         };
         Self {
             match_id,

@@ -190,6 +190,27 @@ impl Player {
         rows.iter().find(|row| row.player_id == *own)
     }
 
+    /// An address on the site of its manager.
+    pub fn page(&self, path: &str) -> String {
+        let manager = &self.rules().manager.endpoint;
+        format!("{}{path}", manager.strip_suffix("/mcp").unwrap_or(manager))
+    }
+
+    /// The address of its own page, once it is in a league.
+    pub fn own_page(&self) -> Option<String> {
+        Some(self.page(&format!("/player/{}", self.player_id()?)))
+    }
+
+    /// Its place in the latest standings, as a line for people.
+    pub fn place_line(&self) -> Option<String> {
+        let (row, page) = (self.standing()?, self.own_page()?);
+        let (rank, points, players) = (row.rank, row.points, self.standings()?.len());
+        let unit = if points == 1 { "point" } else { "points" };
+        Some(format!(
+            "we are number {rank} of {players}, with {points} {unit}: {page}"
+        ))
+    }
+
     fn manager_token(&self) -> Option<TokenHash> {
         self.place.as_ref().and_then(|place| place.manager)
     }

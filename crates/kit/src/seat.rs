@@ -523,17 +523,11 @@ impl KitState {
         self.player.player_id().is_none()
     }
 
-    /// An address on the site of the manager.
-    fn page(&self, path: &str) -> String {
-        let manager = &self.player.rules().manager.endpoint;
-        format!("{}{path}", manager.strip_suffix("/mcp").unwrap_or(manager))
-    }
-
     fn tell_result(&self, record: &MatchRecord) {
         tell(&record.line(record.opponent_id.as_str()));
         if let Some(advice) = record.advice() {
             let match_id = &record.match_id;
-            let page = self.page(&format!("/match/{match_id}"));
+            let page = self.player.page(&format!("/match/{match_id}"));
             tell(&format!("{match_id}: {advice}; see {page}"));
         }
     }
@@ -543,15 +537,10 @@ impl KitState {
             Some(champion) => tell(&format!("the league is over; its champion is {champion}")),
             None => tell("the league is over"),
         }
-        if let (Some(row), Some(rows)) = (self.player.standing(), self.player.standings()) {
-            let page = self.page(&format!("/player/{}", row.player_id));
-            let (rank, points, players) = (row.rank, row.points, rows.len());
-            let unit = if points == 1 { "point" } else { "points" };
-            tell(&format!(
-                "we are number {rank} of {players}, with {points} {unit}: {page}"
-            ));
+        if let Some(line) = self.player.place_line() {
+            tell(&line);
         }
-        tell("start this program again to join the next league");
+        tell("when the manager opens its next league, this program joins it");
     }
 
     /// Applies an event and tells people of it.
@@ -563,7 +552,7 @@ impl KitState {
         match event {
             Event::Enrolled { player_id, .. } => {
                 let name = &self.player.rules().display_name;
-                let page = self.page(&format!("/player/{player_id}"));
+                let page = self.player.page(&format!("/player/{player_id}"));
                 let words = format!("{name} is in the league as {player_id}: {page}");
                 let is_known = std::mem::replace(&mut self.is_admitted, true);
                 tell(if is_known {

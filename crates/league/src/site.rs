@@ -34,6 +34,7 @@ use hyper::header::{
 };
 use league_mcp::{RequestHead, ResponseBody};
 use league_protocol::id::{LeagueId, MatchId, PlayerId};
+use league_protocol::tools::LEVERS;
 use league_web::assets::{self, Asset};
 use league_web::page::{self, Links, OrganiserPage};
 use league_web::season::SeasonEntry;
@@ -252,14 +253,19 @@ fn organiser_page(hub: &Arc<Hub>) -> OrganiserPage {
     // The organiser has just changed it, perhaps.
     let league = hub.read_anew(|live| {
         let view = live.view()?;
-        Some((view.summary(live.observed()), view.agent_names()))
+        let now = clock::now();
+        let idle = LEVERS.iter().filter_map(|entry| {
+            let why = view.league().why_idle(now, entry.name)?;
+            Some((entry.name, why))
+        });
+        Some(OrganiserPage {
+            league: Some(view.summary(live.observed())),
+            agents: view.agent_names(),
+            idle: idle.collect(),
+            ..OrganiserPage::default()
+        })
     });
-    let (league, agents) = league.ok().flatten().unzip();
-    OrganiserPage {
-        league,
-        agents: agents.unwrap_or_default(),
-        ..OrganiserPage::default()
-    }
+    league.ok().flatten().unwrap_or_default()
 }
 
 /// Whether a page shows running matches, or whether agents are there.

@@ -12,6 +12,7 @@
 pub mod league;
 pub mod levers;
 pub mod player;
+pub mod ports;
 pub mod referee;
 pub mod report;
 pub mod season;

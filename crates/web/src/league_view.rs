@@ -506,14 +506,11 @@ impl LeagueView {
     }
 }
 
-/// How a match that is over counts for one of its seats. Players that lose by a ruling may have
-/// played.
+/// How a match that is over counts for one of its seats.
 pub(crate) fn outcome(counted: &CountedResult, seat: usize) -> SeatOutcome {
-    if *counted == CountedResult::Ruled(MatchEnding::BothForfeit) {
-        return SeatOutcome::LostByRuling;
-    }
     match counted.ending() {
         None => SeatOutcome::NotCounted,
+        Some(MatchEnding::BothLose) => SeatOutcome::LostByRuling,
         Some(ending) if ending.forfeited(seat) => SeatOutcome::Forfeited,
         Some(MatchEnding::Draw) => SeatOutcome::Drew,
         Some(ending) if ending.winner() == Some(seat) => SeatOutcome::Won,

@@ -33,7 +33,7 @@ use crate::season::Season;
 pub(crate) use board::main as board_main;
 pub use board::parts as board_parts;
 pub use organiser_page::OrganiserPage;
-pub use seat::{SeatPage, SeatResult, SeatStage, SeatTurn, label, seat, seat_page};
+pub use seat::{SeatMove, SeatPage, SeatResult, SeatStage, SeatTurn, label, seat, seat_page};
 
 /// Without a script, a page of a running league is reloaded after so many seconds.
 const RELOAD_SECONDS: u32 = 10;

@@ -183,6 +183,7 @@ impl FinishedMatch<'_> {
             Some(MatchEnding::Forfeit(_) | MatchEnding::BothForfeit) => {
                 status(MatchStatus::TechnicalLoss)
             }
+            Some(MatchEnding::BothLose) => "BOTH_LOSE",
         }
     }
 

@@ -4,10 +4,8 @@
 //! The process is a shell script that only starts and ends; the test answers in its place.
 
 use std::net::{Ipv4Addr, SocketAddr};
-use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use league_check::fake_manager::FakeManager;
@@ -16,6 +14,7 @@ use league_check::listener::Listener;
 use league_check::stage::Stage;
 use league_check::verdict::Verdict;
 use league_check::{AgentKind, Target};
+use league_testkit::ports;
 use tokio::net::TcpSocket;
 
 use crate::failures::{play, register};
@@ -39,15 +38,9 @@ fn folder(name: &str) -> PathBuf {
     folder
 }
 
-/// Listens on a port that no other socket gets while the player is away: the system gives ports from
-/// 32,768 on to sockets that ask for any.
+/// Listens on a port that no other socket gets while the player is away.
 async fn listen() -> Listener {
-    static NEXT: AtomicU32 = AtomicU32::new(0);
-    const PORTS: Range<u32> = 10_000..32_768;
-    let start = std::process::id().wrapping_mul(14_071);
-    for _ in PORTS {
-        let place = start.wrapping_add(NEXT.fetch_add(1, Ordering::Relaxed));
-        let port = u16::try_from(PORTS.start + place % (PORTS.end - PORTS.start)).unwrap();
+    for port in ports::candidates(std::process::id()) {
         if let Ok(listener) = Listener::open((Ipv4Addr::LOCALHOST, port).into(), fair).await {
             return listener;
         }

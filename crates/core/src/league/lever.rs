@@ -395,6 +395,15 @@ impl Lever {
         Some((player_id, cause, played))
     }
 
+    /// What happened, what follows from it and why, as a line for people.
+    pub fn line(&self, effect: &Effect, reason: &str) -> String {
+        let sentence = self.sentence(effect);
+        match reason {
+            "" => sentence,
+            reason => format!("{sentence}, because: {reason}"),
+        }
+    }
+
     /// What happened and what follows from it, in a sentence without its full stop.
     pub fn sentence(&self, effect: &Effect) -> String {
         match (self, effect.sentence()) {
@@ -417,7 +426,7 @@ impl fmt::Display for Lever {
             Self::Resume => f.write_str("the league goes on"),
             Self::OpenRegistration { until: None } => f.write_str("registration is open"),
             Self::OpenRegistration { until: Some(until) } => {
-                write!(f, "registration is open until {until}")
+                write!(f, "registration is open until {}", until.to_seconds_text())
             }
             Self::CloseRegistration => f.write_str("registration is closed"),
             Self::SetCapacity { players, waiting } => {

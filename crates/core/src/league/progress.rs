@@ -73,7 +73,7 @@ impl League {
                     && self.startable(round).is_none() =>
             {
                 let waits = self.first_release().into_iter();
-                let waits = waits.chain(self.next_opening(round));
+                let waits = waits.chain(self.next_opening(round).filter(|_| round.closed));
                 waits.chain([self.volatile.next_probes]).min()
             }
             (Phase::Running, _) => at_once(),
@@ -94,7 +94,7 @@ impl League {
             (Phase::Running, Some(_)) if !self.volatile.resumed => vec![Event::Resumed { at }],
             (Phase::Running, Some(round)) if self.may_close(round) => self.close_round(at, round),
             (Phase::Running, Some(round))
-                if self.next_opening(round).is_some_and(|due| due <= at) =>
+                if round.closed && self.next_opening(round).is_some_and(|due| due <= at) =>
             {
                 vec![self.open_round(at, round.number + 1)]
             }
@@ -138,19 +138,17 @@ impl League {
         round.open == 0 && (!round.closed || self.is_last(round) && may_end())
     }
 
-    /// When the round after a closed one begins.
+    /// When the round after this one may begin; `None` after the last one and in a pause.
     fn next_opening(&self, round: &LeagueRound) -> Option<Timestamp> {
-        let is_next = round.closed && !self.is_last(round) && !self.paused;
+        let is_next = !self.is_last(round) && !self.paused;
         is_next.then(|| round.opened + self.rules.round_every)
     }
 
     /// When the next round begins if this one is over by then; `None` if that has no set time.
     pub fn next_round_at(&self) -> Option<Timestamp> {
-        let is_timed = !self.rules.round_every.is_zero() && !self.paused;
-        let round = self.round.as_ref().filter(|round| !self.is_last(round));
-        round
-            .filter(|_| is_timed)
-            .map(|round| round.opened + self.rules.round_every)
+        let round = self.round.as_ref()?;
+        self.next_opening(round)
+            .filter(|_| !self.rules.round_every.is_zero())
     }
 
     /// A match that waits at a referee which has room for it.

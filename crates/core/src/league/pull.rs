@@ -70,7 +70,11 @@ impl League {
     }
 
     /// What is so already, if a lever changes nothing: a repeated one fills no journal.
-    fn is_so_already(&self, lever: &Lever, code: Option<TokenHash>) -> Option<&'static str> {
+    pub(crate) fn is_so_already(
+        &self,
+        lever: &Lever,
+        code: Option<TokenHash>,
+    ) -> Option<&'static str> {
         let state = &self.registration;
         let is_before = self.phase == Phase::Registering;
         let (is_so, told) = match lever {
@@ -545,7 +549,7 @@ impl League {
     ) -> Option<MatchEnding> {
         let Some(winner) = winner else {
             return Some(match both_lose {
-                true => MatchEnding::BothForfeit,
+                true => MatchEnding::BothLose,
                 false => MatchEnding::Draw,
             });
         };

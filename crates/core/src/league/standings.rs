@@ -26,6 +26,8 @@ pub enum MatchEnding {
     /// Seat A (0) or B (1) did not play.
     Forfeit(usize),
     BothForfeit,
+    /// Both lost by a ruling of the organiser; they may have played.
+    BothLose,
 }
 
 impl MatchEnding {
@@ -466,6 +468,7 @@ const fn written(ending: MatchEnding) -> u8 {
         MatchEnding::Forfeit(0) => 4,
         MatchEnding::Forfeit(_) => 5,
         MatchEnding::BothForfeit => 6,
+        MatchEnding::BothLose => 7,
     }
 }
 
@@ -477,6 +480,7 @@ const fn read(byte: u8) -> Option<MatchEnding> {
         4 => Some(MatchEnding::Forfeit(0)),
         5 => Some(MatchEnding::Forfeit(1)),
         6 => Some(MatchEnding::BothForfeit),
+        7 => Some(MatchEnding::BothLose),
         _ => None,
     }
 }

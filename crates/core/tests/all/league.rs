@@ -17,6 +17,7 @@ mod journal;
 mod levers;
 mod loss;
 mod news;
+mod offers;
 mod proof;
 mod queries;
 mod referees;

@@ -16,7 +16,7 @@ use league_protocol::id::{LeagueId, PlayerId};
 use league_protocol::message::is_name;
 use league_protocol::token::{AuthToken, TokenHash};
 use league_web::model::SeatOutcome;
-use league_web::page::{SeatPage, SeatResult, SeatStage, SeatTurn, label};
+use league_web::page::{SeatMove, SeatPage, SeatResult, SeatStage, SeatTurn, label};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 use tokio::sync::{Mutex as AsyncMutex, Semaphore, watch};
@@ -383,12 +383,7 @@ impl Person {
         let result = |record: &Arc<MatchRecord>| SeatResult {
             match_id: record.match_id.to_string(),
             opponent: news.name_of(&record.opponent_id),
-            outcome: match record.result {
-                MatchOutcome::Win => SeatOutcome::Won,
-                MatchOutcome::Draw => SeatOutcome::Drew,
-                MatchOutcome::Loss => SeatOutcome::Lost,
-                MatchOutcome::TechnicalLoss => SeatOutcome::Forfeited,
-            },
+            outcome: outcome(record),
         };
         let results = results.map(result).collect();
         let rows = news.standings.as_deref().unwrap_or_default();
@@ -399,11 +394,26 @@ impl Person {
             name: self.stored.name.clone(),
             player_id: news.player_id.as_ref().map(ToString::to_string),
             stage: self.stage(&news),
+            last_move: self.last_move(&news),
             missed: news.missed.is_some(),
             fallback: self.seat.fallback.name,
             results,
             rank: own.map(|row| (row.rank, row.points, rows.len())),
         }
+    }
+
+    fn last_move(&self, news: &SeatNews) -> Option<SeatMove> {
+        let last = self.seat.last_move()?;
+        let think = &last.think;
+        let mut results = news.results.iter().rev();
+        let ended = results.find(|record| record.match_id == think.match_id);
+        Some(SeatMove {
+            match_id: think.match_id.to_string(),
+            opponent: news.name_of(&think.opponent_id),
+            choice: last.choice.as_ref().map(label),
+            drawn: last.position(news.player_id.as_ref()?, ended.map(|record| &**record)),
+            outcome: ended.map(|record| outcome(record)),
+        })
     }
 
     fn stage(&self, news: &SeatNews) -> SeatStage {
@@ -417,6 +427,15 @@ impl Person {
             (Some(PlayerPhase::Enrolled), None) => SeatStage::Waiting,
             (_, None) => SeatStage::Registering,
         }
+    }
+}
+
+const fn outcome(record: &MatchRecord) -> SeatOutcome {
+    match record.result {
+        MatchOutcome::Win => SeatOutcome::Won,
+        MatchOutcome::Draw => SeatOutcome::Drew,
+        MatchOutcome::Loss => SeatOutcome::Lost,
+        MatchOutcome::TechnicalLoss => SeatOutcome::Forfeited,
     }
 }
 

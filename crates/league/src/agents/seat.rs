@@ -3,6 +3,8 @@
 //!
 //! The seat holds the open turns and the news of its player. How they are shown is left to others.
 
+pub(crate) mod last_move;
+
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -18,6 +20,7 @@ use tokio::time::Instant;
 
 use crate::agents::model::{ExternalMove, legal};
 use crate::agents::sampling::Sampling;
+use crate::agents::seat::last_move::LastMove;
 use crate::clock;
 use league_core::strategy::Strategy;
 
@@ -45,6 +48,7 @@ pub(crate) struct ExternalSeat {
 struct SeatState {
     turns: Vec<OpenTurn>,
     news: SeatNews,
+    last_move: Option<LastMove>,
     /// Whether the strategy moves at once.
     left: bool,
 }
@@ -108,8 +112,9 @@ impl ExternalSeat {
         let time = think.until.since(clock::now());
         let until = Instant::now() + (time - (time / RESERVE_PART).min(MAX_RESERVE));
         let (answer, answered) = oneshot::channel();
+        let asked = Arc::new(think.clone());
         let turn = OpenTurn {
-            think: Arc::new(think.clone()),
+            think: Arc::clone(&asked),
             until,
             answer,
         };
@@ -122,6 +127,10 @@ impl ExternalSeat {
             let turns = &mut state.turns;
             turns.retain(|open| open.think.match_id != think.match_id && !open.answer.is_closed());
             turns.push(turn);
+            state.last_move = Some(LastMove {
+                think: asked,
+                choice: None,
+            });
         }
         self.change();
         let chosen = match tokio::time::timeout_at(until, answered).await {
@@ -162,6 +171,10 @@ impl ExternalSeat {
 
     pub(crate) fn news(&self) -> SeatNews {
         self.state().news.clone()
+    }
+
+    pub(crate) fn last_move(&self) -> Option<LastMove> {
+        self.state().last_move.clone()
     }
 
     /// Counts the changes of what a seat shows.
@@ -251,6 +264,10 @@ impl ExternalSeat {
         };
         if open.answer.send(made).is_ok() {
             state.news.missed = None;
+            state.last_move = Some(LastMove {
+                think: open.think,
+                choice: Some(choice.clone()),
+            });
             return Ok(choice);
         }
         Err(if open.until <= Instant::now() {

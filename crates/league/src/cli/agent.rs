@@ -514,7 +514,8 @@ impl JoinArgs {
         shared: Shared,
         (running, service): (RunningAgent<M>, Arc<dyn Service>),
         listener: Listener,
-        (lines, out): (mpsc::Receiver<String>, &mut impl Write),
+        lines: mpsc::Receiver<String>,
+        out: &mut impl Write,
     ) -> Result<Exit, CommandError> {
         let endpoint = setup.endpoint(&listener);
         let agent = running.identity.label();

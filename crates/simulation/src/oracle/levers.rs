@@ -83,9 +83,8 @@ impl CountedMatch {
     fn ruled(players: [PlayerId; 2], ruling: &Ruling) -> Self {
         let end = |player: &PlayerId| match ruling {
             Ruling::Winner(winner) if winner == player => SeatEnd::Won,
-            Ruling::Winner(_) => SeatEnd::Lost,
+            Ruling::Winner(_) | Ruling::BothLose => SeatEnd::Lost,
             Ruling::Draw => SeatEnd::Drew,
-            Ruling::BothLose => SeatEnd::Failed,
         };
         Self {
             ends: players.each_ref().map(end),

@@ -1,5 +1,7 @@
 //! The page of the organiser: the login with the key of the league, and a form for each lever.
 
+use std::collections::BTreeMap;
+
 use league_protocol::tools::{LEVERS, LeverEntry};
 use maud::{Markup, html};
 
@@ -14,6 +16,8 @@ pub struct OrganiserPage {
     pub league: Option<LeagueSummary>,
     /// The ids and names of its agents, which fields suggest.
     pub agents: Vec<(String, String)>,
+    /// The levers that can do nothing now, and why.
+    pub idle: BTreeMap<&'static str, String>,
     /// What each form has to send back, so that no other site can pull a lever.
     pub form_token: String,
     /// What the last lever did, or why it could not be pulled.
@@ -53,8 +57,18 @@ pub(crate) fn main(page: &OrganiserPage) -> Markup {
         }
         section.card {
             h2 { "Levers" }
-            @for entry in &LEVERS { (form(entry, &page.form_token)) }
+            @for entry in &LEVERS {
+                @if !page.idle.contains_key(entry.name) { (form(entry, &page.form_token)) }
+            }
             datalist #agents { @for (id, name) in &page.agents { option value=(id) { (name) } } }
+        }
+        @if !page.idle.is_empty() {
+            section.card {
+                h2 { "Not possible now" }
+                dl.idle { @for (why, levers) in idle(page) {
+                    div { dt { (levers.join(", ")) } dd { (prose(why)) } }
+                } }
+            }
         }
         section.card {
             form method="post" action="/admin/logout" {
@@ -63,6 +77,21 @@ pub(crate) fn main(page: &OrganiserPage) -> Markup {
             }
         }
     }
+}
+
+/// The reasons why levers can do nothing now, and those levers in their usual order.
+fn idle(page: &OrganiserPage) -> Vec<(&str, Vec<String>)> {
+    let mut reasons: Vec<(&str, Vec<String>)> = Vec::new();
+    for entry in &LEVERS {
+        let Some(why) = page.idle.get(entry.name) else {
+            continue;
+        };
+        match reasons.iter_mut().find(|(known, _)| known == why) {
+            Some((_, levers)) => levers.push(words(entry.name)),
+            None => reasons.push((why, vec![words(entry.name)])),
+        }
+    }
+    reasons
 }
 
 /// Where the league stands.
@@ -133,6 +162,20 @@ fn words(name: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_levers_that_can_do_something_have_a_form() {
+        let why = "the league has not begun".to_owned();
+        let page = OrganiserPage {
+            idle: BTreeMap::from([("annul", why.clone()), ("rule", why)]),
+            ..OrganiserPage::default()
+        };
+        let shown = main(&page).into_string();
+        assert!(shown.contains(r#"value="pause""#), "{shown}");
+        assert!(!shown.contains(r#"value="annul""#), "{shown}");
+        let told = "<dt>Annul, Rule</dt><dd>the league has not begun</dd>";
+        assert!(shown.contains(told), "{shown}");
+    }
 
     #[test]
     fn question_is_answered_with_no_or_yes() {

@@ -23,6 +23,8 @@ pub struct SeatPage {
     /// Its player in the league, once it is in.
     pub player_id: Option<String>,
     pub stage: SeatStage,
+    /// The last move that was wanted of the seat.
+    pub last_move: Option<SeatMove>,
     /// The last move was the strategy's, as the person did not move in time.
     pub missed: bool,
     /// Who moves if the person does not.
@@ -62,6 +64,18 @@ pub struct SeatTurn {
     pub time_left: Duration,
     pub game: &'static str,
     pub rules: &'static str,
+}
+
+/// A move that was made, and the position that followed.
+#[derive(Debug, Clone)]
+pub struct SeatMove {
+    pub match_id: String,
+    pub opponent: String,
+    /// What the person chose; `None` if the strategy did.
+    pub choice: Option<String>,
+    pub drawn: SeatPicture,
+    /// How the match ended, once it is over.
+    pub outcome: Option<SeatOutcome>,
 }
 
 /// The result of a match of this seat.
@@ -152,6 +166,7 @@ fn stage(page: &SeatPage) -> Markup {
             SeatStage::Waiting => {
                 h1 { "Please wait" }
                 p { "Your next move is not wanted yet. This page changes by itself." }
+                (last_move(page))
             },
             SeatStage::Left => {
                 h1 { "You left the seat" }
@@ -161,18 +176,59 @@ fn stage(page: &SeatPage) -> Markup {
             SeatStage::Over => {
                 h1 { "The league is over" }
                 p { "Thank you for playing." }
+                (last_move(page))
             },
             SeatStage::Turn(wanted) => (turn(wanted)),
         }
     }
 }
 
-fn turn(turn: &SeatTurn) -> Markup {
+/// What the seat saw last, so that a person who waits has the board before the eyes.
+fn last_move(page: &SeatPage) -> Markup {
+    let Some(made) = &page.last_move else {
+        return html! {};
+    };
+    html! {
+        p.made {
+            @if let Some(outcome) = made.outcome {
+                (made.match_id) " against " bdi { (made.opponent) } " is over: " (ending(outcome)) "."
+            } @else if let Some(choice) = &made.choice {
+                "You chose " strong { (choice) } " against " bdi { (made.opponent) } " in " (made.match_id) "."
+            } @else {
+                (made.match_id) " against " bdi { (made.opponent) } "."
+            }
+        }
+        (position(&made.drawn))
+    }
+}
+
+const fn ending(outcome: SeatOutcome) -> &'static str {
+    match outcome {
+        SeatOutcome::Won => "you won",
+        SeatOutcome::Drew => "a draw",
+        SeatOutcome::Lost | SeatOutcome::LostByRuling => "you lost",
+        SeatOutcome::Forfeited => "you lost by not playing",
+        SeatOutcome::NotCounted => "it does not count",
+    }
+}
+
+fn position(drawn: &SeatPicture) -> Markup {
     let position = DrawnPosition {
-        picture: turn.drawn.picture.clone(),
+        picture: drawn.picture.clone(),
         changed: Vec::new(),
         seats: Vec::new(),
     };
+    html! {
+        @if drawn.picture != Picture::default() { figure { (picture(&position)) } }
+        @if !drawn.facts.is_empty() {
+            dl.view { @for (name, value) in &drawn.facts {
+                div { dt { (name) } dd { bdi { (value) } } }
+            } }
+        }
+    }
+}
+
+fn turn(turn: &SeatTurn) -> Markup {
     let has_words = turn
         .options
         .iter()
@@ -187,12 +243,7 @@ fn turn(turn: &SeatTurn) -> Markup {
         @if !turn.answered.is_empty() {
             p.answered { bdi { (turn.opponent) } " chose " strong { (turn.answered.join(", ")) } "." }
         }
-        @if turn.drawn.picture != Picture::default() { figure { (picture(&position)) } }
-        @if !turn.drawn.facts.is_empty() {
-            dl.view { @for (name, value) in &turn.drawn.facts {
-                div { dt { (name) } dd { bdi { (value) } } }
-            } }
-        }
+        (position(&turn.drawn))
         div.moves.words[has_words] role="group" aria-label="Your legal moves" {
             @for option in &turn.options {
                 button.choice type="button" data-match=(turn.match_id) data-number=(turn.number)
@@ -225,6 +276,7 @@ mod tests {
             name: "<b>Ada".to_owned(),
             player_id: Some("P02".to_owned()),
             stage,
+            last_move: None,
             missed: false,
             fallback: "random",
             results: Vec::new(),
@@ -259,6 +311,33 @@ mod tests {
         ] {
             assert!(shown.contains(part), "no {part} in {shown}");
         }
+    }
+
+    #[test]
+    fn board_stays_after_the_own_move_and_after_the_match() {
+        let mut page = page(SeatStage::Waiting);
+        let board = json!({"board": ["X", null, null, null], "your_mark": "X"});
+        page.last_move = Some(SeatMove {
+            match_id: "R1M1".to_owned(),
+            opponent: "<i>Eve".to_owned(),
+            choice: Some("0".to_owned()),
+            drawn: SeatPicture::of(&board, &[json!(1)]),
+            outcome: None,
+        });
+        let shown = seat(&page);
+        for part in [
+            "You chose <strong>0</strong>",
+            "&lt;i&gt;Eve",
+            "<figure>",
+            "<dd>",
+        ] {
+            assert!(shown.contains(part), "no {part} in {shown}");
+        }
+        page.stage = SeatStage::Over;
+        page.last_move.as_mut().unwrap().outcome = Some(SeatOutcome::Won);
+        let shown = seat(&page);
+        assert!(shown.contains("is over: you won."), "{shown}");
+        assert!(shown.contains("<figure>"), "{shown}");
     }
 
     #[test]

@@ -39,8 +39,8 @@ fn add(totals: &mut Totals, outcome: SeatOutcome, points: u32) {
     match outcome {
         SeatOutcome::Won => totals[0] += 1,
         SeatOutcome::Drew => totals[1] += 1,
-        SeatOutcome::Lost => totals[2] += 1,
-        SeatOutcome::Forfeited | SeatOutcome::LostByRuling => {
+        SeatOutcome::Lost | SeatOutcome::LostByRuling => totals[2] += 1,
+        SeatOutcome::Forfeited => {
             totals[2] += 1;
             totals[3] += 1;
         }
@@ -102,6 +102,7 @@ fn exported_matches(view: &LeagueView) -> BTreeMap<PlayerId, Totals> {
                 ("NOT_COUNTED", _) => continue,
                 (_, winner) if *winner == ids[seat] => SeatOutcome::Won,
                 ("WIN", _) => SeatOutcome::Lost,
+                ("BOTH_LOSE", _) => SeatOutcome::LostByRuling,
                 _ => SeatOutcome::Forfeited,
             };
             let id = PlayerId::new(ids[seat].as_str().unwrap()).unwrap();
@@ -377,8 +378,12 @@ fn players_that_lose_by_a_ruling_did_play() {
             both_lose,
         })
         .unwrap();
-    let board = after(&world).board(&LeagueObservations::default(), at(100));
+    let view = after(&world);
+    let board = view.board(&LeagueObservations::default(), at(100));
     assert_eq!(board.latest[0].outcomes, [SeatOutcome::LostByRuling; 2]);
+    assert_eq!(board.progress.technical_losses, 0);
+    let csv = tables::csv(&view, tables::TableKind::Matches);
+    assert!(csv.contains(",BOTH_LOSE,"), "{csv}");
 }
 
 #[test]

@@ -246,6 +246,13 @@ fn ruling_supersedes_the_result() {
     assert_eq!((row(&world, 1), row(&world, number)), ((1, 1), (1, 1)));
     world.pull(rule(None, true)).unwrap();
     assert_eq!((row(&world, 1), row(&world, number)), ((0, 1), (0, 1)));
+    let failed = world
+        .league
+        .standings()
+        .iter()
+        .map(|row| row.technical_losses)
+        .sum::<u32>();
+    assert_eq!(failed, 0, "both have played");
     world.check_journal();
 }
 

@@ -23,7 +23,8 @@ fn ending(number: u8) -> MatchEnding {
         2 | 3 => MatchEnding::Draw,
         4 => MatchEnding::Forfeit(0),
         5 => MatchEnding::Forfeit(1),
-        _ => MatchEnding::BothForfeit,
+        6 => MatchEnding::BothForfeit,
+        _ => MatchEnding::BothLose,
     }
 }
 
@@ -31,7 +32,7 @@ fn ending(number: u8) -> MatchEnding {
 fn worth(ending: MatchEnding, seat: usize, score: &Score) -> u32 {
     match (ending, seat) {
         (MatchEnding::Win(winner), seat) if winner == seat => score.win,
-        (MatchEnding::Win(_), _) => score.loss,
+        (MatchEnding::Win(_) | MatchEnding::BothLose, _) => score.loss,
         (MatchEnding::Draw, _) => score.draw,
         (MatchEnding::Forfeit(absent), seat) if absent == seat => score.technical_loss,
         (MatchEnding::Forfeit(_), _) => score.win,

@@ -134,14 +134,7 @@ fn ordinary(event: &Event) -> Option<Line> {
             effect,
             reason,
             ..
-        } => {
-            let sentence = act.sentence(effect);
-            let because = match reason.as_str() {
-                "" => String::new(),
-                reason => format!(", because: {reason}"),
-            };
-            ("ORGANISER_ACTED", format!("{sentence}{because}"))
-        }
+        } => ("ORGANISER_ACTED", act.line(effect, reason)),
         Event::AgentReturned { agent, .. } => ("AGENT_RETURNED", format!("{agent} came back")),
         Event::LeagueStarted { .. } => ("LEAGUE_STARTED", "the league begins".to_owned()),
         // Letters go out before the event is logged.

@@ -64,8 +64,9 @@ impl ResultLines {
                 }
                 None => advice.to_owned(),
             };
-            let (match_id, site) = (&record.match_id, site(player));
-            self.send(format!("{match_id}: {advice}; see {site}/match/{match_id}"));
+            let match_id = &record.match_id;
+            let page = player.page(&format!("/match/{match_id}"));
+            self.send(format!("{match_id}: {advice}; see {page}"));
         }
     }
 
@@ -73,18 +74,16 @@ impl ResultLines {
         let (Some(row), Some(rows)) = (player.standing(), player.standings()) else {
             return;
         };
-        let page = format!("{}/player/{}", site(player), row.player_id);
         if self.json {
-            let (rank, players, points) = (row.rank, rows.len(), row.points);
             let object = json!({
-                "event": "place", "rank": rank, "players": players, "points": points, "page": page,
+                "event": "place", "rank": row.rank, "players": rows.len(), "points": row.points,
+                "page": player.own_page(),
             });
             return self.send(object.to_string());
         }
-        let unit = if row.points == 1 { "point" } else { "points" };
-        let (rank, points) = (row.rank, row.points);
-        let players = rows.len();
-        self.send(format!("rank {rank} of {players}, {points} {unit}: {page}"));
+        if let Some(line) = player.place_line() {
+            self.send(line);
+        }
     }
 
     fn send(&self, line: String) {
@@ -101,12 +100,6 @@ fn named(id: &PlayerId, player: &Player) -> String {
         Some(row) => format!("{id} {}", harmless(&row.display_name, MAX_NAME_CHARS)),
         None => id.to_string(),
     }
-}
-
-/// The address of the manager's site.
-fn site(player: &Player) -> &str {
-    let manager = &player.rules().manager.endpoint;
-    manager.strip_suffix("/mcp").unwrap_or(manager)
 }
 
 #[cfg(test)]
@@ -187,7 +180,7 @@ mod tests {
         R2M1: won against P02 He\u{1b}ron, 3 points; P02 could not be reached (E009)
         R3M1: lost by a technical loss against P02 He\u{1b}ron, 0 points; P01 did not answer in time (E001)
         R3M1: choose faster; see http://127.0.0.1:8000/match/R3M1
-        rank 2 of 2, 4 points: http://127.0.0.1:8000/player/P01
+        we are number 2 of 2, with 4 points: http://127.0.0.1:8000/player/P01
         ");
     }
 

@@ -842,14 +842,7 @@ impl ManagerScreen {
                 effect,
                 reason,
                 ..
-            } => {
-                let sentence = act.sentence(effect);
-                let because = match reason.as_str() {
-                    "" => String::new(),
-                    reason => format!(" · {reason}"),
-                };
-                ("lever", format!("{sentence}{because}"))
-            }
+            } => ("lever", act.line(effect, reason)),
             Event::LeagueStarted { .. } => ("started", "the league begins".to_owned()),
             Event::RoundOpened { round, .. } => ("round", format!("round {round}")),
             Event::LossAccepted { .. } => (

@@ -178,7 +178,7 @@ impl PlayerArgs {
         let (style, lines) = self.style(chooser);
         let started = player::start(&shared, &league, &slot, rules, style)
             .map_err(|error| not_started(&label(&slot), &error, "`--player-id` or `--port`"))?;
-        let agent = (self.join).serve(setup, shared, started, listener, (lines, &mut out));
+        let agent = (self.join).serve(setup, shared, started, listener, lines, &mut out);
         let exit = journal.after(agent.await);
         if let Some(bot) = bot {
             bot.end().await;

@@ -100,8 +100,8 @@ impl RefereeArgs {
             ..rules
         };
         let started = referee::start(&shared, &league, &slot, rules).map_err(failed)?;
-        let screen = (mpsc::channel(1).1, &mut out);
-        let agent = self.join.serve(setup, shared, started, listener, screen);
+        let (_, no_lines) = mpsc::channel(1);
+        let agent = (self.join).serve(setup, shared, started, listener, no_lines, &mut out);
         journal.after(agent.await)
     }
 

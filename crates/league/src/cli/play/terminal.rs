@@ -8,13 +8,14 @@ use std::sync::Arc;
 use std::thread;
 
 use league_core::player::{MatchOutcome, MatchRecord, PlayerPhase};
-use league_games::{Picture, PictureRow, Seat, SeatPicture, Tone, Turn};
+use league_games::{PictureRow, SeatPicture, Tone};
 use league_protocol::fault::Code;
 use league_protocol::id::{MatchId, PlayerId};
 use league_web::page::label;
 use serde_json::{Value, json};
 use tokio::sync::{mpsc, watch};
 
+use crate::agents::seat::last_move::{last_picture, opens};
 use crate::agents::seat::{ExternalSeat, SeatNews, ShownTurn};
 use crate::cli::Output;
 use crate::cli::screen::{self, Screen};
@@ -197,11 +198,7 @@ impl Terminal {
         let (Some(turn), Some(own), Output::Text) = (turn, &news.player_id, self.output) else {
             return Ok(());
         };
-        let opened = match turn.think.moves.first() {
-            Some(first) => Some(first.player_id == *own),
-            // A referee need not tell the moves.
-            None => (turn.think.turn == 1).then_some(true),
-        };
+        let opened = opens(&turn.think, own);
         let Some(picture) = opened.and_then(|opened| last_picture(record, opened)) else {
             return Ok(());
         };
@@ -412,47 +409,6 @@ fn meant(line: &str, options: &[Value]) -> Value {
     let by_place = place.and_then(|place| options.get(place.checked_sub(1)?));
     let meant = by_words.or(by_place).cloned();
     meant.unwrap_or_else(|| Value::String(line.to_owned()))
-}
-
-/// The position in which a match of open moves ended, from the moves of both. Our cells have the tone
-/// of seat A. `None` if chance or settings had a part in it, or it was not played to its end.
-fn last_picture(record: &MatchRecord, we_opened: bool) -> Option<Picture> {
-    let listing = league_games::find(record.game_type.as_str())?;
-    let has_settings = (listing.default_settings)() != json!({});
-    if has_settings || listing.rules.hidden_moves {
-        return None;
-    }
-    let own_seat = if we_opened { Seat::A } else { Seat::B };
-    let mut table = (listing.open)(&Value::Null).ok()?;
-    let mut own = record.my_choice.as_ref()?.as_array()?.iter();
-    let mut others = record.opponent_choice.as_ref()?.as_array()?.iter();
-    loop {
-        let seat = match table.turn() {
-            Turn::Over(_) => break,
-            Turn::Seats(seats) => *seats.first()?,
-            Turn::Dice => return None,
-        };
-        let moves = if seat == own_seat {
-            &mut own
-        } else {
-            &mut others
-        };
-        table.play(seat, moves.next()?).ok()?;
-    }
-    let mut picture = table.picture();
-    let own_tone = if we_opened { Tone::A } else { Tone::B };
-    for cell in picture.rows.iter_mut().flat_map(|row| &mut row.cells) {
-        cell.tone = match cell.tone {
-            tone if tone == own_tone => Tone::A,
-            Tone::A | Tone::B => {
-                // Without colours only the sign tells whose it is.
-                cell.text = cell.text.replace('●', "○");
-                Tone::B
-            }
-            tone => tone,
-        };
-    }
-    Some(picture)
 }
 
 /// Whose the marks on a board are; nothing if there are none yet, or no board.

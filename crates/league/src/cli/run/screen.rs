@@ -91,7 +91,9 @@ impl<'s, W: Write> RunScreen<'s, W> {
         if self.run.common.quiet {
             return Ok(());
         }
-        let until = if self.run.web {
+        // For people the page stays.
+        let stays = self.facts.iter().any(|(name, _)| *name == "people");
+        let until = if self.run.web || stays {
             ""
         } else {
             " while it runs; `--web` keeps it"

@@ -577,7 +577,7 @@ impl Tally {
                 true => Mark::Win,
                 false => Mark::Loss,
             }),
-            None if both_lose => [Mark::TechnicalLoss; 2],
+            None if both_lose => [Mark::Loss; 2],
             None => [Mark::Draw; 2],
         });
         if let (Lever::Replay { .. }, Some(replay)) = (lever, &effect.replay) {

@@ -176,6 +176,9 @@ fn person_joins_with_the_code_and_plays_the_league() {
     // The person sees how it ended until the organiser ends the program.
     let seen = room.post("/play/turn", Some(&secret), &json!({"seen": -1}));
     assert_eq!((seen.status, &seen.json()["over"]), (200, &json!(true)));
+    let html = seen.json()["html"].as_str().unwrap().to_owned();
+    assert!(html.contains("R1M1 against"), "{html}");
+    assert!(html.contains("<figure>"), "the last position: {html}");
     let ended = room.process.stop();
     assert_eq!(ended.code, Some(0), "{ended:?}");
     assert_eq!(summary["people"], json!(["P02"]), "{summary}");

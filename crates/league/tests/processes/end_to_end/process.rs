@@ -3,13 +3,12 @@
 use std::ffi::OsStr;
 use std::io::{BufRead, BufReader, Read};
 use std::net::TcpListener;
-use std::ops::Range;
 use std::process::{Child, Command, Stdio};
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use league_testkit::ports;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
@@ -225,17 +224,9 @@ pub(crate) fn eventually<T>(mut look: impl FnMut() -> Option<T>) -> Option<T> {
     }
 }
 
-/// A port that no process listens on. The system gives ports from 32,768 on to sockets that ask for
-/// any, so a port below stays free until the process that it is for listens on it.
+/// A port that no process listens on, and which stays free until the process that it is for does.
 pub(crate) fn free_port() -> u16 {
-    static NEXT: AtomicU32 = AtomicU32::new(0);
-    const PORTS: Range<u32> = 10_000..32_768;
-    // Starts far apart for processes with near numbers, so that two do not try the same ports.
-    let start = std::process::id().wrapping_mul(14_071);
-    let mut tries = PORTS.map(|_| {
-        let place = start.wrapping_add(NEXT.fetch_add(1, Ordering::Relaxed));
-        u16::try_from(PORTS.start + place % (PORTS.end - PORTS.start)).unwrap()
-    });
+    let mut tries = ports::candidates(std::process::id());
     let free = tries.find(|port| TcpListener::bind(("127.0.0.1", *port)).is_ok());
     free.unwrap()
 }
