@@ -310,6 +310,43 @@ fn rest_one<'g>(
         .find_map(|resting| matching(Some(resting)))
 }
 
+/// The players of a score group, with those that moved down to it, that have no opponent yet.
+#[derive(Clone)]
+struct Bracket<'g> {
+    matching: Matching<'g>,
+    /// How many should have seat A, how many seat B, and how many either.
+    wishes: [usize; 3],
+}
+
+impl Bracket<'_> {
+    fn leave(&mut self, one: &Entrant, other: &Entrant) {
+        self.wishes = without(self.wishes, one, other);
+    }
+
+    /// Whether a pair leaves as many others their seats as any pair could.
+    fn suits(&self, one: &Entrant, other: &Entrant) -> bool {
+        let rest = unseated(without(self.wishes, one, other));
+        rest + usize::from(!suits(one, other)) == unseated(self.wishes)
+    }
+}
+
+/// How many pairs cannot be seated as both players wish, at least.
+fn unseated([a, b, either]: [usize; 3]) -> usize {
+    a.abs_diff(b).saturating_sub(either) / 2
+}
+
+fn without(mut wishes: [usize; 3], one: &Entrant, other: &Entrant) -> [usize; 3] {
+    for entrant in [one, other] {
+        let wishes = &mut wishes[wish_of(entrant)];
+        *wishes = wishes.saturating_sub(1);
+    }
+    wishes
+}
+
+fn wish_of(entrant: &Entrant) -> usize {
+    entrant.side.wish().seat().unwrap_or(2)
+}
+
 /// Pairing in progress.
 struct GroupPairing<'p> {
     entrants: &'p [Entrant],
@@ -327,7 +364,13 @@ impl GroupPairing<'_> {
         let mut bracket: Vec<usize> = floaters.iter().chain(group).copied().collect();
         bracket.retain(|&place| !self.is_paired[place]);
         bracket.sort_unstable();
-        let mut within = Matching::largest(bracket.clone(), self.may_meet);
+        let mut within = Bracket {
+            matching: Matching::largest(bracket.clone(), self.may_meet),
+            wishes: [0; 3],
+        };
+        for &place in &bracket {
+            within.wishes[wish_of(&self.entrants[place])] += 1;
+        }
         for &floater in floaters {
             self.find_opponent(&mut within, floater, group);
         }
@@ -364,7 +407,7 @@ impl GroupPairing<'_> {
 
     /// Gives a player the first opponent of a list that leaves the others theirs: an opponent that
     /// suits its side if there is one, and if possible without a further player moving down.
-    fn find_opponent(&mut self, within: &mut Matching<'_>, place: usize, order: &[usize]) {
+    fn find_opponent(&mut self, within: &mut Bracket<'_>, place: usize, order: &[usize]) {
         if self.is_paired[place] {
             return;
         }
@@ -374,7 +417,7 @@ impl GroupPairing<'_> {
                 continue;
             }
             for &other in order {
-                let suits = !needs_side || suits(own, &self.entrants[other]);
+                let suits = !needs_side || within.suits(own, &self.entrants[other]);
                 if self.is_paired[other] || !suits || !(self.may_meet)(place, other) {
                     continue;
                 }
@@ -387,13 +430,13 @@ impl GroupPairing<'_> {
 
     fn try_pair(
         &mut self,
-        within: &mut Matching<'_>,
+        within: &mut Bracket<'_>,
         place: usize,
         other: usize,
         keeps_group: bool,
     ) -> bool {
         let before = within.clone();
-        if keeps_group && !within.take(place, other) {
+        if keeps_group && !within.matching.take(place, other) {
             return false;
         }
         if !self.all.take(place, other) {
@@ -401,8 +444,9 @@ impl GroupPairing<'_> {
             return false;
         }
         if !keeps_group {
-            within.drop_pair(place, other);
+            within.matching.drop_pair(place, other);
         }
+        within.leave(&self.entrants[place], &self.entrants[other]);
         self.join(place, other);
         true
     }
