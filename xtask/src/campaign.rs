@@ -108,6 +108,9 @@ pub(crate) struct Sim {
     /// Play small leagues with an organiser that pulls levers.
     #[arg(long)]
     levers: bool,
+    /// Play leagues whose rounds follow from results: Swiss, knockout, gauntlet.
+    #[arg(long)]
+    formats: bool,
     /// Run only this league of the seed.
     #[arg(long)]
     league: Option<u64>,
@@ -236,6 +239,7 @@ impl Sim {
         let mut arguments = flags(&[("--matches", self.matches), ("--seed", self.seed)]);
         arguments.extend(self.no_faults.then(|| "--no-faults".to_owned()));
         arguments.extend(self.levers.then(|| "--levers".to_owned()));
+        arguments.extend(self.formats.then(|| "--formats".to_owned()));
         if let Some(league) = self.league {
             arguments.extend(flags(&[("--league", league)]));
         }

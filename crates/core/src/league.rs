@@ -13,6 +13,7 @@ mod command;
 mod counted;
 mod effect;
 mod event;
+pub mod format;
 mod hand_over;
 mod letters;
 mod lever;
@@ -32,7 +33,7 @@ mod verify;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use league_games::Table;
 use league_protocol::id::{MatchId, PlayerId, RefereeId};
@@ -49,10 +50,11 @@ use crate::draw::LeagueSecrets;
 use crate::letter::{CallOutcome, Letter};
 use crate::machine::{self, Machine, Persistence};
 use effect::RegistrationState;
+use format::{FormatPlan, NextRound};
 use letters::LetterWriter;
 use lever::Amendment;
 use roster::{AgentIndex, Roster};
-use schedule::{Pairing, RoundRobin, Sides};
+use schedule::{Pairing, RoundRobin, Schedule};
 use standings::{NamedPlayer, Ranking, Standings};
 
 pub use apply::MAX_PAST_MATCHES;
@@ -117,7 +119,6 @@ pub struct League {
     paused: bool,
     start_ordered: bool,
     end_ordered: bool,
-    schedule: RoundRobin,
     /// The matches that are played again, by their regular places: one list for each additional
     /// round after the schedule.
     extra: Vec<Vec<Pairing>>,
@@ -136,6 +137,18 @@ pub struct League {
     /// Results whose draw is not proven.
     told_results: u64,
     volatile: Volatile,
+    next_round: NextRoundCache,
+}
+
+/// The round that follows, once it was worked out; every event forgets it.
+#[derive(Debug, Clone, Default)]
+struct NextRoundCache(OnceLock<Option<NextRound>>);
+
+impl PartialEq for NextRoundCache {
+    /// It is made from the rest.
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
 }
 
 /// The end of a round, as it is told.
@@ -188,13 +201,14 @@ impl League {
         let listing = league_games::find(rules.game_type.as_str())
             .ok_or_else(|| RulesError::UnknownGame(rules.game_type.clone()))?;
         let opening = OpeningTable((listing.open)(&rules.game_settings)?);
-        let schedule = RoundRobin::new(0, Sides::for_game(rules.sides_matter));
+        rules.check_format()?;
         let registration = RegistrationState {
             capacity: max,
             ..RegistrationState::default()
         };
         Ok(Self {
-            standings: Standings::new(schedule, rules.score).ordered_by(rules.tiebreakers),
+            standings: Standings::new(Schedule::new(rules.plan(0)), rules.score)
+                .ordered_by(rules.tiebreakers),
             rules,
             secrets,
             epoch: 0,
@@ -210,7 +224,6 @@ impl League {
             paused: false,
             start_ordered: false,
             end_ordered: false,
-            schedule,
             extra: Vec::new(),
             amended: BTreeMap::new(),
             round: None,
@@ -220,6 +233,7 @@ impl League {
             queued: 0,
             told_results: 0,
             volatile: Volatile::default(),
+            next_round: NextRoundCache::default(),
         })
     }
 
@@ -239,8 +253,13 @@ impl League {
     }
 
     /// The schedule; it has no players until the league has begun.
-    pub fn schedule(&self) -> RoundRobin {
-        self.schedule
+    pub fn schedule(&self) -> &Schedule {
+        self.standings.schedule()
+    }
+
+    /// The format and its settings for the present players.
+    pub fn format_plan(&self) -> FormatPlan {
+        self.rules.plan(self.players.seated())
     }
 
     /// The round that is played, or was played last.
@@ -251,21 +270,41 @@ impl League {
     /// How many rounds there are, with those in which matches are played again.
     pub fn rounds(&self) -> u32 {
         let extra = u32::try_from(self.extra.len()).unwrap_or(u32::MAX);
-        self.schedule.rounds().saturating_add(extra)
+        self.schedule().rounds().saturating_add(extra)
     }
 
-    /// How many matches a round has.
+    /// How many matches a round has; none if it is not known yet.
     pub fn matches_in(&self, round: u32) -> u32 {
         match self.extra_round(round) {
             Some(extra) => u32::try_from(extra.len()).unwrap_or(u32::MAX),
-            None => self.schedule.matches_a_round(),
+            None => self.schedule().matches_in(round),
         }
+    }
+
+    /// The round after the last one that was opened, in a format in which it follows from results;
+    /// `None` if the league is over, or all its rounds are known.
+    pub(crate) fn next_round(&self) -> Option<&NextRound> {
+        let next = self.next_round.0.get_or_init(|| {
+            let is_listed = !self.schedule().is_computed();
+            let is_in = |player| !self.is_gone(player);
+            is_listed.then(|| self.standings.next_round(&is_in))?
+        });
+        next.as_ref()
+    }
+
+    /// Whether a round follows this one.
+    pub(crate) fn has_round_after(&self, round: u32) -> bool {
+        if self.schedule().is_computed() {
+            return round < self.rounds();
+        }
+        let opened = self.schedule().opened();
+        round < opened || round == opened && self.next_round().is_some()
     }
 
     /// How many matches there are in all.
     pub fn total_matches(&self) -> u64 {
         let extra: usize = self.extra.iter().map(Vec::len).sum();
-        self.schedule.total_matches() + extra as u64
+        self.schedule().total_matches() + extra as u64
     }
 
     /// The match at a place of a round; `round` counts from 1, `index` from 0.
@@ -276,14 +315,14 @@ impl League {
                 index,
                 seats: place.seats,
             }),
-            None => self.schedule.pairing(round, index),
+            None => self.schedule().pairing(round, index),
         }
     }
 
     /// The match of a player in a round; none if it rests.
     pub fn pairing_of(&self, player: u32, round: u32) -> Option<Pairing> {
         let Some(extra) = self.extra_round(round) else {
-            return self.schedule.pairing_of(player, round);
+            return self.schedule().pairing_of(player, round);
         };
         let index = extra
             .iter()
@@ -300,7 +339,7 @@ impl League {
 
     /// The matches that are played again in a round after the schedule.
     fn extra_round(&self, round: u32) -> Option<&Vec<Pairing>> {
-        let number = round.checked_sub(self.schedule.rounds().saturating_add(1))?;
+        let number = round.checked_sub(self.schedule().rounds().saturating_add(1))?;
         self.extra.get(number as usize)
     }
 
@@ -357,14 +396,19 @@ impl League {
         Arc::clone(&self.table().rows)
     }
 
+    /// How far each player has come, in the order of [`Self::players`], in a format in which that
+    /// counts before points; empty in others.
+    pub fn progress(&self) -> Vec<u32> {
+        self.standings.progress()
+    }
+
     /// How many results there are.
     pub fn matches_played(&self) -> u64 {
         self.round.as_ref().map_or(0, |round| {
             let before = round.number.saturating_sub(1);
-            let regular = u64::from(before.min(self.schedule.rounds()));
-            let extra = before.saturating_sub(self.schedule.rounds()) as usize;
+            let extra = before.saturating_sub(self.schedule().rounds()) as usize;
             let extra: usize = self.extra.iter().take(extra).map(Vec::len).sum();
-            regular * u64::from(self.schedule.matches_a_round())
+            self.schedule().matches_before(round.number)
                 + extra as u64
                 + u64::from(round.summary.total_matches.saturating_sub(round.open))
         })
@@ -443,8 +487,7 @@ impl League {
 
     fn table(&self) -> Arc<Ranking> {
         if self.phase == Phase::Registering {
-            let schedule = RoundRobin::new(self.players.seated(), Sides::AsPrinted);
-            let standings = Standings::new(schedule, self.rules.score);
+            let standings = Standings::new(Schedule::new(self.format_plan()), self.rules.score);
             let standings = standings.ordered_by(self.rules.tiebreakers);
             return standings.table(|| self.named());
         }
@@ -768,9 +811,12 @@ impl League {
         if self.phase == Phase::Registering {
             let mut begun = self.clone();
             begun.begin();
+            if let Some(first) = begun.next_round().cloned() {
+                begun.standings.open(&first);
+            }
             return begun.create_schedule(admin);
         }
-        let schedule = self.schedule;
+        let schedule = self.schedule();
         if schedule.rounds() == 0 {
             return Err(Refusal::TooFew {
                 players: self.players.seated(),
@@ -815,7 +861,7 @@ impl League {
     /// All rounds if they fit, else those from the present one on.
     fn whole_schedule(&self) -> Result<QueryAnswer, String> {
         self.check_scheduled()?;
-        let fits = self.schedule.total_matches() <= MAX_LISTED_MATCHES as u64;
+        let fits = self.schedule().total_matches() <= MAX_LISTED_MATCHES as u64;
         let present = self.round.as_ref().map_or(1, |round| round.number);
         let from = if fits { 1 } else { present };
         Ok(QueryAnswer::Schedule {
@@ -836,6 +882,9 @@ impl League {
                 .take(left)
                 .filter_map(|index| self.listing(self.pairing(round_id, index)?))
                 .collect();
+            if matches.is_empty() {
+                break;
+            }
             left -= matches.len();
             rounds.push(RoundListing { round_id, matches });
         }
@@ -868,7 +917,7 @@ impl League {
                     && fixture.is_some_and(|fixture| fixture.stage == FixtureStage::Finished)
             })
         };
-        // A player rests at most once in a league, so that the third round from here is enough.
+        // In a round robin a player rests at most once, so that the third round from here is enough.
         let pairing = (from..=from.saturating_add(2))
             .filter_map(|round| self.pairing_of(number, round))
             .find(|pairing| !is_over(pairing))

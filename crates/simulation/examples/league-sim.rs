@@ -12,7 +12,7 @@ use std::time::Instant;
 
 use league_simulation::{Sabotage, Simulation, SimulationPlan, SimulationReport};
 
-const USAGE: &str = "league-sim [--matches N] [--leagues N] [--seed S] [--no-faults] [--liars] [--levers] [--league K] \
+const USAGE: &str = "league-sim [--matches N] [--leagues N] [--seed S] [--no-faults] [--liars] [--levers] [--formats] [--league K] \
     [--players LOW-HIGH] [--referees LOW-HIGH] [--game NAME] [--sabotage NAME]";
 
 fn main() -> ExitCode {
@@ -49,6 +49,9 @@ fn read(arguments: &[String]) -> Option<(u64, SimulationPlan)> {
             "--liars" => plan.liars = true,
             "--levers" => {
                 (plan.levers, plan.players) = (true, SimulationPlan::with_levers(0).players);
+            }
+            "--formats" => {
+                (plan.formats, plan.players) = (true, SimulationPlan::with_formats(0).players);
             }
             "--matches" => plan.matches = words.next()?.parse().ok()?,
             "--leagues" => plan.leagues = words.next()?.parse().ok()?,

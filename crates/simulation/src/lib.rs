@@ -12,7 +12,7 @@
 //! | I1 an acknowledged result stays for ever | with every acknowledgement; all of them, against what is left of the journal, at every crash of the manager |
 //! | I2 one result per match | with every result |
 //! | I3 the table follows from the results | points with every result; the whole table, recounted naively, at the end of every round, at every restart and at the end |
-//! | I4 each pair meets once, each player plays once a round | with every round; all pairs at the end |
+//! | I4 each pair meets once, or as often as the format says, each player plays once a round | with every round; all pairs at the end |
 //! | I5 a round closes only when it is full, the league ends once | with every such event |
 //! | I6 only the assigned referee's report of the present attempt counts; players are told of it before it is ordered | with every hand-over, every result and every order |
 //! | I7 nothing hidden is seen before its time; no seed leaves before the moves that it is for are safe | the shape of every letter and answer; the text of one journal event in 64, of the manager's first events at the end, of all journals at the end of one league in 16 |
@@ -85,6 +85,7 @@ impl Simulation {
                 what: breach.what,
                 faults: plan.faults,
                 levers: plan.levers,
+                formats: plan.formats,
             })?;
             report.add(&part);
             league += 1;

@@ -20,6 +20,7 @@ use std::sync::Arc;
 
 use league_core::draw::LeagueSecrets;
 use league_core::league::LeagueRules;
+use league_core::league::format::Format;
 use league_core::player::Event as PlayerEvent;
 use league_games::{Listing, Seat};
 use league_protocol::id::{MatchId, PlayerId};
@@ -295,7 +296,8 @@ impl Oracle {
         let number = number(match_id, self.facts.matches_a_round())?;
         if self.matches.len() <= number {
             let extra = if self.facts.levers { MAX_PULLS } else { 0 };
-            let total = u64::from(self.facts.players) * u64::from(self.facts.players + extra);
+            let rounds = self.facts.players + extra + self.facts.more_rounds();
+            let total = u64::from(self.facts.players) * u64::from(rounds);
             if number as u64 > total {
                 return None;
             }
@@ -313,6 +315,27 @@ impl GroundTruth {
     fn rounds(&self) -> u32 {
         (self.players - 1 + self.players % 2) * self.rules.legs
     }
+
+    /// Whether rounds follow from results.
+    fn is_listed(&self) -> bool {
+        self.rules.format != Format::default()
+    }
+
+    /// How many rounds there may be beside those of a round robin of one leg.
+    fn more_rounds(&self) -> u32 {
+        more_rounds(&self.rules, self.players)
+    }
+}
+
+/// How many rounds a league may have beside those of a round robin of one leg: level ties of a
+/// knockout are played on.
+pub(crate) fn more_rounds(rules: &LeagueRules, players: u32) -> u32 {
+    const FURTHER_GAMES: u32 = 6;
+    if rules.format == Format::default() {
+        return players * (rules.legs - 1);
+    }
+    let stages = players.next_power_of_two().ilog2();
+    stages * (rules.legs + FURTHER_GAMES) + players * rules.legs
 }
 
 /// The number of a match in its league, from 0: `R2M1` with three matches a round is 3.

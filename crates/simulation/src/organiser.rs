@@ -122,8 +122,8 @@ impl Organiser {
 /// A lever of a league that has not begun. Doors are closed only if a league can be played without
 /// those that are not in.
 fn early(chance: &mut Rng, league: &League, now: Timestamp) -> Lever {
-    let can_begin = league.players().len() >= 2 && !league.referees().is_empty();
     let seated = u32::try_from(league.players().len()).unwrap_or(0);
+    let can_begin = seated >= league.rules().least_players() && !league.referees().is_empty();
     let until = now + Duration::from_millis(chance.below(20_000));
     match chance.below(12) {
         0 if can_begin => Lever::CloseRegistration,

@@ -96,6 +96,8 @@ pub struct Violation {
     pub faults: bool,
     /// Whether the leagues had an organiser that pulls levers.
     pub levers: bool,
+    /// Whether their rounds followed from results.
+    pub formats: bool,
 }
 
 impl fmt::Display for Violation {
@@ -109,9 +111,10 @@ impl fmt::Display for Violation {
         let (seed, league) = (self.seed, self.league);
         let calm = if self.faults { "" } else { " --no-faults" };
         let levers = if self.levers { " --levers" } else { "" };
+        let formats = if self.formats { " --formats" } else { "" };
         write!(
             f,
-            "again: cargo xtask campaign sim --seed {seed} --league {league}{calm}{levers}"
+            "again: cargo xtask campaign sim --seed {seed} --league {league}{calm}{levers}{formats}"
         )
     }
 }

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use league_core::breaker::BreakerRule;
 use league_core::draw::{LeagueSecret, LeagueSecrets};
+use league_core::league::format::Format;
 use league_core::league::{Assignment, LeagueRules};
 use league_core::timeouts::{Backoff, Timeouts};
 use league_games::Listing;
@@ -43,6 +44,8 @@ pub struct SimulationPlan {
     pub liars: bool,
     /// Whether each league has an organiser that pulls levers; then no agent lies.
     pub levers: bool,
+    /// Whether the formats are drawn in which rounds follow from results; else all meet all.
+    pub formats: bool,
     /// A bug that is planted, to see that it is found.
     pub sabotage: Option<Sabotage>,
     /// Whether a digest is made of everything that happens.
@@ -62,6 +65,7 @@ impl SimulationPlan {
             game: None,
             liars: false,
             levers: false,
+            formats: false,
             sabotage: None,
             digest: false,
         }
@@ -81,6 +85,15 @@ impl SimulationPlan {
         Self {
             players: (2, 10),
             levers: true,
+            ..Self::new(matches)
+        }
+    }
+
+    /// So many matches with all faults, in leagues whose rounds follow from results.
+    pub fn with_formats(matches: u64) -> Self {
+        Self {
+            players: (4, 24),
+            formats: true,
             ..Self::new(matches)
         }
     }
@@ -275,10 +288,20 @@ fn draw_rules(
     let mut plain = LeagueRules::new(league_id, game_type);
     plain.game_settings = short_settings(listing);
     plain.match_limit = plain.longest_match();
+    if plan.formats {
+        let formats: Vec<Format> = Format::all().skip(1).collect();
+        plain.format = chance.pick(&formats).copied().unwrap_or_default();
+    }
+    let legs = match (plan.formats, players) {
+        (true, _) if plain.format.name() == "swiss" => 1,
+        (true, _) => u32::try_from(chance.between(1, 3)).unwrap_or(1),
+        // Small leagues are over soon.
+        (false, ..=3) => 2,
+        (false, _) => 1,
+    };
     let fair = LeagueRules {
         start_when: Some((players, referees)),
-        // Small leagues are over soon.
-        legs: if players <= 3 { 2 } else { 1 },
+        legs,
         assignment: chance.pick(&assignments).copied().unwrap_or_default(),
         token_ttl: Duration::from_secs(365 * 24 * 3_600),
         draws: chance

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use league_core::draw::{LeagueSecret, LeagueSecrets};
+use league_core::league::format::Format;
 use league_core::league::{Event, League, LeagueFixture, LeagueRound, Phase};
 use league_core::letter::Peer;
 use league_core::machine::Machine;
@@ -22,7 +23,7 @@ use crate::environment::{
 };
 use crate::fault::InjectedFault;
 use crate::hostile::Attacker;
-use crate::oracle::Oracle;
+use crate::oracle::{Oracle, more_rounds};
 use crate::organiser::{MAX_PULLS, Organiser};
 use crate::report::{Digest, Invariant, SimulationReport};
 use crate::scenario::{Person, REFEREE_KEY, Scenario, SimulationPlan, barred_endpoint, endpoint};
@@ -412,7 +413,9 @@ impl World {
         if whole || self.environment.report.crashes > 0 {
             self.manager.check_replay(whole)?;
         }
-        if whole || self.environment.scenario.levers.is_some() {
+        let scenario = &self.environment.scenario;
+        let is_listed = scenario.rules.format != Format::default();
+        if whole || scenario.levers.is_some() || is_listed {
             self.audit()?;
         }
         if whole || self.environment.faults {
@@ -473,7 +476,7 @@ fn bounds(scenario: &Scenario) -> (Timestamp, u64) {
     let players = u32::try_from(scenario.players.len()).unwrap_or(u32::MAX);
     // A long game has a long limit, which a match may reach once.
     let round = MAX_ROUND_TIME.max(scenario.rules.match_limit * 2);
-    let extra = scenario.levers.map_or(0, |_| MAX_PULLS);
+    let extra = scenario.levers.map_or(0, |_| MAX_PULLS) + more_rounds(&scenario.rules, players);
     let latest = scenario.calm_from + round * (players + extra + 2) + AFTERMATH;
     let matches = u64::from(players) * u64::from(players + extra) / 2;
     let longer = 1 + scenario.rules.match_limit.as_secs() / USUAL_LIMIT.as_secs();

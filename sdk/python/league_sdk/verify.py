@@ -63,7 +63,7 @@ class League:
         compare(opening, dict(role="league_manager", league_id=name, reproducible=modes[self.mode]))
         self.players, self.referees, self.rounds, self.signs = [], [], 0, {}
         self.open, self.results, self.left_out = {}, {}, collections.Counter()
-        is_known = self.mode and self.game in GAMES and "tiebreakers" not in self.rules
+        is_known = self.mode and self.game in GAMES and not {"tiebreakers", "format"} & {*self.rules}
         self.stopped = None if is_known else f"lines of a league of `{self.game}`"
     def take(self, kind, event):
         before, after, handle = EVENTS.get(kind, (None, None, None))

@@ -14,15 +14,16 @@ use league_protocol::token::TokenHash;
 
 use super::command::CorrelationId;
 use super::event::{Doubt, Event};
+use super::format::NextRound;
 use super::roster::{
     AgentIndex, ExitCause, Expulsion, Member, PlayerEntry, RefereeEntry, Seat, capacity, folded,
     place,
 };
 use super::round::{FixtureStage, HandOver, LeagueFixture, LeagueRound, LossClaim, read_match_id};
-use super::schedule::{Pairing, RoundRobin, Sides};
+use super::schedule::{Pairing, Schedule};
 use super::standings::{MatchEnding, Standings};
 use super::verify::ReportProblem;
-use super::{ClosedRound, League, Phase};
+use super::{ClosedRound, League, NextRoundCache, Phase};
 use crate::draw::{self, KeyedSecret};
 
 /// How many matches of past rounds are kept, so that a repeated report is known again. The round
@@ -37,6 +38,7 @@ impl League {
     /// Each event has its arm, so that a new one does not compile without.
     #[expect(clippy::too_many_lines, reason = "one arm for each event")]
     pub(crate) fn apply_event(&mut self, event: &Event) {
+        self.next_round = NextRoundCache::default();
         match event {
             Event::PlayerRegistered { .. } => self.add_player(event),
             Event::RefereeRegistered { .. } => self.add_referee(event),
@@ -78,8 +80,13 @@ impl League {
                 round,
                 referees,
                 commitments,
+                pairings,
+                byes,
                 at,
-            } => self.open(*round, referees, commitments, *at),
+            } => {
+                self.open_listed(pairings, byes);
+                self.open(*round, referees, commitments, *at);
+            }
             Event::MatchesMoved { moves, next, at } => {
                 for moved in moves {
                     self.hand_over(moved, *at);
@@ -142,7 +149,10 @@ impl League {
                 self.close();
                 self.hold_news(*at);
             }
-            Event::LeagueCompleted { .. } => self.phase = Phase::Completed,
+            Event::LeagueCompleted { .. } => {
+                self.phase = Phase::Completed;
+                self.standings.complete();
+            }
             Event::LossAccepted { .. } => self.apply_loss(event),
             Event::RefereeHeard { referee, .. } => self.apply_heard(referee),
             Event::MatchAccepted {
@@ -341,10 +351,21 @@ impl League {
     pub(crate) fn begin(&mut self) {
         self.phase = Phase::Running;
         self.number_players(true);
-        let sides = Sides::for_game(self.rules.sides_matter);
-        self.schedule = RoundRobin::new(self.players.seated(), sides).with_legs(self.rules.legs);
-        let standings = Standings::new(self.schedule, self.rules.score);
+        let standings = Standings::new(Schedule::new(self.format_plan()), self.rules.score);
         self.standings = standings.ordered_by(self.rules.tiebreakers);
+    }
+
+    /// Takes in the pairings of a round that follows from results.
+    fn open_listed(&mut self, pairings: &[[PlayerId; 2]], byes: &[PlayerId]) {
+        let number = |id: &PlayerId| self.players.find(id);
+        let seats = |[a, b]: &[PlayerId; 2]| Some([number(a)?, number(b)?]);
+        let next = NextRound {
+            pairings: pairings.iter().filter_map(seats).collect(),
+            byes: byes.iter().filter_map(number).collect(),
+        };
+        if !next.pairings.is_empty() {
+            self.standings.open(&next);
+        }
     }
 
     fn open(
@@ -380,7 +401,7 @@ impl League {
             told: BTreeSet::new(),
         });
         self.past.extend(past);
-        let usual = self.schedule.matches_a_round() as usize;
+        let usual = self.schedule().matches_a_round() as usize;
         while self.past.len() > 1 && self.past.len() * usual > MAX_PAST_MATCHES {
             self.past.pop_front();
         }

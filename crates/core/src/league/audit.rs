@@ -51,6 +51,9 @@ pub enum Inconsistency {
         /// The length of the list.
         found: usize,
     },
+    /// The players of a round are not paired by the format of the league.
+    #[error("the pairings of round `{0}` do not follow from the results before it")]
+    Pairings(u32),
     /// Matches of the round have no result, or have all.
     #[error("the round has `{0}` matches without a result")]
     Open(u32),
@@ -188,10 +191,13 @@ impl Auditor<'_> {
                 round,
                 referees,
                 commitments,
+                pairings,
+                byes,
                 ..
             } => {
                 self.check_opening(*round, referees)?;
-                self.must_be_one_each(*round, commitments.len())
+                self.must_be_one_each(*round, commitments.len())?;
+                self.check_pairings(*round, pairings, byes)
             }
             Event::PlayerShutDown {
                 player_id, absence, ..
@@ -203,7 +209,10 @@ impl Auditor<'_> {
                     return self.must_be(Phase::Running);
                 }
                 let last = self.must_be_closed()?;
-                must_be_round(self.league.rounds(), last)
+                match self.league.has_round_after(last) {
+                    true => must_be_round(last.saturating_add(1), last),
+                    false => Ok(()),
+                }
             }
             Event::LossAccepted { .. } => self.check_loss(event),
             Event::MatchesMoved { .. }
@@ -393,12 +402,29 @@ impl Auditor<'_> {
     fn check_opening(&self, round: u32, referees: &[RefereeId]) -> Result<(), Inconsistency> {
         let before = self.must_be_closed()?;
         must_be_round(before.saturating_add(1), round)?;
-        must_be_round(round.min(self.league.rounds()), round)?;
+        if !self.league.has_round_after(before) {
+            return must_be_round(before, round);
+        }
         if !referees.is_empty() {
             self.must_be_one_each(round, referees.len())?;
         }
         let mut agents = referees.iter().cloned().map(Agent::Referee);
         agents.try_for_each(|referee| self.must_be_known(referee))
+    }
+
+    /// The pairings are those that follow from the results by the format.
+    fn check_pairings(
+        &self,
+        round: u32,
+        pairings: &[[PlayerId; 2]],
+        byes: &[PlayerId],
+    ) -> Result<(), Inconsistency> {
+        let (expected, resting) = self.league.listed_round();
+        if expected == pairings && resting == byes {
+            Ok(())
+        } else {
+            Err(Inconsistency::Pairings(round))
+        }
     }
 
     fn check_move(&self, moved: &Reassignment) -> Result<(), Inconsistency> {
@@ -651,7 +677,7 @@ impl Auditor<'_> {
     }
 
     fn must_be_one_each(&self, round: u32, found: usize) -> Result<(), Inconsistency> {
-        let expected = self.league.matches_in(round) as usize;
+        let expected = self.league.matches_to_open(round) as usize;
         if found == expected {
             Ok(())
         } else {

@@ -13,6 +13,7 @@ use league_protocol::token::{AuthToken, TokenHash};
 use league_protocol::{CURRENT_VERSION, MINIMUM_VERSION};
 use thiserror::Error;
 
+use super::format::FormatError;
 use super::lever::{Effect, Lever, LeverPull, LeverRefusal};
 use super::roster::Expulsion;
 use super::verify::ReportProblem;
@@ -258,6 +259,9 @@ pub enum Refusal {
         /// The players that are needed.
         min_players: u32,
     },
+    /// The format does not work with the players that have registered.
+    #[error(transparent)]
+    Format(FormatError),
     #[error("the league manager is stopping: try again when it is back")]
     Stopping,
     #[error(
@@ -372,6 +376,7 @@ impl Refusal {
             Self::Stopping => Code::Connection,
             Self::AlreadyStarted
             | Self::TooFew { .. }
+            | Self::Format(_)
             | Self::TakenAway(_)
             | Self::OldAttempt { .. }
             | Self::NotStarted(_)
@@ -428,6 +433,7 @@ impl Refusal {
             Self::BadReport { problem, .. } => Some(problem.path()),
             Self::AlreadyStarted
             | Self::TooFew { .. }
+            | Self::Format(_)
             | Self::Stopping
             | Self::RefereeWithoutToken
             | Self::NotAReferee

@@ -143,7 +143,7 @@ impl League {
     /// The matches that count in another way than they ended, or not at all, in the order of rounds.
     pub fn amended_matches(&self) -> BTreeSet<MatchId> {
         let places = self.amended.keys();
-        let places = places.filter_map(|&(round, index)| self.schedule.pairing(round, index));
+        let places = places.filter_map(|&(round, index)| self.schedule().pairing(round, index));
         places.map(|place| self.present_id(place)).collect()
     }
 }

@@ -268,11 +268,12 @@ impl League {
     /// Counts all matches of a player anew.
     fn count_matches_of(&mut self, player: u32) {
         let reached = self.round.as_ref().map_or(0, |round| round.number);
-        for round in 1..=reached.min(self.schedule.rounds()) {
-            if let Some(pairing) = self.schedule.pairing_of(player, round) {
+        for round in 1..=reached.min(self.schedule().rounds()) {
+            if let Some(pairing) = self.schedule().pairing_of(player, round) {
                 self.recount(pairing, |_| {});
             }
         }
+        self.standings.count_byes(player, !self.is_annulled(player));
     }
 
     /// Changes what is noted of a match, and counts it anew.
@@ -343,7 +344,7 @@ impl League {
             return;
         };
         let (round, _) = self.next_extra(place);
-        let number = round.saturating_sub(self.schedule.rounds() + 1) as usize;
+        let number = round.saturating_sub(self.schedule().rounds() + 1) as usize;
         if self.extra.len() <= number {
             self.extra.resize(number + 1, Vec::new());
         }

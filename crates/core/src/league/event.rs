@@ -101,6 +101,13 @@ pub enum Event {
         /// The promise on the draw of each match in order; empty in journals older than this.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         commitments: Vec<Commitment>,
+        /// Seat A and seat B of each match in order, if they follow from results; empty in a round
+        /// robin.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        pairings: Vec<[PlayerId; 2]>,
+        /// The players that rest and are paid for it as for a win.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        byes: Vec<PlayerId>,
         at: Timestamp,
     },
     /// Matches were taken from a referee, or given to one at last.

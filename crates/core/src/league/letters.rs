@@ -276,8 +276,8 @@ impl<'a> LetterWriter<'a> {
         for player in listeners {
             let message = Message::from(LeagueStart {
                 league_id: league.rules.league_id.clone(),
-                total_rounds: league.schedule.rounds(),
-                total_players: league.schedule.players(),
+                total_rounds: league.schedule().rounds(),
+                total_players: league.schedule().players(),
                 game_type: league.rules.game_type.clone(),
                 schedule: Arc::clone(&schedule),
             });
@@ -784,8 +784,8 @@ impl<'a> LetterWriter<'a> {
     }
 
     fn end_of_round(&self, closed: &ClosedRound, receiver: u32) -> [Message; 2] {
-        let rounds = self.league.rounds();
-        let next_round_id = Some(closed.number + 1).filter(|&next| next <= rounds);
+        let has_next = self.league.has_round_after(closed.number);
+        let next_round_id = has_next.then_some(closed.number + 1);
         let standings = self.rows_for(&closed.table, Some(receiver));
         let update = Message::from(StandingsUpdate {
             league_id: self.league.rules.league_id.clone(),

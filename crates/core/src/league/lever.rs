@@ -267,6 +267,8 @@ pub enum LeverRefusal {
     Past,
     #[error("the most matches are played again already: set the result with a ruling")]
     ManyReplays,
+    #[error("no match of a {0} is played again: set its result with a ruling, or annul it")]
+    NoReplays(&'static str),
 }
 
 impl LeverRefusal {
@@ -289,7 +291,8 @@ impl LeverRefusal {
             | Self::AddressTaken { .. }
             | Self::Full
             | Self::Seated { .. }
-            | Self::ManyReplays => Code::OutOfTurn,
+            | Self::ManyReplays
+            | Self::NoReplays(_) => Code::OutOfTurn,
             Self::NotSeated { .. }
             | Self::TwoEnds
             | Self::NameTaken(_)
@@ -332,7 +335,8 @@ impl LeverRefusal {
             | Self::Paused
             | Self::Full
             | Self::Text
-            | Self::ManyReplays => return None,
+            | Self::ManyReplays
+            | Self::NoReplays(_) => return None,
         })
     }
 }

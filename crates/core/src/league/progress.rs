@@ -45,9 +45,9 @@ impl League {
 
     pub(crate) fn check_enough(&self) -> Result<(), Refusal> {
         let (players, referees) = (self.players.seated(), self.referees.len());
-        let min_players = self.rules.min_players;
+        let min_players = self.rules.least_players();
         if players >= min_players && referees >= 1 {
-            return Ok(());
+            return self.format_plan().check().map_err(Refusal::Format);
         }
         Err(Refusal::TooFew {
             players,
@@ -173,7 +173,7 @@ impl League {
     }
 
     fn is_last(&self, round: &LeagueRound) -> bool {
-        round.number >= self.rounds()
+        !self.has_round_after(round.number)
     }
 
     /// Whether a round calls for a step before anything else happens.
@@ -547,25 +547,50 @@ fn at_once() -> Option<Timestamp> {
 impl League {
     /// The round that begins, with a referee planned for each match.
     pub(crate) fn open_round(&self, at: Timestamp, round: u32) -> Event {
-        let matches = self.matches_in(round) as usize;
-        let plan = self.plan(matches, |_| true);
+        let (pairings, byes) = self.listed_round();
+        let matches = self.matches_to_open(round);
+        let plan = self.plan(matches as usize, |_| true);
         Event::RoundOpened {
             round,
             referees: plan.iter().map(|referee| referee.id.clone()).collect(),
-            commitments: self.promises(round),
+            commitments: self.promises(round, matches),
+            pairings,
+            byes,
             at,
         }
     }
 
+    /// The pairings and byes of the next round by ids, if they follow from results.
+    pub(crate) fn listed_round(&self) -> (Vec<[PlayerId; 2]>, Vec<PlayerId>) {
+        let Some(next) = self.next_round() else {
+            return (Vec::new(), Vec::new());
+        };
+        let id = |number: u32| self.players.get(number).map(|player| player.id.clone());
+        let seats = |&[a, b]: &[u32; 2]| Some([id(a)?, id(b)?]);
+        let pairings = next.pairings.iter().filter_map(seats).collect();
+        (
+            pairings,
+            next.byes.iter().filter_map(|&it| id(it)).collect(),
+        )
+    }
+
+    /// How many matches a round has that is about to begin.
+    pub(crate) fn matches_to_open(&self, round: u32) -> u32 {
+        match self.next_round() {
+            Some(next) => u32::try_from(next.pairings.len()).unwrap_or(u32::MAX),
+            None => self.matches_in(round),
+        }
+    }
+
     /// The promises on the draws of a round, which anyone may hold against its results.
-    fn promises(&self, round: u32) -> Vec<Commitment> {
+    fn promises(&self, round: u32, matches: u32) -> Vec<Commitment> {
         let (league, secret) = (&self.rules.league_id, self.secrets.draws.keyed());
         let promise = |number| {
             let match_id = MatchId::numbered(round, number);
             let seed = secret.seed(league, &match_id, self.epoch);
             draw::commitment(league, &match_id, self.rules.draws, &seed)
         };
-        (1..=self.matches_in(round)).map(promise).collect()
+        (1..=matches).map(promise).collect()
     }
 
     /// Takes all matches from a referee and gives them to others.

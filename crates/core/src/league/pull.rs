@@ -288,7 +288,7 @@ impl League {
 
     fn capacity_effect(&self, seats: u32) -> Result<Effect, LeverRefusal> {
         self.must_be_before_start()?;
-        let (min, max) = (self.rules.min_players, self.rules.max_players);
+        let (min, max) = (self.rules.least_players(), self.rules.max_players);
         if !(min..=max).contains(&seats) {
             let found = seats;
             return Err(LeverRefusal::Capacity { min, max, found });
@@ -359,8 +359,8 @@ impl League {
     /// The matches of a player that count.
     fn counted_matches_of(&self, player: u32) -> Vec<MatchId> {
         let reached = self.round.as_ref().map_or(0, |round| round.number);
-        let rounds = 1..=reached.min(self.schedule.rounds());
-        let pairings = rounds.filter_map(|round| self.schedule.pairing_of(player, round));
+        let rounds = 1..=reached.min(self.schedule().rounds());
+        let pairings = rounds.filter_map(|round| self.schedule().pairing_of(player, round));
         let counted = pairings.filter(|pairing| self.standings.ending(*pairing).is_some());
         counted.map(|pairing| self.present_id(pairing)).collect()
     }
@@ -411,7 +411,7 @@ impl League {
             .amended
             .iter()
             .filter_map(|(&(round, index), amendment)| {
-                let pairing = self.schedule.pairing(round, index)?;
+                let pairing = self.schedule().pairing(round, index)?;
                 let counts = |seat: &u32| *seat == player || !self.is_annulled(*seat);
                 let plays = pairing.seats.contains(&player) && pairing.seats.iter().all(counts);
                 let ending = amendment.ending()?;
@@ -469,6 +469,9 @@ impl League {
     fn replay_effect(&self, match_id: &MatchId) -> Result<Effect, LeverRefusal> {
         self.must_not_be_over()?;
         let place = self.place_of(match_id)?;
+        if !self.schedule().is_computed() {
+            return Err(LeverRefusal::NoReplays(self.rules.format.title()));
+        }
         let is_open = self.index_now(match_id).is_some_and(|index| {
             let round = self.round.as_ref();
             let fixture = round.and_then(|round| round.fixture(index));
@@ -496,7 +499,7 @@ impl League {
     /// Where a match is played again: in the first additional round that has not begun and in which
     /// neither player has a match.
     pub(crate) fn next_extra(&self, place: Pairing) -> (u32, u32) {
-        let regular = self.schedule.rounds();
+        let regular = self.schedule().rounds();
         let reached = self.round.as_ref().map_or(0, |round| round.number);
         let first = reached.saturating_sub(regular) as usize;
         let is_free = |round: &&Vec<Pairing>| {

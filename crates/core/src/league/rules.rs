@@ -10,6 +10,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use thiserror::Error;
 
+use super::format::{Format, FormatError, FormatPlan};
+use super::schedule::Sides;
 use crate::breaker::BreakerRule;
 use crate::referee::{MANUAL_LIMIT, MAX_ATTEMPTS};
 use crate::timeouts::{CALL_STYLE_TIMEOUT, Timeouts};
@@ -68,7 +70,13 @@ pub struct LeagueRules {
     /// How the table is ordered, the most important first.
     #[serde(default = "usual_order", skip_serializing_if = "is_usual_order")]
     pub tiebreakers: [Tiebreaker; 5],
-    /// How often each pair meets.
+    /// How the players are paired.
+    #[serde(default, skip_serializing_if = "is_usual_format")]
+    pub format: Format,
+    /// How many rounds there are; `None` for as many as the format needs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rounds: Option<u32>,
+    /// How often each pair meets; in a knockout, how many games a tie has.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub legs: u32,
     /// Whether only results count whose draw is proven, from any referee.
@@ -117,6 +125,14 @@ fn is_usual_order(order: &[Tiebreaker; 5]) -> bool {
     *order == Tiebreaker::USUAL
 }
 
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde passes a reference"
+)]
+fn is_usual_format(format: &Format) -> bool {
+    *format == Format::default()
+}
+
 const fn one() -> u32 {
     1
 }
@@ -160,6 +176,8 @@ impl LeagueRules {
             draws: Some(DrawMode::Chance),
             open_referees: false,
             tiebreakers: Tiebreaker::USUAL,
+            format: Format::default(),
+            rounds: None,
             legs: 1,
             proven_draws: false,
             round_every: Duration::ZERO,
@@ -168,6 +186,31 @@ impl LeagueRules {
         };
         rules.match_limit = rules.longest_match();
         rules
+    }
+
+    /// The format and its settings for so many players.
+    pub fn plan(&self, players: u32) -> FormatPlan {
+        FormatPlan {
+            format: self.format,
+            players,
+            legs: self.legs,
+            rounds: self.rounds,
+            sides: Sides::for_game(self.sides_matter),
+        }
+    }
+
+    /// The fewest players to start with, by these rules and by the format.
+    pub fn least_players(&self) -> u32 {
+        self.min_players.max(self.plan(0).min_players())
+    }
+
+    /// Refuses a format that cannot work, with the players that start the league if they are known.
+    pub fn check_format(&self) -> Result<(), FormatError> {
+        self.plan(0).check_settings()?;
+        match self.start_when {
+            Some((players, _)) => self.plan(players).check(),
+            None => Ok(()),
+        }
     }
 
     /// Whether a result counts whose draw is only told, by a referee written by the documents.
@@ -231,4 +274,7 @@ pub enum RulesError {
     /// Agents would be asked all the time.
     #[error("silent agents are asked every {MIN_PROBE_INTERVAL:?} at most, not every {0:?}")]
     ProbeEvery(Duration),
+    /// The format cannot work with these settings.
+    #[error(transparent)]
+    Format(#[from] FormatError),
 }

@@ -4,9 +4,10 @@
 //! among all players equal in the first three, each player's points from the matches within that
 //! group; it is applied once to the whole group and not again inside its parts. Ids are compared by
 //! length first, so that P99 stands before P100. The order of results makes no difference. Players
-//! that the organiser put out as a penalty come after all others.
+//! that the organiser put out as a penalty come after all others. In a format that says how far each
+//! player has come, that counts before points.
 
-use std::cmp::Ordering;
+use std::cmp::{Ordering, Reverse};
 use std::collections::BTreeSet;
 use std::sync::{Arc, OnceLock};
 
@@ -14,8 +15,9 @@ use league_games::Outcome;
 use league_protocol::id::PlayerId;
 use league_protocol::message::{MatchResult, MatchStatus, Score, StandingRow, WinLossDraw};
 
+use super::format::{NextRound, SoFar};
 use super::rules::Tiebreaker;
-use super::schedule::{Pairing, RoundRobin};
+use super::schedule::{Pairing, Schedule};
 
 /// How a match ended, as far as the table is concerned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -95,6 +97,8 @@ pub struct PlayerTally {
     pub losses: u32,
     /// Matches lost by not playing.
     pub technical_losses: u32,
+    /// Rounds without a match that were paid as a win.
+    pub byes: u32,
     pub points: u32,
 }
 
@@ -165,14 +169,17 @@ impl Ranking {
     }
 }
 
-/// All results of a league, as far as the table needs them: one byte a match.
+/// All pairings and results of a league, as far as the table and the next round need them: one byte
+/// a match.
 #[derive(Debug, Clone)]
 pub struct Standings {
-    schedule: RoundRobin,
+    schedule: Schedule,
     score: Score,
     tiebreakers: [Tiebreaker; 5],
     records: Vec<PlayerTally>,
     endings: Vec<u8>,
+    /// How the matches counted when the round after theirs began; empty for a computed schedule.
+    settled: Vec<u8>,
     /// The players that come after all others.
     last: BTreeSet<u32>,
     table: OnceLock<Arc<Ranking>>,
@@ -186,19 +193,22 @@ impl PartialEq for Standings {
             && self.tiebreakers == other.tiebreakers
             && self.records == other.records
             && self.endings == other.endings
+            && self.settled == other.settled
             && self.last == other.last
     }
 }
 
 impl Standings {
     /// An empty table for the players of a schedule.
-    pub fn new(schedule: RoundRobin, score: Score) -> Self {
+    pub fn new(schedule: impl Into<Schedule>, score: Score) -> Self {
+        let schedule = schedule.into();
         Self {
-            schedule,
             score,
             tiebreakers: Tiebreaker::USUAL,
             records: vec![PlayerTally::default(); schedule.players() as usize],
+            schedule,
             endings: Vec::new(),
+            settled: Vec::new(),
             last: BTreeSet::new(),
             table: OnceLock::new(),
         }
@@ -212,6 +222,83 @@ impl Standings {
             table: OnceLock::new(),
             ..self
         }
+    }
+
+    /// The rounds, as far as they are known.
+    pub fn schedule(&self) -> &Schedule {
+        &self.schedule
+    }
+
+    /// The round that follows, by the results as they count now; `None` if the league is over.
+    /// `is_in` tells whether a player plays on.
+    pub fn next_round(&self, is_in: &dyn Fn(u32) -> bool) -> Option<NextRound> {
+        let standings = self;
+        let so_far = SoFar { standings, is_in };
+        self.schedule.plan().format.rule().next_round(&so_far)
+    }
+
+    /// Begins a round that follows from results; byes count at once.
+    pub fn open(&mut self, next: &NextRound) {
+        let round = self.schedule.opened();
+        let pairings = (0..self.schedule.matches_in(round))
+            .filter_map(|index| self.schedule.pairing(round, index));
+        let settled: Vec<u8> = pairings
+            .map(|pairing| self.settled(pairing).map_or(UNPLAYED, written))
+            .collect();
+        self.settled.extend(settled);
+        self.schedule.open(next);
+        self.forget_table();
+        for &player in &next.byes {
+            self.pay_byes(player, 1);
+        }
+    }
+
+    /// No other round follows.
+    pub(crate) fn complete(&mut self) {
+        self.schedule.complete();
+        self.forget_table();
+    }
+
+    /// Counts the byes of a player, or none of them.
+    pub(crate) fn count_byes(&mut self, player: u32, counts: bool) {
+        let rounds = match self.schedule.is_computed() {
+            true => 0,
+            false => self.schedule.opened(),
+        };
+        let had = (1..=rounds).filter(|&round| self.schedule.byes(round).contains(&player));
+        let had = u32::try_from(had.count()).unwrap_or(u32::MAX);
+        let record = self.records.get_mut(player as usize);
+        if let Some(record) = record {
+            let paid = record.byes.saturating_mul(self.score.win);
+            record.points = record.points.saturating_sub(paid);
+            record.byes = 0;
+        }
+        self.pay_byes(player, if counts { had } else { 0 });
+    }
+
+    fn pay_byes(&mut self, player: u32, byes: u32) {
+        if let Some(record) = self.records.get_mut(player as usize) {
+            record.byes = record.byes.saturating_add(byes);
+            let paid = byes.saturating_mul(self.score.win);
+            record.points = record.points.saturating_add(paid);
+        }
+        self.forget_table();
+    }
+
+    /// How a match counted for the rounds that follow when the round after it began, or counts now. A
+    /// match that does not count is lost by a player that was put out as a penalty.
+    pub(crate) fn settled(&self, pairing: Pairing) -> Option<MatchEnding> {
+        if let Some(settled) = self.settled.get(self.number(pairing)) {
+            return read(*settled);
+        }
+        self.ending(pairing).or_else(
+            || match pairing.seats.map(|seat| self.last.contains(&seat)) {
+                [true, true] => Some(MatchEnding::BothForfeit),
+                [true, false] => Some(MatchEnding::Forfeit(0)),
+                [false, true] => Some(MatchEnding::Forfeit(1)),
+                [false, false] => None,
+            },
+        )
     }
 
     /// Takes in the end of a match; a match that has one already keeps it.
@@ -293,15 +380,16 @@ impl Standings {
     }
 
     fn make_table(&self, names: &[NamedPlayer]) -> Ranking {
-        let (order, between) = self.order(names);
-        let ties = self.ties(&order, &between);
+        let progress = self.progress();
+        let (order, between) = self.order(names, &progress);
+        let ties = self.ties(&order, &between, &progress);
         let mut rows = Vec::with_capacity(order.len());
         let mut place = vec![0; order.len()];
         let mut shared_rank = 0;
         let mut above = None;
         for (rank, &player) in (1_u32..).zip(&order) {
             let record = self.record(player);
-            let standing = (self.last.contains(&player), record.standing());
+            let standing = (self.class(player, &progress), record.standing());
             if above != Some(standing) {
                 shared_rank = rank;
                 above = Some(standing);
@@ -319,12 +407,12 @@ impl Standings {
 
     /// The first rank of each tie that only ids break, for each row of it. Before the first match
     /// nothing is shared.
-    fn ties(&self, order: &[u32], between: &[u32]) -> Vec<Option<u32>> {
+    fn ties(&self, order: &[u32], between: &[u32], progress: &[u32]) -> Vec<Option<u32>> {
         let mut deciding = self.tiebreakers.split(|by| *by == Tiebreaker::PlayerId);
         let deciding = deciding.next().unwrap_or_default();
         let is_equal = |a: u32, b: u32| {
             let mut deciding = deciding.iter();
-            self.last.contains(&a) == self.last.contains(&b)
+            self.class(a, progress) == self.class(b, progress)
                 && deciding.all(|by| match by {
                     Tiebreaker::HeadToHead => between[a as usize] == between[b as usize],
                     by => self.compare(*by, &[], a, b).is_eq(),
@@ -333,15 +421,34 @@ impl Standings {
         let mut ties = Vec::with_capacity(order.len());
         for group in order.chunk_by(|&a, &b| is_equal(a, b)) {
             let first = u32::try_from(ties.len() + 1).unwrap_or(u32::MAX);
-            let has_played = |player: &u32| self.record(*player).played() > 0;
+            let has_played = |player: &u32| {
+                let record = self.record(*player);
+                record.played() + record.byes > 0
+            };
             let is_tie = group.len() > 1 && group.iter().any(has_played);
             ties.resize(ties.len() + group.len(), is_tie.then_some(first));
         }
         ties
     }
 
+    /// How far each player has come, if the format says so before points.
+    pub(crate) fn progress(&self) -> Vec<u32> {
+        let so_far = SoFar {
+            standings: self,
+            is_in: &|_| true,
+        };
+        let progress = self.schedule.plan().format.rule().progress(&so_far);
+        progress.unwrap_or_default()
+    }
+
+    /// What orders players before all tiebreakers: the last come last, then progress counts.
+    fn class(&self, player: u32, progress: &[u32]) -> (bool, Reverse<u32>) {
+        let came = progress.get(player as usize).copied().unwrap_or_default();
+        (self.last.contains(&player), Reverse(came))
+    }
+
     /// The players in order, and the points of each among its equals.
-    fn order(&self, names: &[NamedPlayer]) -> (Vec<u32>, Vec<u32>) {
+    fn order(&self, names: &[NamedPlayer], progress: &[u32]) -> (Vec<u32>, Vec<u32>) {
         let mut order: Vec<u32> = (0..self.schedule.players()).take(names.len()).collect();
         let mut parts = self.tiebreakers.split(|by| *by == Tiebreaker::HeadToHead);
         let (before, after) = (
@@ -367,7 +474,7 @@ impl Standings {
                 });
             }
         }
-        order.sort_by_key(|player| self.last.contains(player));
+        order.sort_by_key(|player| self.class(*player, progress));
         (order, between)
     }
 
@@ -420,6 +527,9 @@ impl Standings {
     }
 
     fn rounds_begun(&self) -> u32 {
+        if !self.schedule.is_computed() {
+            return self.schedule.opened();
+        }
         let a_round = self.schedule.matches_a_round().max(1) as usize;
         u32::try_from(self.endings.len().div_ceil(a_round)).unwrap_or(u32::MAX)
     }
@@ -433,8 +543,7 @@ impl Standings {
     }
 
     fn number(&self, pairing: Pairing) -> usize {
-        let rounds_before = pairing.round.saturating_sub(1) as usize;
-        rounds_before * self.schedule.matches_a_round() as usize + pairing.index as usize
+        self.schedule.number(pairing)
     }
 }
 
@@ -454,6 +563,7 @@ fn row(
         losses: record.losses,
         technical_losses: record.technical_losses,
         points: record.points,
+        byes: record.byes,
         tie,
     }
 }

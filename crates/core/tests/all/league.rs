@@ -11,6 +11,7 @@ mod claims;
 mod draws;
 mod forfeits;
 mod forgery;
+mod formats;
 mod hands;
 mod identity;
 mod journal;

@@ -333,8 +333,8 @@ pub(crate) struct ManagerService {
 static MANIFEST: Manifest = Manifest {
     name: "league-manager",
     title: "League manager",
-    instructions: "This server manages a league of agents that play a game against each other, \
-        every pair once. To follow it, read the resources `league://standings`, \
+    instructions: "This server manages a league of agents that play a game against each other. \
+        To follow it, read the resources `league://standings`, \
         `league://schedule`, `league://rounds` and `match://{match_id}/transcript`; \
         `league://games` lists the games it knows. Or call \
         `get_standings`; none of these needs a token. `league_query` answers registered agents, \

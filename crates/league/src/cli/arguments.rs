@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use league_core::league::LeagueRules;
+use league_core::league::format::{Format, RoundRobin};
 use league_protocol::id::{GameType, LeagueId, MatchId, PlayerId};
 use league_protocol::sender::Dialect;
 
@@ -214,6 +215,55 @@ pub(crate) fn games() -> String {
     let games = league_games::all().iter();
     let games = games.map(|listing| format!("`{}`", listing.rules.game_type));
     games.collect::<Vec<_>>().join(", ")
+}
+
+/// How the players are paired.
+#[derive(Debug, Clone, Copy, Default, Args)]
+pub(crate) struct FormatArgs {
+    #[arg(
+        long,
+        value_name = "NAME",
+        value_parser = format_named,
+        help = format!("How the players are paired: {} [default: from config, round_robin]", formats())
+    )]
+    pub(crate) format: Option<Format>,
+    /// How many rounds a Swiss tournament has [default: from config, as many as it needs]
+    #[arg(long, value_name = "N", value_parser = number::<u32>(1..=1_000))]
+    pub(crate) rounds: Option<u32>,
+    /// How often each pair meets, or how many games a knockout tie has [default: from config, 1]
+    #[arg(long, value_name = "N", value_parser = number::<u32>(1..=u64::from(RoundRobin::MAX_LEGS)))]
+    pub(crate) legs: Option<u32>,
+}
+
+impl FormatArgs {
+    /// Changes the rules; another format than before does not keep its settings.
+    pub(crate) fn settle(&self, rules: &mut LeagueRules) {
+        if let Some(format) = self.format.filter(|format| *format != rules.format) {
+            (rules.format, rules.rounds, rules.legs) = (format, None, 1);
+        }
+        rules.rounds = self.rounds.or(rules.rounds);
+        rules.legs = self.legs.unwrap_or(rules.legs);
+    }
+}
+
+/// Refuses a format that cannot work with the expected players.
+pub(crate) fn check_format(rules: &LeagueRules) -> Result<(), CommandError> {
+    rules.check_format().map_err(|error| {
+        CommandError::usage(
+            "could not pair the players",
+            error.to_string(),
+            "change `--format`, `--rounds`, `--legs` or `--players`",
+        )
+    })
+}
+
+fn format_named(text: &str) -> Result<Format, String> {
+    Format::find(text).ok_or_else(|| format!("unknown format; choose one of {}", formats()))
+}
+
+fn formats() -> String {
+    let names = Format::all().map(|format| format!("`{}`", format.name()));
+    names.collect::<Vec<_>>().join(", ")
 }
 
 /// Reads a whole number within bounds.

@@ -151,6 +151,7 @@ fn row(entry: &StandingEntry) -> StandingRow {
         losses: entry.losses,
         technical_losses: entry.technical_losses,
         points: entry.points,
+        byes: entry.byes,
         tie: None,
     }
 }

@@ -9,7 +9,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use league_core::league::schedule::RoundRobin;
 use league_core::league::{Event, League};
 use league_protocol::id::{GameType, LeagueId};
 use league_protocol::sender::Dialect;
@@ -24,7 +23,7 @@ use crate::agents::seat::ExternalSeat;
 use crate::cli::Exit;
 use crate::cli::agent::{check_guests, people_offer};
 use crate::cli::arguments::{
-    CommonArgs, dialect, duration, game_type, games, league_id, number, seed,
+    CommonArgs, FormatArgs, dialect, duration, game_type, games, league_id, number, seed,
 };
 use crate::cli::failure::{CommandError, accept_loss_hint, chain, port_error, start_hint};
 use crate::cli::leagues;
@@ -100,9 +99,8 @@ pub(crate) struct RunArgs {
     /// Slow down so that people can watch: how long a player thinks [default: 0ms, or as before]
     #[arg(long, value_name = "DURATION", value_parser = duration)]
     pace: Option<Duration>,
-    /// How often each pair meets [default: from config, 1]
-    #[arg(long, value_name = "N", value_parser = number::<u32>(1..=u64::from(RoundRobin::MAX_LEGS)))]
-    legs: Option<u32>,
+    #[command(flatten)]
+    pairing: FormatArgs,
     /// Keep the page up after the league, until Ctrl-C; with `--people` it always stays
     #[arg(long)]
     web: bool,
@@ -119,7 +117,7 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "ID", value_parser = league_id)]
     league_id: Option<LeagueId>,
     /// Resume an interrupted league as it was
-    #[arg(long, conflicts_with_all = ["players", "people", "move_time", "referees", "strategies", "dialects", "game", "legs", "seed", "manual", "invite"])]
+    #[arg(long, conflicts_with_all = ["players", "people", "move_time", "referees", "strategies", "dialects", "game", "format", "rounds", "legs", "seed", "manual", "invite"])]
     resume: bool,
     /// Resume although the journal lost lines that may have been acknowledged; this stays noted
     #[arg(long, requires = "resume")]

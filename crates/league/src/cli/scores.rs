@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, IsTerminal, Write};
 use std::time::Duration;
 
+use league_core::league::format::FormatPlan;
 use league_core::league::{Event, Lever};
 use league_protocol::fault::Code;
 use league_protocol::id::{LeagueId, MatchId, PlayerId};
@@ -58,8 +59,9 @@ impl LineWidth {
 pub(crate) struct Scores {
     /// How many matches the league has.
     pub(crate) total: u64,
-    /// How often each pair meets.
-    legs: u64,
+    plan: FormatPlan,
+    /// How many matches were opened.
+    opened: u64,
     /// How many are over.
     pub(crate) done: u64,
     names: BTreeMap<PlayerId, String>,
@@ -89,12 +91,11 @@ pub(crate) struct MatchEnd<'e> {
 }
 
 impl Scores {
-    /// The scores of a league with so many matches; 0 if that is known only when it starts, by how
-    /// often each pair meets.
-    pub(crate) fn new(total: u64, legs: u32) -> Self {
+    /// The scores of a league with so many matches; 0 if that is known only when it starts.
+    pub(crate) fn new(total: u64, plan: FormatPlan) -> Self {
         Self {
             total,
-            legs: legs.into(),
+            plan,
             ..Self::default()
         }
     }
@@ -112,8 +113,8 @@ impl Scores {
                 }
             }
             Event::LeagueStarted { .. } if self.total == 0 => {
-                let players = self.names.len().saturating_sub(self.out.len()) as u64;
-                self.total = players * players.saturating_sub(1) / 2 * self.legs;
+                self.plan.players = self.names.len().saturating_sub(self.out.len()) as u32;
+                self.total = self.plan.total_matches();
             }
             Event::OrganiserActed { act, effect, .. } => {
                 self.total += u64::from(effect.replay.is_some());
@@ -126,7 +127,10 @@ impl Scores {
             } => {
                 self.names.insert(id.clone(), meta.display_name.clone());
             }
-            Event::RoundOpened { .. } => {
+            Event::RoundOpened { pairings, .. } => {
+                // Level ties of a knockout have more games than were planned.
+                self.opened += pairings.len() as u64;
+                self.total = self.total.max(self.opened);
                 self.round_began = Some(at);
                 self.began.clear();
             }
@@ -587,7 +591,7 @@ mod tests {
 
     #[test]
     fn damaged_journal_may_put_out_a_player_that_never_came() {
-        let mut scores = Scores::new(0, 1);
+        let mut scores = Scores::new(0, FormatPlan::default());
         let at = Timestamp::default();
         let player_id = PlayerId::numbered(7);
         let withdrawn = Event::OrganiserActed {
@@ -626,7 +630,7 @@ mod tests {
 
     #[test]
     fn technical_losses_that_do_not_count_are_told_apart() {
-        let mut scores = Scores::new(1, 1);
+        let mut scores = Scores::new(1, FormatPlan::default());
         let (match_id, at) = (MatchId::numbered(1, 1), Timestamp::default());
         scores.ended(at, &match_id, &result(&[(1, Code::PlayerNotRegistered)]));
         // No row has a technical loss: the organiser annulled the match.
@@ -657,7 +661,10 @@ mod tests {
 
     #[test]
     fn technical_losses_name_the_players_that_had_most_of_them() {
-        let (mut scores, match_id) = (Scores::new(1, 1), MatchId::numbered(1, 1));
+        let (mut scores, match_id) = (
+            Scores::new(1, FormatPlan::default()),
+            MatchId::numbered(1, 1),
+        );
         assert_eq!(scores.causes(), "none");
         for failed in [&[(2, Code::Timeout)][..], &[(2, Code::Timeout)]] {
             scores.ended(Timestamp::default(), &match_id, &result(failed));
@@ -670,7 +677,7 @@ mod tests {
         );
         assert_eq!(scores.technical_counts()[&Code::Timeout], 3);
         let ten: Vec<_> = (1..=10).map(|player| (player, Code::Timeout)).collect();
-        let mut scores = Scores::new(1, 1);
+        let mut scores = Scores::new(1, FormatPlan::default());
         scores.ended(Timestamp::default(), &match_id, &result(&ten));
         assert!(
             scores.causes().ends_with("1 of P08, 2 players more)"),
@@ -708,7 +715,7 @@ mod tests {
             result: &result,
             millis: None,
         };
-        let shown = Scores::new(1, 1).sentence(&ended);
+        let shown = Scores::new(1, FormatPlan::default()).sentence(&ended);
         assert_eq!(shown.lines().count(), 1, "{shown}");
         assert!(shown.ends_with("draw not proven"), "{shown}");
     }

@@ -67,7 +67,11 @@ pub(crate) fn print_standings(
         let name = cut(&name, MAX_NAME);
         let mark = marks.get(&row.player_id);
         let mark = mark.map_or_else(String::new, |mark| format!(" ({})", one_line(mark)));
-        format!("{} {name}{mark}", row.player_id)
+        let byes = match row.byes {
+            0 => String::new(),
+            byes => format!(" ({})", count(byes.into(), "bye")),
+        };
+        format!("{} {name}{mark}{byes}", row.player_id)
     };
     let width = shown.iter().map(|row| label(row).width()).max();
     let width = width.unwrap_or(0).max("player".len());
@@ -183,6 +187,7 @@ mod tests {
     fn columns_stand_below_each_other_whatever_the_script() {
         let row = |rank, name: &str| StandingRow {
             rank,
+            byes: 0,
             tie: None,
             shared_rank: rank,
             player_id: league_protocol::id::PlayerId::numbered(rank),

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use league_core::breaker::BreakerRule;
 use league_core::draw::{LeagueSecret, LeagueSecrets};
+use league_core::league::format::Format;
 use league_core::league::{Assignment, League, LeagueRules, Tiebreaker};
 use league_core::timeouts::{Backoff, Timeouts};
 use league_protocol::id::{GameType, LeagueId};
@@ -39,7 +40,11 @@ with_defaults! {
         scoring: ScoringConfig = ScoringConfig::default();
         /// The limits on participants, and how many are needed to start.
         participants: ParticipantsConfig = ParticipantsConfig::default();
-        /// How often each pair meets.
+        /// How the players are paired: `round_robin`, `swiss`, `knockout` or `gauntlet`.
+        format: Format = Format::default();
+        /// How many rounds a Swiss tournament has; `null` for as many as its players need.
+        rounds: Option<u32> = None;
+        /// How often each pair meets; in a knockout, how many games a tie has.
         #[serde(deserialize_with = "within::<1, 1_000, _, _>")]
         legs: u32 = 1;
         /// How tolerantly messages are read.
@@ -195,7 +200,7 @@ impl LeagueConfig {
         rules.min_players = self.participants.min_players;
         rules.max_players = self.participants.max_players;
         rules.start_when = self.participants.start_when();
-        rules.legs = self.legs;
+        (rules.format, rules.rounds, rules.legs) = (self.format, self.rounds, self.legs);
         rules.strict = self.strictness == Strictness::Strict;
         rules.proven_draws = self.draws == CountedDraws::Proven;
         rules.mode = self.match_mode;

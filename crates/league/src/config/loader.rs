@@ -338,6 +338,7 @@ impl ConfigError {
             Self::Rules(RulesError::UnknownGame(_)) => "game_type",
             Self::Rules(RulesError::Players { .. }) => "participants",
             Self::Rules(RulesError::ProbeEvery(_)) => "probe_interval_sec",
+            Self::Rules(RulesError::Format(_)) => "format",
             _ => return None,
         })
     }
@@ -370,6 +371,9 @@ impl ConfigError {
             }
             Self::Rules(RulesError::Players { .. }) => "correct `participants`".to_owned(),
             Self::Rules(RulesError::ProbeEvery(_)) => "correct `probe_interval_sec`".to_owned(),
+            Self::Rules(RulesError::Format(_)) => {
+                "correct `format`, `rounds`, `legs` or `participants`".to_owned()
+            }
         })
     }
 }

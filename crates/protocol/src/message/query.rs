@@ -443,12 +443,15 @@ fn data(response: &LeagueQueryResponse, answer: &QueryAnswer, dialect: Dialect) 
     }
 }
 
-/// A row of the table; one of a tie that only ids broke also tells the rank that it shares, which
-/// is an addition of ours.
+/// A row of the table; byes, and the rank that a tie shares which only ids broke, are additions of
+/// ours.
 fn told_row(row: &StandingRow, dialect: Dialect) -> Value {
     let mut told = json!(TABLE_ROW.spell(row, dialect));
     if let Some(first) = row.tie {
         told["tied_rank"] = first.into();
+    }
+    if row.byes > 0 {
+        told["byes"] = row.byes.into();
     }
     told
 }
@@ -531,12 +534,16 @@ fn rows(standings: &Value) -> Vec<StandingRow> {
     let at = Path::root("000 §4.9.2");
     let mut rows = read_parts(&TABLE_ROW, &raw, &at, &mut cx).unwrap_or_default();
     let told = standings.as_array().into_iter().flatten();
-    let ties: BTreeMap<&str, u64> = told
-        .filter_map(|row| Some((row["player_id"].as_str()?, row["tied_rank"].as_u64()?)))
+    let told: BTreeMap<&str, &Value> = told
+        .filter_map(|row| Some((row["player_id"].as_str()?, row)))
         .collect();
     for row in &mut rows {
-        let tie = ties.get(row.player_id.as_str()).copied();
-        row.tie = tie.and_then(|tie| u32::try_from(tie).ok());
+        let own = told.get(row.player_id.as_str());
+        let number = |name: &str| {
+            let number = own.and_then(|own| own[name].as_u64());
+            number.and_then(|number| u32::try_from(number).ok())
+        };
+        (row.tie, row.byes) = (number("tied_rank"), number("byes").unwrap_or(0));
     }
     rows
 }

@@ -140,9 +140,20 @@ pub struct StandingRow {
     pub technical_losses: u32,
     /// Points.
     pub points: u32,
+    /// Rounds without a match that were paid as a win; only answers to queries tell them.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub byes: u32,
     /// The first rank of a tie that only the ids broke; only answers to queries tell it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tie: Option<u32>,
+}
+
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde passes a reference"
+)]
+const fn is_zero(count: &u32) -> bool {
+    *count == 0
 }
 
 impl StandingRow {
@@ -482,7 +493,7 @@ drafts! {
     StandingsUpdate { league_id, round_id, standings }
     StandingRow {
         rank, shared_rank, player_id, display_name, played, wins, draws, losses, technical_losses,
-        points, tie
+        points, byes, tie
     }
     LeagueCompleted { league_id, total_rounds, total_matches, champion, final_standings }
     Champion { player_id, display_name, points, wins, losses, played }

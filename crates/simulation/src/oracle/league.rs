@@ -10,7 +10,7 @@ use league_protocol::sender::Agent;
 use league_protocol::time::Timestamp;
 
 use super::hand_over::HandedMoves;
-use super::levers::{CountedMatch, LeverWatch, SeatEnd};
+use super::levers::{LeverWatch, SeatEnd};
 use super::{GroundTruth, Oracle, is_same, number};
 use crate::report::Invariant;
 use crate::{CheckResult, NodeId, breach};
@@ -41,6 +41,10 @@ pub(crate) struct LeagueWatch {
     unproven: BTreeMap<(MatchId, PlayerId), Vec<RefereeId>>,
     /// Results of the present round.
     full: u32,
+    /// The matches of each round that follows from results.
+    listed: Vec<u32>,
+    /// How often each player rested and was paid for it.
+    byes: BTreeMap<PlayerId, u32>,
     out: BTreeSet<PlayerId>,
     /// Players that came back without their keys or get others, so that they may prove nothing.
     pub(crate) keyless: BTreeSet<PlayerId>,
@@ -84,10 +88,20 @@ impl LeagueWatch {
     pub(crate) fn numbers(&self) -> impl Iterator<Item = usize> {
         let a_round = self.a_round as usize;
         (1..=self.opened).flat_map(move |round| {
-            let count = self.levers.extra_matches(round).unwrap_or(self.a_round);
+            let count = self.matches_in(round);
             let first = (round as usize - 1) * a_round;
             first..first + count as usize
         })
+    }
+
+    pub(crate) fn closed_rounds(&self) -> u32 {
+        self.closed
+    }
+
+    fn matches_in(&self, round: u32) -> u32 {
+        let listed = self.listed.get(round as usize - 1).copied();
+        let regular = listed.unwrap_or(self.a_round);
+        self.levers.extra_matches(round).unwrap_or(regular)
     }
 
     /// One more match of the present round is over.
@@ -141,9 +155,20 @@ impl LeagueWatch {
             Event::RoundOpened {
                 round,
                 referees,
+                pairings,
+                byes,
                 at,
                 ..
-            } => return self.open(*round, referees, *at),
+            } => {
+                if facts.is_listed() {
+                    self.listed
+                        .push(u32::try_from(pairings.len()).unwrap_or(u32::MAX));
+                }
+                for player in byes {
+                    *self.byes.entry(player.clone()).or_default() += 1;
+                }
+                return self.open(*round, referees, *at);
+            }
             Event::MatchesMoved { moves, at, .. } => return self.move_matches(facts, moves, *at),
             Event::MovesReceived {
                 match_id,
@@ -291,7 +316,7 @@ impl LeagueWatch {
     }
 
     fn close(&mut self, round: u32) -> CheckResult {
-        let all = self.levers.extra_matches(round).unwrap_or(self.a_round);
+        let all = self.matches_in(round);
         if round != self.opened || round != self.closed + 1 || self.full != all {
             let full = self.full;
             let what = format!("round {round} closes with {full} of {all} results");
@@ -302,7 +327,10 @@ impl LeagueWatch {
     }
 
     fn complete(&mut self, facts: &GroundTruth) -> CheckResult {
-        let is_full = self.closed == facts.rounds() + self.levers.extra_rounds();
+        let is_full = match facts.is_listed() {
+            true => self.closed == self.opened && self.closed > 0,
+            false => self.closed == facts.rounds() + self.levers.extra_rounds(),
+        };
         if !self.levers.ended {
             self.levers.check_going("the league ends")?;
         }
@@ -569,6 +597,9 @@ impl Oracle {
         if self.facts.levers {
             return self.check_all_settled();
         }
+        if self.facts.is_listed() {
+            return self.check_meetings();
+        }
         let mut met = BTreeMap::new();
         for result in self.league.results() {
             let [a, b] = &result.players;
@@ -588,13 +619,31 @@ impl Oracle {
         Ok(())
     }
 
+    /// Whether pairs met as often as the format allows, counted from the results alone.
+    fn check_meetings(&self) -> CheckResult {
+        let rules = &self.facts.rules;
+        let mut met: BTreeMap<(&PlayerId, &PlayerId), u32> = BTreeMap::new();
+        for result in self.league.results() {
+            let [a, b] = &result.players;
+            *met.entry(if a < b { (a, b) } else { (b, a) }).or_default() += 1;
+        }
+        let (pairs, most) = (met.len(), met.values().copied().max().unwrap_or(0));
+        let players = self.facts.players as usize;
+        let holds = match rules.format.name() {
+            "swiss" => most == 1,
+            "knockout" => (players - 1..=players).contains(&pairs) && most <= rules.legs + 6,
+            "gauntlet" => pairs < players && most <= rules.legs,
+            _ => false,
+        };
+        if holds {
+            return Ok(());
+        }
+        let what = format!("{pairs} pairs of {players} players met up to {most} times");
+        breach(Invariant::PairsMeetOnce, what)
+    }
+
     pub(crate) fn check_table(&self, league: &League) -> CheckResult {
-        let expected = table_of(
-            league,
-            &self.league.counted(league),
-            &self.league.levers.penalised,
-            &self.facts.rules.score,
-        );
+        let expected = table_of(league, &self.league, &self.facts.rules.score);
         let found = league.standings();
         match difference(&expected, &found) {
             None => Ok(()),
@@ -628,6 +677,9 @@ pub(crate) fn who_is_called(name: &str) -> NodeId {
 pub(crate) struct ExpectedRow {
     id: PlayerId,
     is_last: bool,
+    /// How far it came, where that counts before points.
+    progress: u32,
+    byes: u32,
     points: u32,
     wins: u32,
     draws: u32,
@@ -642,22 +694,31 @@ impl ExpectedRow {
         let difference = i64::from(self.draws) - i64::from(self.losses);
         (self.points, self.wins, difference)
     }
+
+    /// Rows of one class share a rank in the first protocol.
+    fn class(&self) -> (bool, u32, (u32, u32, i64)) {
+        (self.is_last, self.progress, self.record())
+    }
 }
 
 /// Adds up the matches that count and puts the players in order (ruling 20).
-fn table_of(
-    league: &League,
-    counted: &[CountedMatch],
-    penalised: &BTreeSet<PlayerId>,
-    score: &Score,
-) -> Vec<ExpectedRow> {
+fn table_of(league: &League, watch: &LeagueWatch, score: &Score) -> Vec<ExpectedRow> {
+    let progress = league.progress().into_iter().chain(std::iter::repeat(0));
+    let byes = |id: &PlayerId| {
+        let is_annulled = watch.levers.annulled.contains(id);
+        let byes = watch.byes.get(id).filter(|_| !is_annulled);
+        byes.copied().unwrap_or(0)
+    };
     let mut rows: Vec<ExpectedRow> = league
         .players()
         .iter()
-        .map(|player| ExpectedRow {
+        .zip(progress)
+        .map(|(player, progress)| ExpectedRow {
             id: player.id().clone(),
-            is_last: penalised.contains(player.id()),
-            points: 0,
+            is_last: watch.levers.penalised.contains(player.id()),
+            progress,
+            byes: byes(player.id()),
+            points: byes(player.id()) * score.win,
             wins: 0,
             draws: 0,
             losses: 0,
@@ -668,7 +729,7 @@ fn table_of(
     rows.sort_by(|one, other| one.id.cmp(&other.id));
     let count = rows.len();
     let mut between = vec![0; count * count];
-    for counted in counted {
+    for counted in watch.counted(league) {
         let seats = [0, 1].map(|seat| {
             let player = &counted.players[seat];
             rows.binary_search_by(|row| row.id.cmp(player)).unwrap_or(0)
@@ -698,7 +759,9 @@ fn table_of(
         let (id, other_id) = (one.id.as_str(), other.id.as_str());
         let by_id = (id.len(), id).cmp(&(other_id.len(), other_id));
         let by_penalty = one.is_last.cmp(&other.is_last);
-        by_penalty.then(order(other).cmp(&order(one))).then(by_id)
+        let by_progress = other.progress.cmp(&one.progress);
+        let first = by_penalty.then(by_progress);
+        first.then(order(other).cmp(&order(one))).then(by_id)
     });
     rows
 }
@@ -715,12 +778,13 @@ pub(crate) fn difference(expected: &[ExpectedRow], found: &[StandingRow]) -> Opt
     for (place, (wanted, row)) in expected.iter().zip(found).enumerate() {
         let first_equal = expected
             .iter()
-            .position(|other| (other.is_last, other.record()) == (wanted.is_last, wanted.record()));
+            .position(|other| other.class() == wanted.class());
         let same = row.player_id == wanted.id
             && row.rank as usize == place + 1
             && Some(row.shared_rank as usize) == first_equal.map(|first| first + 1)
             && (row.points, row.wins, row.draws) == (wanted.points, wanted.wins, wanted.draws)
             && (row.losses, row.technical_losses) == (wanted.losses, wanted.technical_losses)
+            && row.byes == wanted.byes
             && row.played == row.wins + row.draws + row.losses;
         if !same {
             let (id, points) = (&wanted.id, wanted.points);

@@ -20,7 +20,7 @@ pub(crate) struct LeverWatch {
     /// Players that the organiser put out.
     out: BTreeSet<PlayerId>,
     /// Those of which no match counts.
-    annulled: BTreeSet<PlayerId>,
+    pub(crate) annulled: BTreeSet<PlayerId>,
     /// Those that were removed or disqualified: they come last.
     pub(crate) penalised: BTreeSet<PlayerId>,
     /// How matches count that the organiser amended, by the number of the regular match.

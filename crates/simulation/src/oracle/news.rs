@@ -101,13 +101,18 @@ impl Oracle {
             return Ok(());
         }
         let place = self.player_place(to);
-        let (rounds, players) = (self.facts.rounds(), self.facts.players);
+        let is_listed = self.facts.is_listed();
+        let rounds = match is_listed {
+            true => self.league.closed_rounds(),
+            false => self.facts.rounds(),
+        };
+        let players = self.facts.players;
         let Some(news) = self.received.get_mut(place) else {
             return Ok(());
         };
         // With levers a match may be over without a word, and a player that is out hears less.
         let levers = self.facts.levers;
-        let rests = players % 2 == 1 || levers;
+        let rests = players % 2 == 1 || levers || is_listed;
         let in_order = match message {
             Message::RoundAnnouncement(round) => {
                 let next = news.closed + 1 == round.round_id;

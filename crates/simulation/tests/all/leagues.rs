@@ -69,6 +69,37 @@ fn levers_break_no_promise_without_faults() {
     assert_eq!(report.all_faults(), 0);
 }
 
+/// How many matches are played in formats whose rounds follow from results; `cargo xtask campaign
+/// sim --formats` plays more.
+const FORMAT_MATCHES: u64 = 4_000;
+
+#[test]
+fn formats_break_no_promise_under_every_fault() {
+    let report = run(19, &SimulationPlan::with_formats(FORMAT_MATCHES));
+    assert!(report.count(InjectedFault::ManagerCrash) > 0);
+    assert!(report.technical_losses > 0);
+}
+
+#[test]
+fn formats_break_no_promise_without_faults() {
+    let plan = SimulationPlan {
+        faults: false,
+        ..SimulationPlan::with_formats(FORMAT_MATCHES)
+    };
+    let report = run(20, &plan);
+    assert_eq!((report.technical_losses, report.all_faults()), (0, 0));
+}
+
+#[test]
+fn formats_break_no_promise_while_the_organiser_acts() {
+    let plan = SimulationPlan {
+        formats: true,
+        players: (4, 10),
+        ..SimulationPlan::with_levers(FORMAT_MATCHES / 2)
+    };
+    assert!(run(21, &plan).levers.values().sum::<u64>() > 0);
+}
+
 #[test]
 fn large_leagues_end() {
     let plan = SimulationPlan {

@@ -282,10 +282,13 @@ impl LeagueView {
             .take(MAX_ROWS)
             .filter_map(|pairing| self.round_match(pairing, observed))
             .collect();
+        let schedule = league.schedule();
         let rests = |player: &u32| league.pairing_of(*player, round).is_none();
-        let is_regular = round <= league.schedule().rounds();
-        let resting = (0..league.schedule().players()).find(rests);
-        let resting = resting.filter(|_| is_regular);
+        let is_regular = round <= schedule.rounds();
+        let resting = match schedule.is_computed() {
+            true => (0..schedule.players()).find(rests).filter(|_| is_regular),
+            false => schedule.byes(round).first().copied(),
+        };
         Some(RoundPage {
             league: self.summary(observed),
             round,

@@ -76,7 +76,13 @@ fn climbed(places: i64) -> Markup {
 
 fn badges(row: &TableRow) -> Markup {
     let losses = row.standing.technical_losses;
+    let byes = row.standing.byes;
     html! {
+        @if byes > 0 {
+            " " span.badge title="Rounds without an opponent, paid as a win" {
+                (counted(byes.into(), "bye", "byes"))
+            }
+        }
         @if row.human {
             " " span.badge.human title="A person chooses its moves, as it says of itself." { "human" }
         }

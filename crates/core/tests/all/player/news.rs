@@ -18,6 +18,7 @@ fn row(id: &str, rank: u32) -> StandingRow {
     StandingRow {
         rank,
         shared_rank: rank,
+        byes: 0,
         tie: None,
         player_id: player(id),
         display_name: "Alpha".into(),

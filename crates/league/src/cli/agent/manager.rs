@@ -7,7 +7,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Args;
-use league_core::league::schedule::RoundRobin;
 use league_core::league::{Event, League, LeagueRules, Lever, Phase};
 use league_core::strategy;
 use league_protocol::id::{GameType, LeagueId};
@@ -30,7 +29,8 @@ use crate::cli::admin::read_names;
 use crate::cli::agent::next_league::NextLeague;
 use crate::cli::agent::{AgentServer, AgentSetup, not_started, port_of, unknown_strategy};
 use crate::cli::arguments::{
-    CommonArgs, duration, game_type, league_id, moment, number, port, rules_of, seed, usual_league,
+    CommonArgs, FormatArgs, check_format, duration, game_type, league_id, moment, number, port,
+    rules_of, seed, usual_league,
 };
 use crate::cli::failure::{CommandError, bad_config, chain};
 use crate::cli::leagues::free_name;
@@ -106,9 +106,8 @@ pub(crate) struct ManagerArgs {
     /// Let every match wait for `league step`
     #[arg(long)]
     manual: bool,
-    /// How often each pair meets [default: from config, 1]
-    #[arg(long, value_name = "N", value_parser = number::<u32>(1..=u64::from(RoundRobin::MAX_LEGS)))]
-    legs: Option<u32>,
+    #[command(flatten)]
+    pairing: FormatArgs,
     /// Close registration at a time: `10m` from now, or 2026-05-04T14:00:00Z
     #[arg(long, value_name = "TIME", value_parser = moment)]
     registration_until: Option<Timestamp>,
@@ -316,11 +315,12 @@ impl ManagerArgs {
         if let Some(referees) = self.referees {
             config.participants.expected_referees = referees;
         }
-        config.legs = self.legs.unwrap_or(config.legs);
         if self.manual {
             config.match_mode = Mode::Manual;
         }
         let mut rules = rules_of(&self.common.root(), &setup.system, &config)?;
+        self.pairing.settle(&mut rules);
+        check_format(&rules)?;
         rules.round_every = self.round_every.unwrap_or(rules.round_every);
         rules.matches_at_once = self.matches_at_once.or(rules.matches_at_once);
         if let Some(pace) = self.pace {
@@ -338,7 +338,7 @@ impl ManagerArgs {
             self.referees.unwrap_or(referees),
         );
         rules.start_when = (players > 0).then_some((players, referees));
-        rules.legs = self.legs.unwrap_or(rules.legs);
+        self.pairing.settle(&mut rules);
         rules.round_every = self.round_every.unwrap_or(rules.round_every);
         rules.pace = self.pace.unwrap_or(rules.pace);
         rules.matches_at_once = self.matches_at_once.or(rules.matches_at_once);
@@ -474,7 +474,15 @@ impl ManagerArgs {
                 differs("--game", game, rules.game_type.to_string())
             })
             .or_else(|| {
-                let legs = text(self.legs);
+                let format = self.pairing.format.map(|format| format.name().to_owned());
+                differs("--format", format, rules.format.name().to_owned())
+            })
+            .or_else(|| {
+                let began = text(rules.rounds).unwrap_or_else(|| "as needed".to_owned());
+                differs("--rounds", text(self.pairing.rounds), began)
+            })
+            .or_else(|| {
+                let legs = text(self.pairing.legs);
                 differs("--legs", legs, rules.legs.to_string())
             })
             .or_else(|| {
@@ -510,6 +518,8 @@ impl ManagerArgs {
 async fn began_with(running: &RunningAgent<League>, wanted: &LeagueRules) -> Option<LeagueRules> {
     let flagged = [
         "start_when",
+        "format",
+        "rounds",
         "legs",
         "match_limit",
         "mode",
@@ -716,7 +726,7 @@ impl ManagerScreen {
             awaited: rules.and_then(|rules| rules.start_when),
             players: 0,
             referees: 0,
-            scores: Scores::new(0, rules.map_or(1, |rules| rules.legs)),
+            scores: Scores::new(0, rules.map(|rules| rules.plan(0)).unwrap_or_default()),
         }
     }
 

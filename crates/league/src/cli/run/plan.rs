@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use league_core::league::LeagueRules;
+use league_core::league::format::Format;
 use league_protocol::id::{GameType, LeagueId, PlayerId, RefereeId};
 use league_protocol::message::Mode;
 use league_protocol::sender::Dialect;
@@ -18,7 +19,9 @@ use crate::agents::assemble::Shared;
 use crate::agents::manager::InvitedPlayer;
 use crate::agents::model::Budget;
 use crate::cli::agent::{check_strategy, guests, not_invited, unknown_strategy};
-use crate::cli::arguments::{rules_of, usual_league, warn_of_unknown_keys};
+use crate::cli::arguments::{
+    FormatArgs, check_format, rules_of, usual_league, warn_of_unknown_keys,
+};
 use crate::cli::failure::{CommandError, bad_config};
 use crate::cli::leagues;
 use crate::cli::leagues::InterruptedLeague;
@@ -70,7 +73,11 @@ pub(crate) struct SeatList {
     /// The time for a move in milliseconds, if not as configured.
     #[serde(default)]
     move_ms: Option<u64>,
-    /// How often each pair meets, if not as configured.
+    /// How the players are paired, if not as configured.
+    #[serde(default)]
+    format: Option<Format>,
+    #[serde(default)]
+    rounds: Option<u32>,
     #[serde(default)]
     legs: Option<u32>,
     /// How its language models are asked.
@@ -131,6 +138,9 @@ impl RunPlan {
             check_count(players, &rules, &root)?;
         }
         seats.settle(&mut rules, players);
+        if !run.resume {
+            check_format(&rules)?;
+        }
         if run.manual {
             rules.mode = Mode::Manual;
         }
@@ -229,7 +239,12 @@ impl SeatList {
     /// Changes the rules by the seats.
     fn settle(&self, rules: &mut LeagueRules, players: u32) {
         rules.start_when = Some((players, self.referees.len() as u32));
-        rules.legs = self.legs.unwrap_or(rules.legs);
+        let pairing = FormatArgs {
+            format: self.format,
+            rounds: self.rounds,
+            legs: self.legs,
+        };
+        pairing.settle(rules);
         if let Some(millis) = self.move_ms {
             rules.timeouts.make_move = Duration::from_millis(millis);
         }
@@ -392,7 +407,9 @@ impl RunArgs {
             invited: 0,
             people: self.people,
             move_ms: move_time.map(|time| time.as_millis() as u64),
-            legs: self.legs,
+            format: self.pairing.format,
+            rounds: self.pairing.rounds,
+            legs: self.pairing.legs,
             models: ModelArgs::default(),
         })
     }

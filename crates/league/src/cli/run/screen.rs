@@ -41,9 +41,8 @@ impl<'s, W: Write> RunScreen<'s, W> {
         let plan = &run_plan.plan;
         let seats = &run_plan.seats;
         let players = (plan.players.len() + seats.invited) as u64 + u64::from(seats.people);
-        let legs = u64::from(plan.rules.legs);
-        let rounds = (players - u64::from(players.is_multiple_of(2))) * legs;
-        let total = players * (players - 1) / 2 * legs;
+        let format = plan.rules.plan(players as u32);
+        let (rounds, total) = (u64::from(format.rounds()), format.total_matches());
         let league = plan.rules.league_id.clone();
         let seed = match run_plan.seats.seed {
             Some(seed) => format!("{seed}: can be repeated, not for prizes"),
@@ -52,14 +51,14 @@ impl<'s, W: Write> RunScreen<'s, W> {
         let game = plan.rules.game_type.to_string();
         let referees = count(plan.referees.len() as u64, "referee");
         let facts = vec![
-            ("game", format!("{game}, round robin")),
+            ("game", format!("{game}, {}", format.format.title())),
             ("players", format!("{players}, with {referees}")),
             ("matches", format!("{total} in {}", count(rounds, "round"))),
             ("seed", seed),
             ("files", run.common.root.display().to_string()),
         ];
         let opening = json!({
-            "event": "league", "league_id": league, "game_type": game, "format": "round_robin",
+            "event": "league", "league_id": league, "game_type": game, "format": format.format,
             "players": players, "referees": plan.referees.len(), "matches": total,
             "rounds": rounds, "seed": run_plan.seats.seed, "root": run.common.root,
             "resumed": run_plan.resumed, "interrupted": resumes(&run_plan.interrupted),
@@ -72,7 +71,7 @@ impl<'s, W: Write> RunScreen<'s, W> {
             facts,
             notes: notes(&run_plan.interrupted),
             opening,
-            scores: Scores::new(total, plan.rules.legs),
+            scores: Scores::new(total, format),
             resumed: run_plan.resumed,
             page: String::new(),
             bar: bar(run, total),

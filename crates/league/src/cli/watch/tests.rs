@@ -11,6 +11,7 @@ fn seen(players: u32) -> WatchState {
     let row = |rank: u32| StandingRow {
         rank,
         shared_rank: rank,
+        byes: 0,
         tie: None,
         player_id: PlayerId::numbered(rank),
         display_name: format!("Agent {rank}").into(),

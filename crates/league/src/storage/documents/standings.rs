@@ -65,6 +65,9 @@ pub struct StandingEntry {
     pub losses: u32,
     pub technical_losses: u32,
     pub points: u32,
+    /// Rounds without a match that were paid as a win.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub byes: u32,
 }
 
 impl StandingEntry {
@@ -79,6 +82,7 @@ impl StandingEntry {
             losses: 0,
             technical_losses: 0,
             points: 0,
+            byes: 0,
         }
     }
 
@@ -155,6 +159,11 @@ pub(crate) fn standings(league: &League, version: u64, at: Timestamp) -> Standin
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
+const fn is_zero(count: &u32) -> bool {
+    *count == 0
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
 const fn is_none(count: &u64) -> bool {
     *count == 0
 }
@@ -178,5 +187,6 @@ fn standing_entry(row: &StandingRow) -> StandingEntry {
         losses: row.losses,
         technical_losses: row.technical_losses,
         points: row.points,
+        byes: row.byes,
     }
 }

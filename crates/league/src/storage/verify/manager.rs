@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use league_core::draw::{LeagueSecret, LeagueSecrets};
 use league_core::league::{
-    Effect, Event, ExitCause, League, Lever, Phase, PlayedMatches, PlayerEntry, Tiebreaker,
+    Effect, Event, ExitCause, League, Lever, Phase, PlayedMatches, Tiebreaker,
 };
 use league_core::machine::Machine;
 use league_protocol::id::{LeagueId, MatchId, PlayerId};
@@ -142,6 +142,7 @@ impl<'a> ManagerReplay<'a> {
         match event {
             Event::PlayerRegistered { player_id, .. } => self.tally.add_player(player_id),
             Event::ResultRecorded { .. } => self.compare_result(sequence, event)?,
+            Event::RoundOpened { byes, .. } => self.tally.add_byes(byes),
             Event::RefereeByDocuments { referee, .. } => {
                 let exposed = &mut self.evidence.verdict.exposed_referees;
                 exposed.push(referee.clone());
@@ -388,6 +389,8 @@ pub(crate) struct Tally {
     matches: BTreeMap<MatchId, MatchLine>,
     /// The first match of each match that is played again.
     replays: BTreeMap<MatchId, MatchId>,
+    /// How often each player rested and was paid for it.
+    byes: BTreeMap<PlayerId, u32>,
     /// Players none of whose matches counts.
     annulled: BTreeSet<PlayerId>,
     /// Players that were removed or disqualified: they come last.
@@ -467,6 +470,7 @@ struct Totals {
     draws: u32,
     losses: u32,
     technical_losses: u32,
+    byes: u32,
     points: u32,
 }
 
@@ -499,6 +503,13 @@ impl Tally {
     pub(crate) fn add_player(&mut self, player: &PlayerId) {
         let next = self.numbers.len();
         self.numbers.entry(player.clone()).or_insert(next);
+    }
+
+    pub(crate) fn add_byes(&mut self, players: &[PlayerId]) {
+        for player in players {
+            *self.byes.entry(player.clone()).or_default() += 1;
+            self.sums = None;
+        }
     }
 
     /// Adds a result.
@@ -608,6 +619,15 @@ impl Tally {
             };
             sums.add([a, b], marks, score);
         }
+        sums.totals.resize(self.numbers.len(), Totals::default());
+        let byes = self.byes.iter();
+        for (player, byes) in byes.filter(|(player, _)| !self.annulled.contains(player)) {
+            if let Some(&number) = self.numbers.get(player) {
+                let totals = &mut sums.totals[number];
+                totals.byes = *byes;
+                totals.points = totals.points.saturating_add(byes * score.win);
+            }
+        }
         sums
     }
 
@@ -635,6 +655,7 @@ impl Tally {
                 draws: row.draws,
                 losses: row.losses,
                 technical_losses: row.technical_losses,
+                byes: row.byes,
                 points: row.points,
             };
             let same = row.rank == rank && row.player_id == *player && found == *record;
@@ -668,9 +689,15 @@ impl Tally {
                 }
             }
         }
-        let seated: BTreeSet<&PlayerId> = league.players().iter().map(PlayerEntry::id).collect();
+        let progress = league.progress();
+        let seated: BTreeMap<&PlayerId, u32> = league
+            .players()
+            .iter()
+            .zip(progress.into_iter().chain(std::iter::repeat(0)))
+            .map(|(player, progress)| (player.id(), progress))
+            .collect();
         let players = self.numbers.iter();
-        let mut order: Vec<_> = players.filter(|(id, _)| seated.contains(id)).collect();
+        let mut order: Vec<_> = players.filter(|(id, _)| seated.contains_key(id)).collect();
         order.sort_by_cached_key(|&(player, &number)| {
             let mut key = figures(deciding, number);
             if let Some(place) = key.get_mut(before.len()) {
@@ -678,7 +705,8 @@ impl Tally {
             }
             let id = player.as_str();
             let is_last = self.penalised.contains(player);
-            (is_last, Reverse(key), id.len(), id)
+            let progress = seated.get(player).copied();
+            (is_last, Reverse((progress, key)), id.len(), id)
         });
         order
             .into_iter()

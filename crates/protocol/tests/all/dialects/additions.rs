@@ -403,6 +403,7 @@ fn model_that_is_told_out_of_bounds_counts_as_not_told() {
 #[test]
 fn answer_to_a_query_tells_a_tie_and_news_do_not() {
     let tied = |number| StandingRow {
+        byes: 0,
         tie: Some(1),
         ..row(number, number, number, [1, 1, 0])
     };

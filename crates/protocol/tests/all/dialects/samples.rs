@@ -272,6 +272,7 @@ pub(crate) fn row(
     StandingRow {
         rank,
         shared_rank,
+        byes: 0,
         tie: None,
         player_id: player(number),
         display_name: "".into(),

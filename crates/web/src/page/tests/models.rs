@@ -71,6 +71,7 @@ pub(crate) fn table_row(rank: u32, player: &PlayerRef, points: u32) -> TableRow 
         standing: StandingRow {
             rank,
             shared_rank: rank,
+            byes: 0,
             tie: None,
             player_id: player.id.clone(),
             display_name: player.name.as_str().into(),

@@ -1,0 +1,292 @@
+//! Formats: who meets whom next, or that the league is over.
+//!
+//! A format is a pure function from the players, the settings and the results so far. It has one
+//! file in this folder and one line in [`FORMATS`]; machine, journal, pages and checks know only
+//! [`FormatRule`]. Rounds that follow from results are written in the journal when they begin, and
+//! the audit of a journal works them out again.
+
+mod gauntlet;
+mod knockout;
+mod matching;
+mod round_robin;
+mod swiss;
+
+use std::fmt;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use thiserror::Error;
+
+use super::schedule::Pairing;
+use super::standings::{MatchEnding, PlayerTally, Standings};
+
+pub use round_robin::{RoundRobin, Sides};
+
+/// Every format, the usual one first.
+static FORMATS: &[&dyn FormatRule] = &[
+    &round_robin::AllAgainstAll,
+    &swiss::Swiss,
+    &knockout::Knockout,
+    &gauntlet::Gauntlet,
+];
+
+/// The rules of a format.
+pub(crate) trait FormatRule: Sync {
+    /// The name in settings and commands.
+    fn name(&self) -> &'static str;
+
+    /// The name in sentences.
+    fn title(&self) -> &'static str;
+
+    /// The fewest players.
+    fn min_players(&self) -> u32 {
+        2
+    }
+
+    /// Refuses settings that cannot work; the number of players is at least the fewest.
+    fn check(&self, plan: &FormatPlan) -> Result<(), FormatError>;
+
+    /// How many rounds there are, unless draws or absent players change it.
+    fn rounds(&self, plan: &FormatPlan) -> u32;
+
+    /// How many matches there are, unless draws or absent players change it.
+    fn total_matches(&self, plan: &FormatPlan) -> u64;
+
+    /// All rounds, if they do not depend on results.
+    fn computed(&self, _: &FormatPlan) -> Option<RoundRobin> {
+        None
+    }
+
+    /// The pairings of the next round; `None` if the league is over.
+    fn next_round(&self, so_far: &SoFar<'_>) -> Option<NextRound>;
+
+    /// How far each player has come, if that counts before points.
+    fn progress(&self, _: &SoFar<'_>) -> Option<Vec<u32>> {
+        None
+    }
+}
+
+/// A format by its name.
+#[derive(Clone, Copy)]
+pub struct Format(&'static dyn FormatRule);
+
+impl Format {
+    /// Finds a format by the name in settings.
+    pub fn find(name: &str) -> Option<Self> {
+        Self::all().find(|format| format.name() == name)
+    }
+
+    /// Every format, the usual one first.
+    pub fn all() -> impl Iterator<Item = Self> {
+        FORMATS.iter().map(|rule| Self(*rule))
+    }
+
+    /// The name in settings and commands.
+    pub fn name(self) -> &'static str {
+        self.0.name()
+    }
+
+    /// The name in sentences.
+    pub fn title(self) -> &'static str {
+        self.0.title()
+    }
+
+    pub(crate) fn rule(self) -> &'static dyn FormatRule {
+        self.0
+    }
+}
+
+impl Default for Format {
+    fn default() -> Self {
+        Self(FORMATS[0])
+    }
+}
+
+impl PartialEq for Format {
+    fn eq(&self, other: &Self) -> bool {
+        self.name() == other.name()
+    }
+}
+
+impl Eq for Format {}
+
+impl fmt::Debug for Format {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl Serialize for Format {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.name())
+    }
+}
+
+impl<'de> Deserialize<'de> for Format {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let name = String::deserialize(deserializer)?;
+        Self::find(&name).ok_or_else(|| {
+            let names: Vec<String> = Self::all().map(|it| format!("`{}`", it.name())).collect();
+            serde::de::Error::custom(format!("one of {}, not `{name}`", names.join(", ")))
+        })
+    }
+}
+
+/// The settings of a format, and how many players begin.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FormatPlan {
+    pub format: Format,
+    pub players: u32,
+    /// How often each pair meets; in a knockout, how many games a tie has.
+    pub legs: u32,
+    /// How many rounds there are; `None` for as many as the format needs.
+    pub rounds: Option<u32>,
+    pub sides: Sides,
+}
+
+impl Default for FormatPlan {
+    fn default() -> Self {
+        Self {
+            format: Format::default(),
+            players: 0,
+            legs: 1,
+            rounds: None,
+            sides: Sides::AsPrinted,
+        }
+    }
+}
+
+impl FormatPlan {
+    /// Refuses what the format cannot do.
+    pub fn check(&self) -> Result<(), FormatError> {
+        let (format, min, found) = (self.format.title(), self.min_players(), self.players);
+        if found < min {
+            return Err(FormatError::Players { format, min, found });
+        }
+        self.format.0.check(self)
+    }
+
+    /// Refuses settings that the format cannot work with, whatever the number of players.
+    pub fn check_settings(&self) -> Result<(), FormatError> {
+        let most = RoundRobin::MAX_PLAYERS;
+        Self {
+            players: most,
+            ..*self
+        }
+        .check()
+    }
+
+    /// The fewest players that the format takes.
+    pub fn min_players(&self) -> u32 {
+        self.format.0.min_players()
+    }
+
+    /// How many rounds are planned.
+    pub fn rounds(&self) -> u32 {
+        self.format.0.rounds(self)
+    }
+
+    /// How many matches are planned.
+    pub fn total_matches(&self) -> u64 {
+        self.format.0.total_matches(self)
+    }
+
+    pub(crate) fn computed(&self) -> Option<RoundRobin> {
+        self.format.0.computed(self)
+    }
+
+    fn must_have_no_rounds(&self) -> Result<(), FormatError> {
+        match self.rounds {
+            None => Ok(()),
+            Some(_) => Err(FormatError::OwnRounds(self.format.title())),
+        }
+    }
+}
+
+/// Settings that a format cannot work with.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum FormatError {
+    #[error("a {format} has at least {min} players, not {found}: play a round robin")]
+    Players {
+        format: &'static str,
+        min: u32,
+        found: u32,
+    },
+    #[error("the number of rounds of a {0} follows from its players: leave `rounds` out")]
+    OwnRounds(&'static str),
+    #[error(
+        "{players} players can play 1 to {most} rounds of a Swiss tournament without meeting again, not {found}: choose fewer, or play a round robin"
+    )]
+    Rounds { players: u32, most: u32, found: u32 },
+    #[error("players meet once in a Swiss tournament: leave `legs` out")]
+    Legs,
+}
+
+/// The pairings of a round.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct NextRound {
+    /// Seat A and seat B of each match.
+    pub pairings: Vec<[u32; 2]>,
+    /// The players that rest and are paid for it as for a win.
+    pub byes: Vec<u32>,
+}
+
+impl NextRound {
+    /// A round without byes; `None` if no match is left.
+    fn of(pairings: Vec<[u32; 2]>) -> Option<Self> {
+        let byes = Vec::new();
+        (!pairings.is_empty()).then_some(Self { pairings, byes })
+    }
+}
+
+/// What a format decides by.
+pub(crate) struct SoFar<'s> {
+    pub(crate) standings: &'s Standings,
+    /// Whether a player plays on.
+    pub(crate) is_in: &'s dyn Fn(u32) -> bool,
+}
+
+impl SoFar<'_> {
+    fn plan(&self) -> &FormatPlan {
+        self.standings.schedule().plan()
+    }
+
+    fn players(&self) -> u32 {
+        self.plan().players
+    }
+
+    /// How many rounds were opened.
+    fn rounds(&self) -> u32 {
+        self.standings.schedule().opened()
+    }
+
+    fn is_in(&self, player: u32) -> bool {
+        (self.is_in)(player)
+    }
+
+    /// The matches of a round.
+    fn pairings(&self, round: u32) -> impl Iterator<Item = Pairing> {
+        let schedule = self.standings.schedule();
+        (0..schedule.matches_in(round)).filter_map(move |index| schedule.pairing(round, index))
+    }
+
+    /// The seats of all matches so far, the first round first.
+    fn all_seats(&self) -> impl Iterator<Item = [u32; 2]> {
+        let schedule = self.standings.schedule();
+        schedule.pairings().map(|pairing| pairing.seats)
+    }
+
+    /// What a player has done, as it counts now.
+    fn tally(&self, player: u32) -> PlayerTally {
+        self.standings.record(player)
+    }
+
+    /// How a match counts now.
+    fn ending(&self, pairing: Pairing) -> Option<MatchEnding> {
+        self.standings.ending(pairing)
+    }
+
+    /// How a match counted for later rounds when the round after it began, or counts now.
+    fn settled(&self, pairing: Pairing) -> Option<MatchEnding> {
+        self.standings.settled(pairing)
+    }
+}

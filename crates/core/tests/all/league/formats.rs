@@ -1,0 +1,404 @@
+//! Formats: whole tournaments from results alone, with players that leave and return.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use league_core::league::format::{Format, FormatError, FormatPlan, NextRound, Sides};
+use league_core::league::schedule::{Pairing, Schedule};
+use league_core::league::standings::{MatchEnding, Standings};
+use league_protocol::message::Score;
+
+struct Chance(u64);
+
+impl Chance {
+    fn below(&mut self, bound: u64) -> u64 {
+        self.0 = self
+            .0
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % bound
+    }
+}
+
+fn plan(format: &str, players: u32) -> FormatPlan {
+    FormatPlan {
+        format: Format::find(format).unwrap(),
+        players,
+        legs: 1,
+        rounds: None,
+        sides: Sides::Balanced,
+    }
+}
+
+/// A tournament in progress.
+struct Tournament {
+    standings: Standings,
+    plan: FormatPlan,
+    out: BTreeSet<u32>,
+    rounds: Vec<NextRound>,
+    /// The seats of matches in which both players played.
+    played: Vec<[u32; 2]>,
+}
+
+impl Tournament {
+    fn new(plan: FormatPlan) -> Self {
+        plan.check().unwrap();
+        Self {
+            standings: Standings::new(Schedule::new(plan), Score::default()),
+            plan,
+            out: BTreeSet::new(),
+            rounds: Vec::new(),
+            played: Vec::new(),
+        }
+    }
+
+    fn next(&self) -> Option<NextRound> {
+        self.standings
+            .next_round(&|player| !self.out.contains(&player))
+    }
+
+    /// Opens the next round and ends its matches; returns it.
+    fn play(&mut self, mut end: impl FnMut([u32; 2]) -> MatchEnding) -> Option<NextRound> {
+        let next = self.next()?;
+        assert_eq!(self.next().as_ref(), Some(&next), "the same pairings again");
+        self.standings.open(&next);
+        let round = u32::try_from(self.rounds.len()).unwrap() + 1;
+        for (index, &seats) in (0..).zip(&next.pairings) {
+            let pairing = Pairing {
+                round,
+                index,
+                seats,
+            };
+            assert_eq!(
+                self.standings.schedule().pairing_of(seats[1], round),
+                Some(pairing)
+            );
+            let ending = match seats.map(|seat| self.out.contains(&seat)) {
+                [false, false] => end(seats),
+                [true, true] => MatchEnding::BothForfeit,
+                [is_a, _] => MatchEnding::Forfeit(usize::from(!is_a)),
+            };
+            self.standings.note(pairing, ending);
+            if !ending.forfeited(0) && !ending.forfeited(1) {
+                self.played.push(seats);
+            }
+        }
+        self.rounds.push(next.clone());
+        Some(next)
+    }
+
+    fn all_seats(&self) -> impl Iterator<Item = [u32; 2]> {
+        self.rounds
+            .iter()
+            .flat_map(|round| round.pairings.iter().copied())
+    }
+
+    /// How often each pair met, the lower number first.
+    fn meetings(&self) -> BTreeMap<[u32; 2], u32> {
+        let mut met = BTreeMap::new();
+        for [a, b] in self.all_seats() {
+            *met.entry([a.min(b), a.max(b)]).or_default() += 1;
+        }
+        met
+    }
+
+    /// The matches that a player played at seat A minus those at seat B.
+    fn balance(&self, player: u32) -> i64 {
+        let side = |[a, b]: &[u32; 2]| i64::from(*a == player) - i64::from(*b == player);
+        self.played.iter().map(side).sum()
+    }
+
+    fn byes_of(&self, player: u32) -> usize {
+        let rounds = self.rounds.iter();
+        rounds.filter(|round| round.byes.contains(&player)).count()
+    }
+}
+
+fn by_strength(chance: &mut Chance, [a, b]: [u32; 2]) -> MatchEnding {
+    match chance.below(10) {
+        0 => MatchEnding::Draw,
+        1 => MatchEnding::Forfeit(chance.below(2) as usize),
+        2 => MatchEnding::Win(chance.below(2) as usize),
+        _ => MatchEnding::Win(usize::from(b < a)),
+    }
+}
+
+#[test]
+fn swiss_pairs_everybody_once_a_round_and_nobody_twice() {
+    let mut chance = Chance(19);
+    for case in 0..200 {
+        let players = 4 + chance.below(29) as u32;
+        let mut swiss = Tournament::new(plan("swiss", players));
+        let mut rounds = 0;
+        while let Some(round) = swiss.play(|seats| by_strength(&mut chance, seats)) {
+            rounds += 1;
+            let mut seen: Vec<u32> = round
+                .pairings
+                .iter()
+                .flatten()
+                .chain(&round.byes)
+                .copied()
+                .collect();
+            seen.sort_unstable();
+            assert_eq!(
+                seen,
+                (0..players).collect::<Vec<_>>(),
+                "case {case}, round {rounds}"
+            );
+        }
+        assert_eq!(
+            rounds,
+            swiss.plan.rounds(),
+            "case {case}: every round is played"
+        );
+        assert!(
+            swiss.meetings().values().all(|met| *met == 1),
+            "case {case}"
+        );
+        for player in 0..players {
+            assert!(
+                swiss.byes_of(player) <= 1,
+                "case {case}: {player} rests once"
+            );
+            assert!(
+                swiss.balance(player).abs() <= 2,
+                "case {case}: sides of {player}"
+            );
+        }
+    }
+}
+
+#[test]
+fn swiss_goes_on_while_players_leave_and_return() {
+    let mut chance = Chance(7);
+    let mut ended_early = 0;
+    for case in 0..200 {
+        let players = 4 + chance.below(20) as u32;
+        let mut swiss = Tournament::new(plan("swiss", players));
+        loop {
+            for player in 0..players {
+                match chance.below(12) {
+                    0 => drop(swiss.out.insert(player)),
+                    1 | 2 => drop(swiss.out.remove(&player)),
+                    _ => {}
+                }
+            }
+            let Some(round) = swiss.play(|seats| by_strength(&mut chance, seats)) else {
+                break;
+            };
+            let seen: BTreeSet<u32> = round
+                .pairings
+                .iter()
+                .flatten()
+                .chain(&round.byes)
+                .copied()
+                .collect();
+            let present: BTreeSet<u32> =
+                (0..players).filter(|it| !swiss.out.contains(it)).collect();
+            assert_eq!(seen, present, "case {case}");
+            assert_eq!(round.byes.len(), present.len() % 2, "case {case}");
+        }
+        ended_early += u32::from(swiss.rounds.len() < swiss.plan.rounds() as usize);
+        assert!(
+            swiss.meetings().values().all(|met| *met == 1),
+            "case {case}"
+        );
+    }
+    assert!(
+        ended_early < 50,
+        "{ended_early} of 200 end before their last round"
+    );
+}
+
+#[test]
+fn swiss_pairs_the_upper_half_against_the_lower_half() {
+    let mut swiss = Tournament::new(plan("swiss", 8));
+    let first = swiss
+        .play(|[a, b]| MatchEnding::Win(usize::from(b < a)))
+        .unwrap();
+    assert_eq!(first.pairings, [[0, 4], [5, 1], [2, 6], [7, 3]]);
+    // The winners 0 to 3 meet, and the losers 4 to 7; 0 and 2 both sat at A and would rather not
+    // meet.
+    let second = swiss
+        .play(|[a, b]| MatchEnding::Win(usize::from(b < a)))
+        .unwrap();
+    assert_eq!(second.pairings, [[3, 0], [1, 2], [4, 7], [6, 5]]);
+    let third = swiss.play(|_| MatchEnding::Draw).unwrap();
+    let top: BTreeSet<u32> = third.pairings[0].into();
+    assert_eq!(top, BTreeSet::from([0, 1]), "the leaders meet");
+}
+
+#[test]
+fn two_thousand_players_are_paired_at_once() {
+    let mut swiss = Tournament::new(plan("swiss", 2_000));
+    let mut chance = Chance(3);
+    for _ in 0..3 {
+        swiss.play(|seats| by_strength(&mut chance, seats)).unwrap();
+    }
+    assert!(swiss.meetings().values().all(|met| *met == 1));
+}
+
+fn knockout(players: u32, legs: u32) -> Tournament {
+    Tournament::new(FormatPlan {
+        legs,
+        ..plan("knockout", players)
+    })
+}
+
+#[test]
+fn favourites_meet_as_late_as_they_can() {
+    let mut cup = knockout(8, 1);
+    let favourite = |[a, b]: [u32; 2]| MatchEnding::Win(usize::from(b < a));
+    assert_eq!(
+        cup.play(favourite).unwrap().pairings,
+        [[0, 7], [3, 4], [1, 6], [2, 5]]
+    );
+    assert_eq!(cup.play(favourite).unwrap().pairings, [[3, 0], [2, 1]]);
+    assert_eq!(
+        cup.play(favourite).unwrap().pairings,
+        [[0, 1], [2, 3]],
+        "and the third place"
+    );
+    assert_eq!(cup.play(favourite), None);
+}
+
+#[test]
+fn first_seeds_rest_if_the_bracket_is_not_full() {
+    let mut cup = knockout(5, 1);
+    let favourite = |[a, b]: [u32; 2]| MatchEnding::Win(usize::from(b < a));
+    let first = cup.play(favourite).unwrap();
+    assert_eq!((first.pairings, first.byes), (vec![[3, 4]], vec![]));
+    assert_eq!(cup.play(favourite).unwrap().pairings, [[3, 0], [2, 1]]);
+}
+
+#[test]
+fn level_tie_is_played_on_and_then_goes_to_the_higher_seed() {
+    let mut cup = knockout(2, 3);
+    let mut seats = Vec::new();
+    while let Some(round) = cup.play(|_| MatchEnding::Draw) {
+        seats.extend(round.pairings);
+    }
+    assert_eq!(seats.len(), 9, "three games and six more");
+    assert!(cup.balance(0).abs() <= 1, "sides alternate: {seats:?}");
+    let mut cup = knockout(2, 3);
+    let mut games = 0;
+    while cup
+        .play(|[a, _]| MatchEnding::Win(usize::from(a == 0)))
+        .is_some()
+    {
+        games += 1;
+    }
+    assert_eq!(games, 2, "the third game cannot change it");
+}
+
+#[test]
+fn every_knockout_has_one_champion_whoever_leaves() {
+    let mut chance = Chance(11);
+    for case in 0..600 {
+        let players = 2 + chance.below(30) as u32;
+        let mut cup = knockout(players, 1 + chance.below(4) as u32);
+        loop {
+            for player in 0..players {
+                match chance.below(20) {
+                    0 => drop(cup.out.insert(player)),
+                    1 | 2 => drop(cup.out.remove(&player)),
+                    _ => {}
+                }
+            }
+            let Some(round) = cup.play(|seats| by_strength(&mut chance, seats)) else {
+                break;
+            };
+            let seen: BTreeSet<&u32> = round.pairings.iter().flatten().collect();
+            assert_eq!(
+                seen.len(),
+                2 * round.pairings.len(),
+                "case {case}: once a round"
+            );
+            let most = players.ilog2() as usize + 1;
+            assert!(cup.rounds.len() <= most * 10, "case {case}: it ends");
+        }
+        let ties = cup.meetings().len() as u32;
+        let third = u32::from(players >= 4);
+        let again = ties <= players - 1 + third;
+        assert!(
+            again && ties >= players - 1,
+            "case {case}: {ties} ties of {players}"
+        );
+    }
+}
+
+#[test]
+fn gauntlet_runs_one_against_all() {
+    let mut gauntlet = Tournament::new(FormatPlan {
+        legs: 3,
+        ..plan("gauntlet", 6)
+    });
+    while gauntlet.play(|_| MatchEnding::Draw).is_some() {}
+    let met = gauntlet.meetings();
+    assert_eq!(met, (1..6).map(|other| ([0, other], 3)).collect());
+    assert!((0..6).all(|player| gauntlet.balance(player).abs() <= 1));
+    assert_eq!(gauntlet.rounds.len() as u32, gauntlet.plan.rounds());
+}
+
+#[test]
+fn gauntlet_passes_over_players_that_are_out() {
+    let mut gauntlet = Tournament::new(plan("gauntlet", 4));
+    gauntlet.out.insert(1);
+    assert!(gauntlet.play(|_| MatchEnding::Draw).unwrap().pairings[0].contains(&2));
+    assert!(gauntlet.play(|_| MatchEnding::Draw).unwrap().pairings[0].contains(&3));
+    gauntlet.out.clear();
+    assert!(gauntlet.play(|_| MatchEnding::Draw).unwrap().pairings[0].contains(&1));
+    assert_eq!(gauntlet.next(), None);
+}
+
+#[test]
+fn round_robin_as_a_function_gives_the_computed_rounds() {
+    let settings = FormatPlan {
+        legs: 2,
+        ..plan("round_robin", 5)
+    };
+    let computed = Schedule::new(settings);
+    assert!(computed.is_computed());
+    assert_eq!(computed.rounds(), settings.rounds());
+    assert_eq!(computed.total_matches(), settings.total_matches());
+}
+
+#[test]
+fn formats_that_cannot_work_are_refused() {
+    let refused = |plan: FormatPlan| plan.check().unwrap_err();
+    assert_eq!(
+        refused(plan("swiss", 2)).to_string(),
+        "a Swiss tournament has at least 4 players, not 2: play a round robin"
+    );
+    let rounds = |players, rounds| FormatPlan {
+        rounds: Some(rounds),
+        ..plan("swiss", players)
+    };
+    assert_eq!(
+        refused(rounds(10, 6)),
+        FormatError::Rounds {
+            players: 10,
+            most: 5,
+            found: 6
+        }
+    );
+    assert!(matches!(refused(rounds(10, 0)), FormatError::Rounds { .. }));
+    assert_eq!(rounds(10, 5).check(), Ok(()));
+    assert_eq!(
+        refused(FormatPlan {
+            legs: 2,
+            ..plan("swiss", 8)
+        }),
+        FormatError::Legs
+    );
+    for format in ["round_robin", "knockout", "gauntlet"] {
+        let with_rounds = FormatPlan {
+            rounds: Some(3),
+            ..plan(format, 8)
+        };
+        assert!(matches!(refused(with_rounds), FormatError::OwnRounds(_)));
+        assert!(matches!(
+            refused(plan(format, 1)),
+            FormatError::Players { .. }
+        ));
+    }
+}
