@@ -180,6 +180,14 @@ impl BenchArgs {
             result.print(out, self.json)?;
             results.push(result);
         }
+        if results.is_empty() {
+            let names = Variant::ALL.map(Variant::name).join("`, `");
+            return Err(CommandError::usage(
+                WHAT,
+                format!("nothing is called `{}`", self.only.join("` or `")),
+                format!("give a part of `one-process` or `seven-processes`, or of `{names}`"),
+            ));
+        }
         Ok(table::judge(out, &results, self.json)?)
     }
 
@@ -216,7 +224,7 @@ impl BenchArgs {
         layouts.into_iter().flat_map(scene)
     }
 
-    /// Whether the flags ask for a variant in a scene: each text must stand in the name of either.
+    /// Whether the flags ask for a variant in a scene.
     fn wants(&self, scene: Scene, variant: Variant) -> bool {
         let name = format!("{} {}", scene.layout.name(), variant.name());
         self.only.is_empty() || self.only.iter().any(|only| name.contains(only.as_str()))

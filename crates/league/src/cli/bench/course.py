@@ -1,6 +1,7 @@
-"""A league in the manner of the course's document (000, chapter 5), for `league bench`.
+"""A league in the manner of the course's document (000, chapters 5 and 8), for `league bench`.
 
-FastAPI servers that take JSON-RPC, `requests.post` for every call, no logs, no files. A process
+FastAPI servers that take JSON-RPC, `requests.post` for every call, no logs, no files. A match has
+the calls of the document: 8 of its own, and the share of its round, three to each player. A process
 hosts the manager, a referee or some players; it speaks with the bench as the other floors do: it
 reads a plan, prints where it listens, reads where all listen, and plays until its time is over.
 """
@@ -66,7 +67,7 @@ def choose_parity(params):
     )
 
 
-def notify_match_result(params):
+def take_news(params):
     return {"status": "ok"}
 
 
@@ -115,15 +116,36 @@ def report_match_result(params):
     return {"status": "ok"}
 
 
+def tell(players, method, kind, **fields):
+    for _, address in players:
+        call_mcp_tool(address, method, message(kind, "league_manager", "round", **fields))
+
+
+def standings():
+    return [
+        {"rank": rank, "player_id": f"P{rank:02}", "display_name": f"Player {rank}"}
+        | {"played": 7, "wins": 3, "draws": 2, "losses": 2, "points": 11}
+        for rank in range(1, 2 * plan["at_once"] + 1)
+    ]
+
+
+def pairings():
+    return [
+        {"match_id": f"R1M{number}", "game_type": "even_odd"}
+        | {"player_A_id": f"P{2 * number:02}", "player_B_id": f"P{2 * number + 1:02}"}
+        for number in range(plan["at_once"])
+    ]
+
+
 TOOLS = {
-    tool.__name__: tool
-    for tool in (
-        handle_game_invitation,
-        choose_parity,
-        notify_match_result,
-        start_match,
-        report_match_result,
-    )
+    "handle_game_invitation": handle_game_invitation,
+    "choose_parity": choose_parity,
+    "notify_match_result": take_news,
+    "notify_round": take_news,
+    "update_standings": take_news,
+    "notify_round_completed": take_news,
+    "start_match": start_match,
+    "report_match_result": report_match_result,
 }
 
 
@@ -170,10 +192,14 @@ def play(progress, slot):
     referee = book["referees"][slot % len(book["referees"])]
     number = slot
     while not progress.ended:
+        tell(players, "notify_round", "ROUND_ANNOUNCEMENT", round_id=1, matches=pairings())
         began = time.monotonic()
         order = {"match_id": f"R1M{number}", "players": players}
         call_mcp_tool(referee, "start_match", order)
-        progress.count(time.monotonic() - began)
+        took = time.monotonic() - began
+        tell(players, "update_standings", "LEAGUE_STANDINGS_UPDATE", standings=standings())
+        tell(players, "notify_round_completed", "ROUND_COMPLETED", round_id=1)
+        progress.count(took)
         number += plan["at_once"]
 
 

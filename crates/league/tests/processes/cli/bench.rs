@@ -75,3 +75,13 @@ fn parts_are_chosen_by_name() {
     );
     assert!(!told.contains("NaN") && !told.contains("inf "), "{told}");
 }
+
+#[test]
+fn part_that_does_not_exist_is_wrong_use() {
+    let told = bench(&["--only", "warp"]);
+    assert!(told.starts_with("exit code 2\n"), "{told}");
+    assert!(
+        told.contains("cause: nothing is called `warp`\nhint: give a part of"),
+        "{told}"
+    );
+}
