@@ -15,7 +15,7 @@ use league_core::draw::{LeagueSecret, LeagueSecrets};
 use league_core::league::standings::MatchEnding;
 use league_core::league::{
     AgentState, CountedResult, Effect, Event, Expulsion, FixtureStage, League, LeagueFixture,
-    LeagueRules, Lever, Phase, PlayerEntry, RulesError,
+    LeagueRules, Lever, Phase, PlayerEntry, RulesError, Tiebreaker,
 };
 use league_core::machine::Machine;
 use league_core::referee::SpectatorView;
@@ -427,6 +427,10 @@ impl LeagueView {
         let key = format!("player:{id}");
         TableRow {
             standing: standing.clone(),
+            decided_by: self
+                .league
+                .decided_by(standing.rank)
+                .filter(|by| *by != Tiebreaker::Points.title()),
             climbed: i64::from(before) - i64::from(standing.rank),
             form: self.form(id),
             deviations: deviations.get(key.as_str()).copied().unwrap_or(0),

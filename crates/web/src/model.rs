@@ -159,6 +159,8 @@ impl Board {
 #[derive(Debug, Clone, PartialEq)]
 pub struct TableRow {
     pub standing: StandingRow,
+    /// What put it below the row above, if the points did not.
+    pub decided_by: Option<&'static str>,
     /// Places gained since the last round ended; negative if the player fell.
     pub climbed: i64,
     /// The last five matches that count, oldest first.

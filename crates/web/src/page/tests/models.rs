@@ -82,6 +82,7 @@ pub(crate) fn table_row(rank: u32, player: &PlayerRef, points: u32) -> TableRow 
             technical_losses: rank - 1,
             points,
         },
+        decided_by: None,
         climbed: i64::from(rank) - 1,
         form: vec![SeatOutcome::Won, SeatOutcome::Forfeited],
         deviations: u64::from(rank - 1) * 1_200,
