@@ -210,6 +210,7 @@ pub(crate) fn board() -> Board {
         }),
         cross: cross(),
         chart: chart(),
+        ratings: None,
         agents: vec![agent(true), agent(false)],
     }
 }
@@ -235,6 +236,7 @@ pub(crate) fn empty_board() -> Board {
         next: None,
         cross: Cross::default(),
         chart: Chart::default(),
+        ratings: None,
         agents: Vec::new(),
     }
 }
