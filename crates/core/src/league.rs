@@ -29,6 +29,7 @@ mod round;
 mod rules;
 pub mod schedule;
 pub mod standings;
+mod tiebreak;
 mod verify;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -72,7 +73,8 @@ pub use roster::{
     AgentState, ExitCause, Expulsion, Member, PlayerEntry, RefereeEntry, Seat, is_same_place,
 };
 pub use round::{FixtureStage, LeagueFixture, LeagueRound};
-pub use rules::{Assignment, LeagueRules, MIN_PROBE_INTERVAL, RulesError, Tiebreaker};
+pub use rules::{Assignment, LeagueRules, MIN_PROBE_INTERVAL, RulesError};
+pub use tiebreak::Tiebreaker;
 pub(crate) use verify::MAX_REASON;
 pub use verify::{ReportPart, ReportProblem};
 
@@ -208,7 +210,7 @@ impl League {
         };
         Ok(Self {
             standings: Standings::new(Schedule::new(rules.plan(0)), rules.score)
-                .ordered_by(rules.tiebreakers),
+                .ordered_by(rules.tiebreakers.clone()),
             rules,
             secrets,
             epoch: 0,
@@ -396,6 +398,20 @@ impl League {
         Arc::clone(&self.table().rows)
     }
 
+    /// What put a row of the table below the one above, in words; `None` for the first row, for a tie,
+    /// and before the start.
+    pub fn decided_by(&self, rank: u32) -> Option<&'static str> {
+        if self.phase == Phase::Registering {
+            return None;
+        }
+        let decided = self
+            .table()
+            .decided
+            .get(rank.checked_sub(1)? as usize)
+            .copied();
+        decided.flatten()
+    }
+
     /// How far each player has come, in the order of [`Self::players`], in a format in which that
     /// counts before points; empty in others.
     pub fn progress(&self) -> Vec<u32> {
@@ -488,7 +504,7 @@ impl League {
     fn table(&self) -> Arc<Ranking> {
         if self.phase == Phase::Registering {
             let standings = Standings::new(Schedule::new(self.format_plan()), self.rules.score);
-            let standings = standings.ordered_by(self.rules.tiebreakers);
+            let standings = standings.ordered_by(self.rules.tiebreakers.clone());
             return standings.table(|| self.named());
         }
         self.standings.table(|| self.named())

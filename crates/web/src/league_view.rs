@@ -6,6 +6,7 @@
 
 mod board;
 mod pages;
+mod ratings;
 mod stories;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -15,7 +16,7 @@ use league_core::draw::{LeagueSecret, LeagueSecrets};
 use league_core::league::standings::MatchEnding;
 use league_core::league::{
     AgentState, CountedResult, Effect, Event, Expulsion, FixtureStage, League, LeagueFixture,
-    LeagueRules, Lever, Phase, PlayerEntry, RulesError,
+    LeagueRules, Lever, Phase, PlayerEntry, RulesError, Tiebreaker,
 };
 use league_core::machine::Machine;
 use league_core::referee::SpectatorView;
@@ -27,8 +28,8 @@ use league_protocol::time::Timestamp;
 
 use crate::model::{
     AgentRow, Deviation, FailureCount, Joining, LatencySummary, LeagueSummary, MatchTimes,
-    ModelSum, OrganiserAct, PlayerRef, SeatOutcome, Stall, TableRow, TileState, TranscriptMessage,
-    Verification,
+    ModelSum, OrganiserAct, PlayerRef, RatingTable, SeatOutcome, Stall, TableRow, TileState,
+    TranscriptMessage, Verification,
 };
 
 /// Rows of a table on a page.
@@ -68,6 +69,7 @@ pub struct LeagueView {
     promises: BTreeMap<MatchId, Commitment>,
     /// How many rounds are over.
     closed_rounds: u32,
+    ratings: Option<RatingTable>,
     /// Ranks of the players when the last round ended.
     ranks: BTreeMap<PlayerId, u32>,
     /// How many matches were taken away from each referee.
@@ -148,6 +150,7 @@ impl LeagueView {
             order: VecDeque::new(),
             promises: BTreeMap::new(),
             closed_rounds: 0,
+            ratings: None,
             ranks: BTreeMap::new(),
             taken: BTreeMap::new(),
             stories: stories::Stories::default(),
@@ -414,6 +417,7 @@ impl LeagueView {
         let rows = self.league.standings();
         let ranks = rows.iter().map(|row| (row.player_id.clone(), row.rank));
         self.ranks = ranks.collect();
+        self.ratings = self.rate();
     }
 
     fn table_row(
@@ -427,6 +431,10 @@ impl LeagueView {
         let key = format!("player:{id}");
         TableRow {
             standing: standing.clone(),
+            decided_by: self
+                .league
+                .decided_by(standing.rank)
+                .filter(|by| *by != Tiebreaker::Points.title()),
             climbed: i64::from(before) - i64::from(standing.rank),
             form: self.form(id),
             deviations: deviations.get(key.as_str()).copied().unwrap_or(0),

@@ -120,8 +120,35 @@ pub struct Board {
     pub next: Option<NextRound>,
     pub cross: Cross,
     pub chart: Chart,
+    /// `None` before a round has ended, and for very many players.
+    pub ratings: Option<RatingTable>,
     /// Referees, then players; as many players as the table has rows.
     pub agents: Vec<AgentRow>,
+}
+
+/// How strong the players are by their results.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RatingTable {
+    /// The round that it was made after.
+    pub round: u32,
+    /// The strongest first.
+    pub rows: Vec<RatedPlayer>,
+    /// In how many of a hundred leagues players of equal strength would differ as much; `None` if that
+    /// is too rare for luck.
+    pub luck: Option<u32>,
+    /// The probability that the first is truly the strongest, in per cent.
+    pub certainty: u32,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RatedPlayer {
+    pub player: PlayerRef,
+    /// On the Elo scale, around the mean of all players.
+    pub elo: i64,
+    /// The half width of the 95 % interval.
+    pub error: i64,
+    /// The ranks that it may truly have: "1–3".
+    pub ranks: String,
 }
 
 /// The round after the current one.
@@ -159,6 +186,8 @@ impl Board {
 #[derive(Debug, Clone, PartialEq)]
 pub struct TableRow {
     pub standing: StandingRow,
+    /// What put it below the row above, if the points did not.
+    pub decided_by: Option<&'static str>,
     /// Places gained since the last round ended; negative if the player fell.
     pub climbed: i64,
     /// The last five matches that count, oldest first.

@@ -14,6 +14,7 @@ mod model_use;
 mod organiser_page;
 mod picture;
 pub(crate) mod player_page;
+mod ratings;
 pub(crate) mod round_page;
 mod rows;
 mod season_page;

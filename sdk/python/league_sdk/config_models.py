@@ -299,6 +299,8 @@ class LeagueConfig(Model):
     last_updated: str | None = None
     game_settings: dict[str, Any] = field(default_factory=dict)
     participants: ParticipantsConfig = field(default_factory=ParticipantsConfig)
+    format: str = "round_robin"
+    rounds: int | None = None
     legs: int = 1
     strictness: str = "lenient"
     draws: str = "any"

@@ -52,7 +52,7 @@ def tic_tac_toe(moves, _settings, _place, _draw):
         if any({board[place] for place in line} == {board[cell]} for line in lines):
             ends = ["loss", "win"] if seat else ["win", "loss"]
     return None if "win" not in ends and None in board else (ends, {"board": board})
-GAMES = {"even_odd": even_odd, "tic_tac_toe": tic_tac_toe}
+GAMES, OTHER_RULES = {"even_odd": even_odd, "tic_tac_toe": tic_tac_toe}, {"tiebreakers", "format"}
 
 # ---- The league, from its opening to its last line.
 class League:
@@ -63,7 +63,7 @@ class League:
         compare(opening, dict(role="league_manager", league_id=name, reproducible=modes[self.mode]))
         self.players, self.referees, self.rounds, self.signs = [], [], 0, {}
         self.open, self.results, self.left_out = {}, {}, collections.Counter()
-        is_known = self.mode and self.game in GAMES and not {"tiebreakers", "format"} & {*self.rules}
+        is_known = self.mode and self.game in GAMES and not OTHER_RULES & {*self.rules}
         self.stopped = None if is_known else f"lines of a league of `{self.game}`"
     def take(self, kind, event):
         before, after, handle = EVENTS.get(kind, (None, None, None))

@@ -97,7 +97,8 @@ class Verifier(unittest.TestCase):
             self.assertEqual(verify.verify(folder)["verdict"], verdict)
 
     def test_league_of_other_rules_is_neither_verified_nor_failed(self):
-        for rule, value in (("game_type", "nim"), ("draws", None), ("tiebreakers", ["wins"])):
+        other = (("game_type", "nim"), ("draws", None), ("tiebreakers", ["wins"]), ("format", "swiss"))
+        for rule, value in other:
             facts = list(league_maker.events("chance", league_maker.PLAYERS))
             facts[0]["opened"]["rules"][rule] = value
             verdict = verify.verify(league_maker.write_all(self.root / league_maker.FOLDER, facts))

@@ -352,7 +352,7 @@ impl League {
         self.phase = Phase::Running;
         self.number_players(true);
         let standings = Standings::new(Schedule::new(self.format_plan()), self.rules.score);
-        self.standings = standings.ordered_by(self.rules.tiebreakers);
+        self.standings = standings.ordered_by(self.rules.tiebreakers.clone());
     }
 
     /// Takes in the pairings of a round that follows from results.

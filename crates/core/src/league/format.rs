@@ -18,6 +18,7 @@ use thiserror::Error;
 
 use super::schedule::Pairing;
 use super::standings::{MatchEnding, PlayerTally, Standings};
+use super::tiebreak::Tiebreaker;
 
 pub use round_robin::{RoundRobin, Sides};
 
@@ -59,6 +60,11 @@ pub(crate) trait FormatRule: Sync {
     /// The pairings of the next round; `None` if the league is over.
     fn next_round(&self, so_far: &SoFar<'_>) -> Option<NextRound>;
 
+    /// The usual order of its table.
+    fn tiebreakers(&self) -> &'static [Tiebreaker] {
+        &Tiebreaker::USUAL
+    }
+
     /// How far each player has come, if that counts before points.
     fn progress(&self, _: &SoFar<'_>) -> Option<Vec<u32>> {
         None
@@ -88,6 +94,11 @@ impl Format {
     /// The name in sentences.
     pub fn title(self) -> &'static str {
         self.0.title()
+    }
+
+    /// The usual order of its table.
+    pub fn tiebreakers(self) -> &'static [Tiebreaker] {
+        self.0.tiebreakers()
     }
 
     pub(crate) fn rule(self) -> &'static dyn FormatRule {

@@ -12,6 +12,7 @@ use thiserror::Error;
 
 use super::format::{Format, FormatError, FormatPlan};
 use super::schedule::Sides;
+use super::tiebreak::Tiebreaker;
 use crate::breaker::BreakerRule;
 use crate::referee::{MANUAL_LIMIT, MAX_ATTEMPTS};
 use crate::timeouts::{CALL_STYLE_TIMEOUT, Timeouts};
@@ -69,7 +70,7 @@ pub struct LeagueRules {
     pub open_referees: bool,
     /// How the table is ordered, the most important first.
     #[serde(default = "usual_order", skip_serializing_if = "is_usual_order")]
-    pub tiebreakers: [Tiebreaker; 5],
+    pub tiebreakers: Vec<Tiebreaker>,
     /// How the players are paired.
     #[serde(default, skip_serializing_if = "is_usual_format")]
     pub format: Format,
@@ -93,36 +94,12 @@ pub struct LeagueRules {
     pub matches_at_once: Option<u32>,
 }
 
-/// What the table is ordered by.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Tiebreaker {
-    Points,
-    Wins,
-    /// Draws minus losses.
-    DrawDifference,
-    /// The points of matches among those that are equal so far.
-    HeadToHead,
-    PlayerId,
+fn usual_order() -> Vec<Tiebreaker> {
+    Tiebreaker::USUAL.into()
 }
 
-impl Tiebreaker {
-    /// The usual order (ruling 20).
-    pub const USUAL: [Self; 5] = [
-        Self::Points,
-        Self::Wins,
-        Self::DrawDifference,
-        Self::HeadToHead,
-        Self::PlayerId,
-    ];
-}
-
-const fn usual_order() -> [Tiebreaker; 5] {
-    Tiebreaker::USUAL
-}
-
-fn is_usual_order(order: &[Tiebreaker; 5]) -> bool {
-    *order == Tiebreaker::USUAL
+fn is_usual_order(order: &[Tiebreaker]) -> bool {
+    order == Tiebreaker::USUAL
 }
 
 #[expect(
@@ -175,7 +152,7 @@ impl LeagueRules {
             match_limit: Duration::ZERO,
             draws: Some(DrawMode::Chance),
             open_referees: false,
-            tiebreakers: Tiebreaker::USUAL,
+            tiebreakers: usual_order(),
             format: Format::default(),
             rounds: None,
             legs: 1,
@@ -186,6 +163,14 @@ impl LeagueRules {
         };
         rules.match_limit = rules.longest_match();
         rules
+    }
+
+    /// Changes the format; a table in the usual order of the former one takes that of this one.
+    pub fn use_format(&mut self, format: Format) {
+        if self.tiebreakers == self.format.tiebreakers() {
+            self.tiebreakers = format.tiebreakers().into();
+        }
+        self.format = format;
     }
 
     /// The format and its settings for so many players.

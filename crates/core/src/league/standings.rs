@@ -7,7 +7,7 @@
 //! that the organiser put out as a penalty come after all others. In a format that says how far each
 //! player has come, that counts before points.
 
-use std::cmp::{Ordering, Reverse};
+use std::cmp::Reverse;
 use std::collections::BTreeSet;
 use std::sync::{Arc, OnceLock};
 
@@ -16,8 +16,8 @@ use league_protocol::id::PlayerId;
 use league_protocol::message::{MatchResult, MatchStatus, Score, StandingRow, WinLossDraw};
 
 use super::format::{NextRound, SoFar};
-use super::rules::Tiebreaker;
 use super::schedule::{Pairing, Schedule};
+use super::tiebreak::Tiebreaker;
 
 /// How a match ended, as far as the table is concerned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -159,6 +159,8 @@ pub struct Ranking {
     pub rows: Arc<[StandingRow]>,
     /// The row of each player, by number.
     pub place: Vec<u32>,
+    /// For each row what put it below the one above, in words.
+    pub decided: Vec<Option<&'static str>>,
 }
 
 impl Ranking {
@@ -175,7 +177,7 @@ impl Ranking {
 pub struct Standings {
     schedule: Schedule,
     score: Score,
-    tiebreakers: [Tiebreaker; 5],
+    tiebreakers: Arc<[Tiebreaker]>,
     records: Vec<PlayerTally>,
     endings: Vec<u8>,
     /// How the matches counted when the round after theirs began; empty for a computed schedule.
@@ -204,7 +206,7 @@ impl Standings {
         let schedule = schedule.into();
         Self {
             score,
-            tiebreakers: Tiebreaker::USUAL,
+            tiebreakers: Tiebreaker::USUAL.into(),
             records: vec![PlayerTally::default(); schedule.players() as usize],
             schedule,
             endings: Vec::new(),
@@ -216,12 +218,20 @@ impl Standings {
 
     /// The same results in a table of this order.
     #[must_use]
-    pub fn ordered_by(self, tiebreakers: [Tiebreaker; 5]) -> Self {
+    pub fn ordered_by(self, tiebreakers: impl Into<Arc<[Tiebreaker]>>) -> Self {
         Self {
-            tiebreakers,
+            tiebreakers: tiebreakers.into(),
             table: OnceLock::new(),
             ..self
         }
+    }
+
+    pub(crate) fn tiebreakers(&self) -> &[Tiebreaker] {
+        &self.tiebreakers
+    }
+
+    pub(crate) fn score(&self) -> &Score {
+        &self.score
     }
 
     /// The rounds, as far as they are known.
@@ -381,13 +391,12 @@ impl Standings {
 
     fn make_table(&self, names: &[NamedPlayer]) -> Ranking {
         let progress = self.progress();
-        let (order, between) = self.order(names, &progress);
-        let ties = self.ties(&order, &between, &progress);
-        let mut rows = Vec::with_capacity(order.len());
-        let mut place = vec![0; order.len()];
+        let order = self.order(names);
+        let mut rows = Vec::with_capacity(order.players.len());
+        let mut place = vec![0; order.players.len()];
         let mut shared_rank = 0;
         let mut above = None;
-        for (rank, &player) in (1_u32..).zip(&order) {
+        for (rank, &player) in (1_u32..).zip(&order.players) {
             let record = self.record(player);
             let standing = (self.class(player, &progress), record.standing());
             if above != Some(standing) {
@@ -396,39 +405,14 @@ impl Standings {
             }
             place[player as usize] = rank - 1;
             let name = &names[player as usize];
-            let tie = ties[rank as usize - 1];
+            let tie = order.ties[rank as usize - 1];
             rows.push(row((rank, shared_rank, tie), name, &record));
         }
         Ranking {
             rows: rows.into(),
             place,
+            decided: order.decided,
         }
-    }
-
-    /// The first rank of each tie that only ids break, for each row of it. Before the first match
-    /// nothing is shared.
-    fn ties(&self, order: &[u32], between: &[u32], progress: &[u32]) -> Vec<Option<u32>> {
-        let mut deciding = self.tiebreakers.split(|by| *by == Tiebreaker::PlayerId);
-        let deciding = deciding.next().unwrap_or_default();
-        let is_equal = |a: u32, b: u32| {
-            let mut deciding = deciding.iter();
-            self.class(a, progress) == self.class(b, progress)
-                && deciding.all(|by| match by {
-                    Tiebreaker::HeadToHead => between[a as usize] == between[b as usize],
-                    by => self.compare(*by, &[], a, b).is_eq(),
-                })
-        };
-        let mut ties = Vec::with_capacity(order.len());
-        for group in order.chunk_by(|&a, &b| is_equal(a, b)) {
-            let first = u32::try_from(ties.len() + 1).unwrap_or(u32::MAX);
-            let has_played = |player: &u32| {
-                let record = self.record(*player);
-                record.played() + record.byes > 0
-            };
-            let is_tie = group.len() > 1 && group.iter().any(has_played);
-            ties.resize(ties.len() + group.len(), is_tie.then_some(first));
-        }
-        ties
     }
 
     /// How far each player has come, if the format says so before points.
@@ -442,91 +426,13 @@ impl Standings {
     }
 
     /// What orders players before all tiebreakers: the last come last, then progress counts.
-    fn class(&self, player: u32, progress: &[u32]) -> (bool, Reverse<u32>) {
+    pub(crate) fn class(&self, player: u32, progress: &[u32]) -> (bool, Reverse<u32>) {
         let came = progress.get(player as usize).copied().unwrap_or_default();
         (self.last.contains(&player), Reverse(came))
     }
 
-    /// The players in order, and the points of each among its equals.
-    fn order(&self, names: &[NamedPlayer], progress: &[u32]) -> (Vec<u32>, Vec<u32>) {
-        let mut order: Vec<u32> = (0..self.schedule.players()).take(names.len()).collect();
-        let mut parts = self.tiebreakers.split(|by| *by == Tiebreaker::HeadToHead);
-        let (before, after) = (
-            parts.next().unwrap_or_default(),
-            parts.next().unwrap_or_default(),
-        );
-        let compare = |by: &[Tiebreaker], a: u32, b: u32| {
-            let mut orders = by.iter().map(|by| self.compare(*by, names, a, b));
-            orders
-                .find(|order| order.is_ne())
-                .unwrap_or(Ordering::Equal)
-        };
-        let by_id = |a, b| self.compare(Tiebreaker::PlayerId, names, a, b);
-        order.sort_unstable_by(|&a, &b| compare(before, a, b).then_with(|| by_id(a, b)));
-        let mut between = vec![0; order.len()];
-        for group in order.chunk_by_mut(|&a, &b| compare(before, a, b).is_eq()) {
-            if group.len() > 1 {
-                self.compare_in_pairs(group, &mut between);
-                // Stable, so that equals stay in the order of their ids.
-                group.sort_by(|&a, &b| {
-                    let pairs = between[b as usize].cmp(&between[a as usize]);
-                    pairs.then_with(|| compare(after, a, b))
-                });
-            }
-        }
-        order.sort_by_key(|player| self.class(*player, progress));
-        (order, between)
-    }
-
-    /// Which of two players comes first by one tiebreaker, unless that compares whole groups.
-    fn compare(&self, by: Tiebreaker, names: &[NamedPlayer], a: u32, b: u32) -> Ordering {
-        let id = |player: u32| {
-            let id = names
-                .get(player as usize)
-                .map_or("", |name| name.0.as_str());
-            (id.len(), id)
-        };
-        let (points, wins, difference) = self.records[a as usize].standing();
-        let other = self.records[b as usize].standing();
-        match by {
-            Tiebreaker::Points => other.0.cmp(&points),
-            Tiebreaker::Wins => other.1.cmp(&wins),
-            Tiebreaker::DrawDifference => other.2.cmp(&difference),
-            Tiebreaker::HeadToHead => Ordering::Equal,
-            Tiebreaker::PlayerId => id(a).cmp(&id(b)),
-        }
-    }
-
-    /// Adds up for each of a group the points of its matches inside the group.
-    fn compare_in_pairs(&self, group: &[u32], between: &mut [u32]) {
-        let rounds = self.rounds_begun();
-        let members: Vec<u32> = {
-            let mut members = group.to_vec();
-            members.sort_unstable();
-            members
-        };
-        for &player in group {
-            let points = |pairing: Pairing| self.points_in(pairing, player);
-            between[player as usize] = if group.len() <= rounds as usize {
-                let others = members.iter();
-                others
-                    .flat_map(|&other| self.schedule.meetings(player, other))
-                    .map(points)
-                    .sum()
-            } else {
-                (1..=rounds)
-                    .filter_map(|round| self.schedule.pairing_of(player, round))
-                    .filter(|pairing| {
-                        let mut seats = pairing.seats.iter();
-                        seats.all(|seat| members.binary_search(seat).is_ok())
-                    })
-                    .map(points)
-                    .sum()
-            };
-        }
-    }
-
-    fn rounds_begun(&self) -> u32 {
+    /// How many rounds have begun, as far as results tell.
+    pub(crate) fn rounds_begun(&self) -> u32 {
         if !self.schedule.is_computed() {
             return self.schedule.opened();
         }
@@ -534,7 +440,7 @@ impl Standings {
         u32::try_from(self.endings.len().div_ceil(a_round)).unwrap_or(u32::MAX)
     }
 
-    fn points_in(&self, pairing: Pairing, player: u32) -> u32 {
+    pub(crate) fn points_in(&self, pairing: Pairing, player: u32) -> u32 {
         let seat = usize::from(pairing.seats[1] == player);
         let ending = self.endings.get(self.number(pairing)).copied();
         ending

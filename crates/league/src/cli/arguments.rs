@@ -239,7 +239,8 @@ impl FormatArgs {
     /// Changes the rules; another format than before does not keep its settings.
     pub(crate) fn settle(&self, rules: &mut LeagueRules) {
         if let Some(format) = self.format.filter(|format| *format != rules.format) {
-            (rules.format, rules.rounds, rules.legs) = (format, None, 1);
+            rules.use_format(format);
+            (rules.rounds, rules.legs) = (None, 1);
         }
         rules.rounds = self.rounds.or(rules.rounds);
         rules.legs = self.legs.unwrap_or(rules.legs);

@@ -117,26 +117,33 @@ with_defaults! {
         /// Points for a technical loss.
         #[serde(deserialize_with = "within::<0, 1_000, _, _>")]
         technical_loss_points: u32 = 0;
-        /// What the table is ordered by, the most important first (ruling 20).
+        /// What the table is ordered by, the most important first (ruling 20); this list stands for
+        /// the usual order of the format.
         #[serde(deserialize_with = "tiebreakers")]
-        tiebreakers: [Tiebreaker; 5] = Tiebreaker::USUAL;
+        tiebreakers: Vec<Tiebreaker> = Tiebreaker::USUAL.into();
     }
 }
 
-/// Reads the tiebreakers: each once, in any order.
-fn tiebreakers<'de, D: Deserializer<'de>>(from: D) -> Result<[Tiebreaker; 5], D::Error> {
+/// Reads the tiebreakers: some of them, each once, in any order.
+fn tiebreakers<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<Tiebreaker>, D::Error> {
     let found = Value::deserialize(from)?;
-    let order = serde_json::from_value::<[Tiebreaker; 5]>(found).ok();
-    let is_whole = |order: &[Tiebreaker; 5]| {
-        let mut sorted = *order;
+    let order = serde_json::from_value::<Vec<Tiebreaker>>(found).ok();
+    let is_once = |order: &Vec<Tiebreaker>| {
+        let mut sorted = order.clone();
         sorted.sort_unstable();
-        sorted == Tiebreaker::USUAL
+        sorted.dedup();
+        !order.is_empty() && sorted.len() == order.len()
     };
-    order.filter(is_whole).ok_or_else(|| {
-        D::Error::custom(
-            "`points`, `wins`, `draw_difference`, `head_to_head`, `player_id`, each once, in any \
-             order",
-        )
+    order.filter(is_once).ok_or_else(|| {
+        let names = serde_json::to_value(Tiebreaker::ALL).unwrap_or_default();
+        let names = names.as_array().into_iter().flatten();
+        let names: Vec<String> = names
+            .map(|name| name.to_string().replace('"', "`"))
+            .collect();
+        D::Error::custom(format!(
+            "some of {}, each once, in any order",
+            names.join(", ")
+        ))
     })
 }
 
@@ -196,11 +203,12 @@ impl LeagueConfig {
             loss: self.scoring.loss_points,
             technical_loss: self.scoring.technical_loss_points,
         };
-        rules.tiebreakers = self.scoring.tiebreakers;
+        rules.tiebreakers = self.scoring.tiebreakers.clone();
         rules.min_players = self.participants.min_players;
         rules.max_players = self.participants.max_players;
         rules.start_when = self.participants.start_when();
-        (rules.format, rules.rounds, rules.legs) = (self.format, self.rounds, self.legs);
+        rules.use_format(self.format);
+        (rules.rounds, rules.legs) = (self.rounds, self.legs);
         rules.strict = self.strictness == Strictness::Strict;
         rules.proven_draws = self.draws == CountedDraws::Proven;
         rules.mode = self.match_mode;

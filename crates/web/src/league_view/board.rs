@@ -42,6 +42,7 @@ impl LeagueView {
             next: self.next_round(observed),
             cross: self.cross(),
             chart: self.chart(&standings),
+            ratings: self.ratings.clone(),
             agents: self.agents(observed, &deviations, &standings),
             standings,
             league,

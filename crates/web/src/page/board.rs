@@ -6,7 +6,7 @@ use maud::{Markup, PreEscaped, html};
 
 use super::face::face;
 use super::format::{AFTER_THIS_ROUND, countdown, counted, duration, grouped, moment, phase};
-use super::{Links, chart, lobby, rows};
+use super::{Links, chart, lobby, ratings, rows};
 use crate::model::{Board, LeagueSummary};
 use crate::parts::PageParts;
 
@@ -28,6 +28,7 @@ pub fn parts(board: &Board, links: Links) -> PageParts {
     parts.block("cross-head", rows::cross_head(&board.cross, links));
     parts.list("cross-rows", rows::cross(&board.cross, links));
     parts.block("chart", chart::chart(&board.chart));
+    parts.block("ratings", ratings::ratings(board.ratings.as_ref()));
     let agents = rows::agents(&board.agents, board.league.is_over(), links);
     parts.list("agent-rows", agents);
     parts
@@ -67,6 +68,7 @@ pub(crate) fn main(parts: &PageParts) -> Markup {
                 div.scroll tabindex="0" role="region" aria-labelledby="chart-title" { (block("chart")) }
             }
         }
+        (block("ratings"))
         section.card aria-labelledby="cross-title" {
             h2 #cross-title { "Who met whom" }
             p.more { "Each row shows the results of one player; a letter links to the match." }

@@ -78,6 +78,7 @@ fn badges(row: &TableRow) -> Markup {
     let losses = row.standing.technical_losses;
     let byes = row.standing.byes;
     html! {
+        @if let Some(decided_by) = row.decided_by { " " span.badge { "by " (decided_by) } }
         @if byes > 0 {
             " " span.badge title="Rounds without an opponent, paid as a win" {
                 (counted(byes.into(), "bye", "byes"))

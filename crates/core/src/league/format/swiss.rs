@@ -14,6 +14,7 @@ use std::cmp::Reverse;
 
 use super::matching::Matching;
 use super::{FormatError, FormatPlan, FormatRule, NextRound, Sides, SoFar};
+use crate::league::Tiebreaker;
 use crate::league::standings::MatchEnding;
 
 /// The most rounds, however many players there are.
@@ -53,6 +54,18 @@ impl FormatRule for Swiss {
 
     fn total_matches(&self, plan: &FormatPlan) -> u64 {
         u64::from(self.rounds(plan)) * u64::from(plan.players / 2)
+    }
+
+    fn tiebreakers(&self) -> &'static [Tiebreaker] {
+        &[
+            Tiebreaker::Points,
+            Tiebreaker::BuchholzCut1,
+            Tiebreaker::Buchholz,
+            Tiebreaker::SonnebornBerger,
+            Tiebreaker::HeadToHead,
+            Tiebreaker::Wins,
+            Tiebreaker::PlayerId,
+        ]
     }
 
     fn next_round(&self, so_far: &SoFar<'_>) -> Option<NextRound> {

@@ -2,10 +2,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use league_core::draw::{LeagueSecret, LeagueSecrets};
 use league_core::league::format::{Format, FormatError, FormatPlan, NextRound, Sides};
 use league_core::league::schedule::{Pairing, Schedule};
 use league_core::league::standings::{MatchEnding, Standings};
+use league_core::league::{Event, Inconsistency, League, LeagueRules, Lever, RulesError};
+use league_protocol::id::{MatchId, PlayerId};
 use league_protocol::message::Score;
+use league_testkit::league::{LeagueWorld, rules};
+use league_testkit::report::honest;
 
 struct Chance(u64);
 
@@ -401,4 +406,134 @@ fn formats_that_cannot_work_are_refused() {
             FormatError::Players { .. }
         ));
     }
+}
+
+/// A league of the machine in this format, with so many players.
+fn league_of(format: &str, players: u32) -> LeagueWorld {
+    let mut rules = rules();
+    rules.use_format(Format::find(format).unwrap());
+    LeagueWorld::begun_by(rules, players, 2, 4)
+}
+
+#[test]
+fn journals_of_every_format_pass_the_audit_and_give_the_same_league() {
+    for format in ["swiss", "knockout", "gauntlet"] {
+        let mut world = league_of(format, 7);
+        world.play_on();
+        assert!(world.league.is_over(), "{format}");
+        assert_eq!(
+            world.league.rounds(),
+            world.league.round().unwrap().number()
+        );
+        assert_eq!(world.league.total_matches(), world.league.matches_played());
+        let audited = world.audited().unwrap();
+        assert_eq!(audited.standings(), world.league.standings(), "{format}");
+        assert_eq!(audited.schedule(), world.replayed().schedule(), "{format}");
+    }
+}
+
+#[test]
+fn pairings_that_do_not_follow_from_results_are_found() {
+    for format in ["swiss", "knockout", "gauntlet"] {
+        let mut world = league_of(format, 8);
+        world.play_on();
+        for event in &mut world.events {
+            if let Event::RoundOpened {
+                round: 2, pairings, ..
+            } = event
+            {
+                pairings[0].reverse();
+            }
+        }
+        assert_eq!(
+            world.audited().unwrap_err(),
+            Inconsistency::Pairings(2),
+            "{format}"
+        );
+    }
+    let mut world = league_of("swiss", 7);
+    world.play_on();
+    for event in &mut world.events {
+        if let Event::RoundOpened { byes, .. } = event {
+            byes.clear();
+        }
+    }
+    assert_eq!(world.audited().unwrap_err(), Inconsistency::Pairings(1));
+}
+
+#[test]
+fn a_restart_between_two_rounds_finds_the_same_pairings() {
+    let mut world = league_of("swiss", 6);
+    let mut again = league_of("swiss", 6);
+    again.restart();
+    world.play_on();
+    again.play_on();
+    assert_eq!(again.league.schedule(), world.league.schedule());
+}
+
+#[test]
+fn a_player_that_withdraws_is_not_paired_again() {
+    let mut world = league_of("swiss", 8);
+    for (referee, order) in world.orders() {
+        world.report(&referee, honest(&order)).unwrap();
+    }
+    let player_id = PlayerId::numbered(1);
+    world.pull(Lever::Withdraw { player_id }).unwrap();
+    world.settle();
+    world.play_on();
+    let schedule = world.league.schedule();
+    assert_eq!(schedule.rounds(), 4);
+    for round in 2..=4 {
+        assert_eq!(schedule.pairing_of(0, round), None);
+        let seated = schedule.matches_in(round);
+        assert_eq!(
+            (seated, schedule.byes(round).len()),
+            (3, 1),
+            "seven are left"
+        );
+    }
+}
+
+#[test]
+fn matches_are_played_again_in_a_round_robin_only() {
+    let mut world = league_of("swiss", 4);
+    for (referee, order) in world.orders() {
+        world.report(&referee, honest(&order)).unwrap();
+    }
+    let match_id = MatchId::numbered(1, 1);
+    let refused = world.pull(Lever::Replay { match_id }).unwrap_err();
+    assert!(
+        refused
+            .to_string()
+            .contains("no match of a Swiss tournament"),
+        "{refused}"
+    );
+}
+
+#[test]
+fn a_league_does_not_start_with_too_few_players_for_its_format() {
+    let mut rules = LeagueRules {
+        start_when: None,
+        ..rules()
+    };
+    rules.use_format(Format::find("swiss").unwrap());
+    let mut world = LeagueWorld::new(rules);
+    world.admit_referee("Referee", 1);
+    for name in ["A", "B", "C"] {
+        world.admit_player(name);
+    }
+    let refused = world.pull(Lever::Start).unwrap_err();
+    assert!(
+        refused.to_string().contains("at least `4` players"),
+        "{refused}"
+    );
+    world.admit_player("D");
+    world.pull(Lever::Start).unwrap();
+    let mut rules = world.league.rules().clone();
+    (rules.rounds, rules.start_when) = (Some(3), Some((4, 1)));
+    let refused = League::new(rules, LeagueSecrets::one(LeagueSecret([0; 32]))).unwrap_err();
+    assert!(matches!(
+        refused,
+        RulesError::Format(FormatError::Rounds { most: 2, .. })
+    ));
 }

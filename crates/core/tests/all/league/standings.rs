@@ -253,3 +253,70 @@ fn ids_are_compared_by_number() {
         .collect();
     assert_eq!(order, ["P2", "P99", "P100"]);
 }
+
+/// The points of a player after each round, by hand.
+fn naive(by: Tiebreaker, results: &Results, players: u32, player: u32) -> i64 {
+    let score = Score::default();
+    let points = |player: u32| -> i64 {
+        let own = results.iter().flat_map(|(pairing, ending)| {
+            let seat = pairing.seats.iter().position(|it| *it == player)?;
+            Some(i64::from(ending.points(seat, &score)))
+        });
+        own.sum()
+    };
+    let rounds = RoundRobin::new(players, Sides::AsPrinted).rounds();
+    let mut others = Vec::new();
+    let (mut berger, mut progressive, mut at_b) = (0, 0, 0);
+    for (pairing, ending) in results {
+        let Some(seat) = pairing.seats.iter().position(|it| *it == player) else {
+            continue;
+        };
+        let other = points(pairing.seats[1 - seat]);
+        others.push(other);
+        let won = ending.winner() == Some(seat);
+        berger += other
+            * if won {
+                2
+            } else {
+                i64::from(*ending == MatchEnding::Draw)
+            };
+        for _ in pairing.round..=rounds {
+            progressive += i64::from(ending.points(seat, &score));
+        }
+        at_b += i64::from(seat == 1 && *ending == MatchEnding::Win(1));
+    }
+    others.sort_unstable();
+    let until = others.len().saturating_sub(1);
+    match by {
+        Tiebreaker::Buchholz => others.iter().sum(),
+        Tiebreaker::BuchholzCut1 => others.iter().skip(1).sum(),
+        Tiebreaker::BuchholzMedian => others[..until].iter().skip(1).sum(),
+        Tiebreaker::SonnebornBerger => berger,
+        Tiebreaker::Progressive => progressive,
+        _ => at_b,
+    }
+}
+
+proptest! {
+    #[test]
+    fn each_tiebreaker_orders_as_counted_by_hand((schedule, results) in some_results()) {
+        use Tiebreaker::{Buchholz, BuchholzCut1, BuchholzMedian, Progressive, SonnebornBerger, WinsAtB};
+        for by in [Buchholz, BuchholzCut1, BuchholzMedian, Progressive, SonnebornBerger, WinsAtB] {
+            let mut standings = Standings::new(schedule, Score::default()).ordered_by([by]);
+            for (pairing, ending) in &results {
+                standings.note(*pairing, *ending);
+            }
+            let table = standings.table(|| names(schedule.players()));
+            let figures = table.rows.iter().map(|row| {
+                let ids = names(schedule.players());
+                let number = ids.iter().position(|(id, _)| *id == row.player_id).unwrap();
+                naive(by, &results, schedule.players(), number as u32)
+            });
+            let figures: Vec<i64> = figures.collect();
+            prop_assert!(figures.is_sorted_by(|above, below| above >= below), "{by:?}: {figures:?}");
+            for (pair, decided) in figures.windows(2).zip(&table.decided[1..]) {
+                prop_assert_eq!(*decided, (pair[0] != pair[1]).then_some(by.title()));
+            }
+        }
+    }
+}

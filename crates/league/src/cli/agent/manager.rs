@@ -521,6 +521,7 @@ async fn began_with(running: &RunningAgent<League>, wanted: &LeagueRules) -> Opt
         "format",
         "rounds",
         "legs",
+        "tiebreakers",
         "match_limit",
         "mode",
         "open_referees",

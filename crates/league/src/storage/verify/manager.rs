@@ -142,7 +142,7 @@ impl<'a> ManagerReplay<'a> {
         match event {
             Event::PlayerRegistered { player_id, .. } => self.tally.add_player(player_id),
             Event::ResultRecorded { .. } => self.compare_result(sequence, event)?,
-            Event::RoundOpened { byes, .. } => self.tally.add_byes(byes),
+            Event::RoundOpened { round, byes, .. } => self.tally.add_byes(*round, byes),
             Event::RefereeByDocuments { referee, .. } => {
                 let exposed = &mut self.evidence.verdict.exposed_referees;
                 exposed.push(referee.clone());
@@ -389,8 +389,8 @@ pub(crate) struct Tally {
     matches: BTreeMap<MatchId, MatchLine>,
     /// The first match of each match that is played again.
     replays: BTreeMap<MatchId, MatchId>,
-    /// How often each player rested and was paid for it.
-    byes: BTreeMap<PlayerId, u32>,
+    /// The rounds in which each player rested and was paid for it.
+    byes: BTreeMap<PlayerId, Vec<u32>>,
     /// Players none of whose matches counts.
     annulled: BTreeSet<PlayerId>,
     /// Players that were removed or disqualified: they come last.
@@ -405,21 +405,88 @@ pub(crate) struct Tally {
 struct Sums {
     /// By the number of the player.
     totals: Vec<Totals>,
-    met: Met,
+    /// Every match that counts.
+    met: Vec<MetPair>,
 }
 
 impl Sums {
-    fn add(&mut self, numbers: [usize; 2], marks: [Mark; 2], score: &Score) {
-        let [(a, at_a), (b, at_b)] = [(numbers[0], marks[0]), (numbers[1], marks[1])];
-        for (number, mark) in [(a, at_a), (b, at_b)] {
+    fn add(&mut self, round: u32, players: [usize; 2], marks: [Mark; 2], score: &Score) {
+        for (number, mark) in players.into_iter().zip(marks) {
             if self.totals.len() <= number {
                 self.totals.resize(number + 1, Totals::default());
             }
             self.totals[number].add(mark, score);
         }
-        self.met
-            .push([(a, at_a.points(score)), (b, at_b.points(score))]);
+        self.met.push(MetPair {
+            round,
+            players,
+            marks,
+        });
     }
+
+    /// What a tiebreaker says of each player, in matches with opponents; more is better.
+    fn by_opponents(
+        &self,
+        by: Tiebreaker,
+        rounds: u32,
+        score: &Score,
+        byes: &[Vec<u32>],
+    ) -> Vec<i64> {
+        let mut figures = vec![0_i64; self.totals.len()];
+        let mut opponents: Vec<Vec<i64>> = vec![Vec::new(); self.totals.len()];
+        for met in &self.met {
+            for (seat, &player) in met.players.iter().enumerate() {
+                let other = i64::from(self.totals[met.players[1 - seat]].points);
+                opponents[player].push(other);
+                figures[player] += match (by, met.marks[seat]) {
+                    (Tiebreaker::SonnebornBerger, Mark::Win) => 2 * other,
+                    (Tiebreaker::SonnebornBerger, Mark::Draw) => other,
+                    (Tiebreaker::Progressive, mark) => {
+                        i64::from((rounds + 1).saturating_sub(met.round))
+                            * i64::from(mark.points(score))
+                    }
+                    (Tiebreaker::WinsAtB, Mark::Win) => {
+                        i64::from(seat == 1 && met.marks[0] == Mark::Loss)
+                    }
+                    _ => 0,
+                };
+            }
+        }
+        for (player, rested) in byes.iter().enumerate() {
+            let own = i64::from(self.totals[player].points);
+            opponents[player].extend(rested.iter().map(|_| own));
+            if by == Tiebreaker::Progressive {
+                let paid = rested
+                    .iter()
+                    .map(|round| i64::from((rounds + 1).saturating_sub(*round)));
+                figures[player] += paid.sum::<i64>() * i64::from(score.win);
+            }
+        }
+        let cuts = match by {
+            Tiebreaker::Buchholz => (0, 0),
+            Tiebreaker::BuchholzCut1 => (1, 0),
+            Tiebreaker::BuchholzMedian => (1, 1),
+            _ => return figures,
+        };
+        let sum = |mut points: Vec<i64>| {
+            points.sort_unstable();
+            points.truncate(points.len().saturating_sub(cuts.1));
+            points.iter().skip(cuts.0).sum()
+        };
+        opponents.into_iter().map(sum).collect()
+    }
+}
+
+/// Two players that met, the one at seat A first.
+#[derive(Debug)]
+struct MetPair {
+    round: u32,
+    players: [usize; 2],
+    marks: [Mark; 2],
+}
+
+fn round_of(match_id: &MatchId) -> u32 {
+    match_id.numbers().map_or(1, |(round, _)| round)
 }
 
 /// How a match ended for its players, and what the organiser said of it.
@@ -491,13 +558,11 @@ impl Totals {
             Tiebreaker::Points => i64::from(self.points),
             Tiebreaker::Wins => i64::from(self.wins),
             Tiebreaker::DrawDifference => i64::from(self.draws) - i64::from(self.losses),
-            Tiebreaker::HeadToHead | Tiebreaker::PlayerId => 0,
+            Tiebreaker::TechnicalLosses => -i64::from(self.technical_losses),
+            _ => 0,
         }
     }
 }
-
-/// Two players and the points of each, for every match that counts.
-type Met = Vec<[(usize, u32); 2]>;
 
 impl Tally {
     pub(crate) fn add_player(&mut self, player: &PlayerId) {
@@ -505,9 +570,9 @@ impl Tally {
         self.numbers.entry(player.clone()).or_insert(next);
     }
 
-    pub(crate) fn add_byes(&mut self, players: &[PlayerId]) {
+    pub(crate) fn add_byes(&mut self, round: u32, players: &[PlayerId]) {
         for player in players {
-            *self.byes.entry(player.clone()).or_default() += 1;
+            self.byes.entry(player.clone()).or_default().push(round);
             self.sums = None;
         }
     }
@@ -521,7 +586,7 @@ impl Tally {
         let numbers = result.players.each_ref().map(|id| self.numbers.get(id));
         match (&mut self.sums, numbers) {
             (Some(sums), [Some(&a), Some(&b)]) if is_new && is_counted => {
-                sums.add([a, b], Mark::of(result), score);
+                sums.add(round_of(match_id), [a, b], Mark::of(result), score);
             }
             // Of a match that the organiser has spoken of, the result alone does not tell.
             _ => self.sums = None,
@@ -606,26 +671,26 @@ impl Tally {
     /// Adds up all matches that count.
     fn sum_up(&self, score: &Score) -> Sums {
         let mut sums = Sums::default();
-        let lines = self.matches.values();
-        let is_counted = |line: &&MatchLine| {
+        let lines = self.matches.iter();
+        let is_counted = |(_, line): &(&MatchId, &MatchLine)| {
             let out = |player: &PlayerId| self.annulled.contains(player);
             !line.annulled && !line.players.iter().any(out)
         };
-        for line in lines.filter(is_counted) {
+        for (match_id, line) in lines.filter(is_counted) {
             let numbers = line.players.each_ref().map(|id| self.numbers.get(id));
             let (Some(marks), [Some(&a), Some(&b)]) = (line.ruled.or(line.recorded), numbers)
             else {
                 continue;
             };
-            sums.add([a, b], marks, score);
+            sums.add(round_of(match_id), [a, b], marks, score);
         }
         sums.totals.resize(self.numbers.len(), Totals::default());
         let byes = self.byes.iter();
         for (player, byes) in byes.filter(|(player, _)| !self.annulled.contains(player)) {
             if let Some(&number) = self.numbers.get(player) {
                 let totals = &mut sums.totals[number];
-                totals.byes = *byes;
-                totals.points = totals.points.saturating_add(byes * score.win);
+                totals.byes = byes.len() as u32;
+                totals.points = totals.points.saturating_add(totals.byes * score.win);
             }
         }
         sums
@@ -666,6 +731,36 @@ impl Tally {
         })
     }
 
+    /// For each tiebreaker that looks at opponents what it says of each player; nothing for others.
+    fn figures_of_opponents(
+        &self,
+        league: &League,
+        sums: &Sums,
+        deciding: &[Tiebreaker],
+    ) -> Vec<Vec<i64>> {
+        let mut byes = vec![Vec::new(); sums.totals.len()];
+        let counted = self
+            .byes
+            .iter()
+            .filter(|(player, _)| !self.annulled.contains(player));
+        for (player, rounds) in counted {
+            if let Some(&number) = self.numbers.get(player) {
+                byes[number].clone_from(rounds);
+            }
+        }
+        let (rounds, score) = (league.schedule().rounds(), &league.rules().score);
+        let figures = |by: &Tiebreaker| match by {
+            Tiebreaker::Buchholz
+            | Tiebreaker::BuchholzCut1
+            | Tiebreaker::BuchholzMedian
+            | Tiebreaker::SonnebornBerger
+            | Tiebreaker::Progressive
+            | Tiebreaker::WinsAtB => sums.by_opponents(*by, rounds, score, &byes),
+            _ => Vec::new(),
+        };
+        deciding.iter().map(figures).collect()
+    }
+
     /// The players with a seat, as the table has them.
     fn order<'t>(&'t self, league: &League, sums: &'t Sums) -> Vec<(&'t PlayerId, &'t Totals)> {
         let totals = &sums.totals;
@@ -675,17 +770,27 @@ impl Tally {
         let deciding = deciding.next().unwrap_or_default();
         let mut before = deciding.split(|by| *by == Tiebreaker::HeadToHead);
         let before = before.next().unwrap_or_default();
+        let of_opponents = self.figures_of_opponents(league, sums, deciding);
         let figures = |by: &[Tiebreaker], number: usize| -> Vec<i64> {
             let record = &totals[number];
-            by.iter().map(|by| record.figure(*by)).collect()
+            let by = by.iter().zip(&of_opponents);
+            by.map(|(by, others)| {
+                others
+                    .get(number)
+                    .copied()
+                    .unwrap_or_else(|| record.figure(*by))
+            })
+            .collect()
         };
         let mut between = vec![0_i64; totals.len()];
         if deciding.len() > before.len() {
             let equals: Vec<Vec<i64>> = (0..totals.len()).map(|own| figures(before, own)).collect();
-            for &[(a, to_a), (b, to_b)] in &sums.met {
+            let score = &league.rules().score;
+            for met in &sums.met {
+                let [a, b] = met.players;
                 if equals[a] == equals[b] {
-                    between[a] += i64::from(to_a);
-                    between[b] += i64::from(to_b);
+                    between[a] += i64::from(met.marks[0].points(score));
+                    between[b] += i64::from(met.marks[1].points(score));
                 }
             }
         }

@@ -82,6 +82,7 @@ pub(crate) fn table_row(rank: u32, player: &PlayerRef, points: u32) -> TableRow 
             technical_losses: rank - 1,
             points,
         },
+        decided_by: None,
         climbed: i64::from(rank) - 1,
         form: vec![SeatOutcome::Won, SeatOutcome::Forfeited],
         deviations: u64::from(rank - 1) * 1_200,
@@ -209,6 +210,7 @@ pub(crate) fn board() -> Board {
         }),
         cross: cross(),
         chart: chart(),
+        ratings: None,
         agents: vec![agent(true), agent(false)],
     }
 }
@@ -234,6 +236,7 @@ pub(crate) fn empty_board() -> Board {
         next: None,
         cross: Cross::default(),
         chart: Chart::default(),
+        ratings: None,
         agents: Vec::new(),
     }
 }
