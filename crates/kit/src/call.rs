@@ -67,11 +67,22 @@ impl ManagerUrl {
 
     /// Posts a body; returns the status and the body of the answer.
     pub(crate) fn post(&self, body: &[u8], timeout: Duration) -> io::Result<(u16, Vec<u8>)> {
+        self.send(&self.request("POST", &self.path, body), timeout)
+    }
+
+    /// Gets how the league stands; returns the body of the answer.
+    pub(crate) fn health(&self, timeout: Duration) -> io::Result<Vec<u8>> {
+        let site = self.path.strip_suffix("/mcp").unwrap_or(&self.path);
+        let request = self.request("GET", &format!("{site}/health"), b"");
+        Ok(self.send(&request, timeout)?.1)
+    }
+
+    fn send(&self, request: &[u8], timeout: Duration) -> io::Result<(u16, Vec<u8>)> {
         let stream = TimedStream::new(self.connect(timeout)?.into(), timeout)?;
         if self.is_tls {
-            self.post_tls(stream, body)
+            self.exchange_tls(stream, request)
         } else {
-            self.exchange(stream, body)
+            exchange(stream, request)
         }
     }
 
@@ -87,39 +98,26 @@ impl ManagerUrl {
         Err(last)
     }
 
-    fn exchange(&self, mut stream: impl Read + Write, body: &[u8]) -> io::Result<(u16, Vec<u8>)> {
+    fn request(&self, method: &str, path: &str, body: &[u8]) -> Vec<u8> {
         let mut request = format!(
-            "POST {} HTTP/1.1\r\nHost: {}:{}\r\nContent-Type: application/json\r\n\
+            "{method} {path} HTTP/1.1\r\nHost: {}:{}\r\nContent-Type: application/json\r\n\
              Accept: application/json\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
-            self.path,
             self.host,
             self.port,
             body.len()
         )
         .into_bytes();
         request.extend_from_slice(body);
-        stream.write_all(&request)?;
-        stream.flush()?;
-        let mut reader = BufReader::new(stream);
-        let unreadable = |stop| match stop {
-            ReadStop::Gone(error) => error,
-            ReadStop::Refused(refusal) => refusal.into(),
-        };
-        let head = HttpHead::read(&mut reader).map_err(unreadable)?;
-        let head = head.ok_or(ErrorKind::UnexpectedEof)?;
-        let status = head.start.split(' ').nth(1).and_then(|it| it.parse().ok());
-        let broken = || Error::new(ErrorKind::InvalidData, "not an HTTP response");
-        let status = status.ok_or_else(broken)?;
-        Ok((status, head.body(&mut reader, true).map_err(unreadable)?))
+        request
     }
 
     #[cfg(not(feature = "tls"))]
-    fn post_tls(&self, _stream: TimedStream, _body: &[u8]) -> io::Result<(u16, Vec<u8>)> {
+    fn exchange_tls(&self, _stream: TimedStream, _request: &[u8]) -> io::Result<(u16, Vec<u8>)> {
         Err(ErrorKind::Unsupported.into())
     }
 
     #[cfg(feature = "tls")]
-    fn post_tls(&self, stream: TimedStream, body: &[u8]) -> io::Result<(u16, Vec<u8>)> {
+    fn exchange_tls(&self, stream: TimedStream, request: &[u8]) -> io::Result<(u16, Vec<u8>)> {
         use rustls::pki_types::{CertificateDer, ServerName, pem::PemObject};
         use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
 
@@ -146,8 +144,24 @@ impl ManagerUrl {
         let host = self.host.trim_start_matches('[').trim_end_matches(']');
         let name = ServerName::try_from(host.to_owned()).map_err(Error::other)?;
         let connection = ClientConnection::new(config.into(), name).map_err(Error::other)?;
-        self.exchange(StreamOwned::new(connection, stream), body)
+        exchange(StreamOwned::new(connection, stream), request)
     }
+}
+
+fn exchange(mut stream: impl Read + Write, request: &[u8]) -> io::Result<(u16, Vec<u8>)> {
+    stream.write_all(request)?;
+    stream.flush()?;
+    let mut reader = BufReader::new(stream);
+    let unreadable = |stop| match stop {
+        ReadStop::Gone(error) => error,
+        ReadStop::Refused(refusal) => refusal.into(),
+    };
+    let head = HttpHead::read(&mut reader).map_err(unreadable)?;
+    let head = head.ok_or(ErrorKind::UnexpectedEof)?;
+    let status = head.start.split(' ').nth(1).and_then(|it| it.parse().ok());
+    let broken = || Error::new(ErrorKind::InvalidData, "not an HTTP response");
+    let status = status.ok_or_else(broken)?;
+    Ok((status, head.body(&mut reader, true).map_err(unreadable)?))
 }
 
 #[cfg(test)]

@@ -540,7 +540,7 @@ impl KitState {
         if let Some(line) = self.player.place_line() {
             tell(&line);
         }
-        tell("start this program again to join the next league");
+        tell("when the manager opens its next league, this program joins it");
     }
 
     /// Applies an event and tells people of it.

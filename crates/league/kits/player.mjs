@@ -99,6 +99,7 @@ const THINKING = new Map(); // choices in progress, by match and turn
 const EARLY = []; // the latest announcements: one may come before the answer to our registration
 const SHOWN = new Map(); // by match: the hash of its referee's own token, which a referee by the documents shows instead
 const CALLED = new Map(); // matches that were announced in this run, and whether their referee called
+let isFinished = false; // whether the league is over
 const MOST_MATCHES = 1000; // older matches are forgotten
 const LARGEST_BODY = 256 * 1024;
 
@@ -200,7 +201,8 @@ function tellEnd({ champion, final_standings: rows }) {
   say(`the league is over; its champion is ${champion?.display_name ?? champion?.player_id}`);
   const row = Array.isArray(rows) && rows.find((found) => found?.player_id === MEMORY.player_id);
   if (row) say(`we are number ${row.rank} of ${rows.length}, with ${row.points} point${row.points === 1 ? "" : "s"}: ${page(`/player/${row.player_id}`)}`);
-  say("start this program again to join the next league");
+  [EARLY.length, isFinished] = [0, true];
+  say("when the manager opens its next league, this program joins it");
 }
 
 /** Prints that the referee could not use our answer, or got none. */
@@ -493,7 +495,11 @@ async function register() {
       if (["ACCEPTED", "REGISTERED"].includes(said.status)) {
         const given = Object.entries(said).filter(([name, value]) => name.endsWith("_token") && value);
         const { player_id = null, league_id = null } = said;
-        if (league_id !== MEMORY.league_id) remember(structuredClone(NOTHING)); // the memory was of another league
+        if (league_id !== MEMORY.league_id) { // the memory was of another league
+          remember(structuredClone(NOTHING));
+          for (const known of [CALLED, SHOWN, THINKING]) known.clear();
+        }
+        isFinished = false;
         const tokens = { ...MEMORY.tokens, ...Object.fromEntries(given) };
         remember({ player_id, league_id, tokens });
         for (const early of [...EARLY]) await answer("ROUND_ANNOUNCEMENT", early).catch(() => {}); // now we know who may announce
@@ -514,9 +520,21 @@ async function register() {
   }
 }
 
+/** Registers, and again when the manager takes players for another league than ours. */
+async function stay() {
+  for (await register(); ; await pause(2000)) {
+    try {
+      const health = isFinished && await (await fetch(page("/health"), { signal: AbortSignal.timeout(5_000) })).json();
+      if (health?.state === "REGISTERING" && health.league_id !== MEMORY.league_id) await register();
+    } catch {
+      // The manager is away between two leagues.
+    }
+  }
+}
+
 /** Prints the reason and ends. */
 const end = (reason) => process.exit(console.error(reason) ?? 1);
 const place = OPTIONS.bind || OPTIONS.host;
 server.on("error", (problem) => end(`cannot listen at ${place}:${OPTIONS.port}: ${problem.code}; choose another port with --port; ` +
   "in a container or behind a router, --bind 0.0.0.0 listens on all addresses"));
-server.listen(Number(OPTIONS.port), place, register); // listens before it registers
+server.listen(Number(OPTIONS.port), place, stay); // listens before it registers

@@ -65,7 +65,7 @@ me = dict.fromkeys(("player_id", "league_id", "auth_token", "manager_token", "re
 announced, attempts = {}, {}  # by match: its referee's token, and the number of the attempt; 0: nothing is signed
 early = deque(maxlen=9)  # the latest announcements: one may come before the answer to our registration
 shown = {}  # by match: the hash of its referee's own token, which a referee by the documents shows instead
-saving = threading.Lock()
+saving, finished = threading.Lock(), threading.Event()  # finished: the league is over
 called, choices, history = {}, {}, deque(maxlen=MOST)  # by match: False until its referee calls; our choices, by turn
 opponents, choosing = {}, defaultdict(threading.Lock)  # by match; a repeated question waits for the first choice
 ADVICE = {"E001": "make `choose` faster", "E004": "return one of the legal moves",  # by the code of a technical loss
@@ -198,7 +198,8 @@ def answer(kind, call):
         for row in [row for row in rows if row["player_id"] == me["player_id"]]:
             say(f"we are number {row.get('rank')} of {len(rows)}, with {row.get('points')} point{'s' * (row.get('points') != 1)}: "
                 + page(f"/player/{me['player_id']}"))
-        say("start this program again to join the next league")
+        early.clear(), finished.set()
+        say("when the manager opens its next league, this program joins it")
     for known in (announced, shown, attempts, called, choices, opponents, choosing):
         while len(known) > MOST:
             known.pop(next(iter(known.copy())), None)
@@ -342,7 +343,9 @@ def register():
             reply = json.load(urllib.request.urlopen(posted, timeout=10, context=trust))["result"]
             admitted, reason = bool(reply.get("player_id")), reply.get("reason") or reply.get("error_code")
             if admitted and (reply.get("return_token") or me["return_token"]) != me["return_token"]:  # another league
-                me.update(dict.fromkeys(me)), announced.clear(), attempts.clear(), choices.clear()
+                me.update(dict.fromkeys(me))
+                for known in (announced, shown, attempts, called, choices, opponents, history):
+                    known.clear()
             me.update({name: reply.get(name) or (admitted and me[name]) or None for name in me})
         except Exception as problem:
             reason = str(problem)  # not reachable, or an unknown answer
@@ -352,10 +355,21 @@ def register():
             reason == told or say(f"{options.manager} has not admitted us yet: {reason}")
             told = reason
             time.sleep(2)
+    finished.clear()
     for call in list(early):  # now we know who may announce
         respond({"jsonrpc": "2.0", "method": "notify_round", "params": call})
     remember()
     say(f"{options.name} is in the league as {me['player_id']}: {page('/player/' + me['player_id'])}")
+
+
+def has_next_league():
+    """Whether the manager takes players for another league than ours."""
+    try:
+        with urllib.request.urlopen(page("/health"), timeout=5, context=trust) as reply:
+            health = json.loads(reply.read(LARGEST))
+        return health["state"] == "REGISTERING" and health["league_id"] != me["league_id"]
+    except Exception:
+        return False  # it is away between two leagues
 
 
 def whole(manager):
@@ -409,6 +423,7 @@ if __name__ == "__main__":
     try:
         register()
         while True:
-            time.sleep(3600)  # Ctrl-C ends it on Windows too, unlike a wait for an event
+            time.sleep(2)  # Ctrl-C ends it on Windows too, unlike a wait for an event
+            finished.is_set() and has_next_league() and register()
     except KeyboardInterrupt:
         say(f"{options.name} was stopped; start it again to continue")

@@ -97,6 +97,7 @@ MEMORY = nothing()
 EARLY = collections.deque(maxlen=9)  # the latest announcements: one may come before the answer to our registration
 SHOWN = {}  # by match: the hash of its referee's own token, which a referee by the documents shows instead
 CALLED = {}  # matches that were announced in this run, and whether their referee called
+FINISHED = threading.Event()  # the league is over
 LOCK = threading.RLock()  # several matches may call at the same time
 THINKING = collections.defaultdict(threading.Lock)  # one for each move that is being chosen
 MOST_MATCHES = 1000  # older matches are forgotten
@@ -185,7 +186,8 @@ def tell_end(call):
     for row in [row for row in rows if row["player_id"] == MEMORY["player_id"]]:
         say(f"we are number {row.get('rank')} of {len(rows)}, with {row.get('points')} point{'s' * (row.get('points') != 1)}: "
             + page(f"/player/{MEMORY['player_id']}"))
-    say("start this program again to join the next league")
+    EARLY.clear(), FINISHED.set()
+    say("when the manager opens its next league, this program joins it")
 
 
 def think(call, table, place):
@@ -461,6 +463,8 @@ def register():
                 given = {name: said[name] for name in said if name.endswith("_token") and said[name]}
                 if said.get("league_id") != MEMORY["league_id"]:
                     remember(**nothing())  # the memory was of another league
+                    SHOWN.clear(), CALLED.clear()
+                FINISHED.clear()
                 remember(player_id=said.get("player_id"), league_id=said.get("league_id"),
                          tokens={**MEMORY["tokens"], **given})
                 for early in list(EARLY):  # now we know who may announce
@@ -479,6 +483,21 @@ def register():
             say(f"{OPTIONS.manager} has not admitted us yet: {reason}")
         wait, told = min(wait * 2, 15), reason
         time.sleep(wait)
+
+
+def stay():
+    """Registers, and again when the manager takes players for another league than ours."""
+    register()
+    while True:
+        time.sleep(2)
+        try:
+            if FINISHED.is_set():
+                with urllib.request.urlopen(page("/health"), timeout=5, context=TRUST) as reply:
+                    health = json.loads(reply.read(LARGEST_BODY))
+                if health["state"] == "REGISTERING" and health["league_id"] != MEMORY["league_id"]:
+                    register()
+        except (OSError, ValueError, LookupError, TypeError):
+            pass  # the manager is away between two leagues
 
 
 def use_the_sdk():
@@ -536,7 +555,7 @@ if __name__ == "__main__":
     except OSError as problem:
         sys.exit(f"cannot listen at {OPTIONS.bind}:{OPTIONS.port}: {problem.strerror}; choose another port with --port; "
                  "in a container or behind a router, --bind 0.0.0.0 listens on all addresses")
-    threading.Thread(target=register, daemon=True).start()
+    threading.Thread(target=stay, daemon=True).start()
     try:
         start()
     except KeyboardInterrupt:

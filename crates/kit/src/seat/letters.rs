@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use league_core::letter::{CallFailure, CallOutcome, Credential, PeerAnswer};
 use league_core::machine::Machine;
-use league_core::player::{Command, Player};
+use league_core::player::{Command, Player, PlayerPhase};
 use league_protocol::dialect::Hints;
 use league_protocol::encode::{Stamp, encode};
 use league_protocol::fault::Code;
@@ -18,6 +18,7 @@ use league_protocol::rpc;
 use league_protocol::sender::{Agent, CallStyle, Dialect};
 use league_protocol::token::AuthToken;
 use league_protocol::wire::{self, Context, SentCall, Unread};
+use serde_json::Value;
 
 use super::{KitPlayer, KitState, PlayerLetter};
 use crate::call::ManagerUrl;
@@ -26,18 +27,23 @@ use crate::options::{KitError, MAX_WORDS, tell};
 
 /// The longest sleep of the thread that talks to the manager.
 const MAX_SLEEP: Duration = Duration::from_secs(3_600);
+/// How often it asks after the end whether the manager has opened its next league.
+const NEXT_LEAGUE_POLL: Duration = Duration::from_secs(2);
+const HEALTH_TIMEOUT: Duration = Duration::from_secs(5);
 /// How long it waits before it tries again to write.
 const WRITE_PAUSE: Duration = Duration::from_secs(1);
 
 impl KitPlayer {
     /// Registers with the manager and stays in the league; returns when the manager rejects it.
     pub(crate) fn live(&self, manager: &ManagerUrl) -> KitError {
-        let return_token = self.lock().tokens.return_token.clone();
-        self.ask_until_written(&Command::Begin { return_token });
+        self.begin();
         let mut told = String::new();
         loop {
             let Some(letter) = self.next_letter() else {
                 self.ask_until_written(&Command::Tick);
+                if self.has_next_league(manager) {
+                    self.begin();
+                }
                 continue;
             };
             let outcome = self.carry(&letter, manager);
@@ -62,6 +68,30 @@ impl KitPlayer {
         }
     }
 
+    fn begin(&self) {
+        let return_token = {
+            let mut state = self.lock();
+            state.is_admitted = false;
+            state.tokens.return_token.clone()
+        };
+        self.ask_until_written(&Command::Begin { return_token });
+    }
+
+    /// Whether the league is over, and the manager takes players for another one.
+    fn has_next_league(&self, manager: &ManagerUrl) -> bool {
+        let own = {
+            let state = self.lock();
+            let is_over = state.player.phase() == PlayerPhase::Completed;
+            state.player.league_id().filter(|_| is_over).cloned()
+        };
+        let Some(own) = own else { return false };
+        // It is away between two leagues.
+        let health = manager.health(HEALTH_TIMEOUT).unwrap_or_default();
+        let health: Value = serde_json::from_slice(&health).unwrap_or_default();
+        let is_other = health["league_id"] != own.as_str();
+        is_other && health["state"] == "REGISTERING"
+    }
+
     /// Asks the machine, again and again while the memory cannot be written.
     fn ask_until_written(&self, command: &Command) {
         while self.ask(command).is_err() {
@@ -69,7 +99,7 @@ impl KitPlayer {
         }
     }
 
-    /// Waits for a letter; `None` if a tick is due.
+    /// Waits for a letter; `None` if a tick is due, or it is time to ask for the next league.
     fn next_letter(&self) -> Option<PlayerLetter> {
         let mut state = self.lock();
         loop {
@@ -78,11 +108,17 @@ impl KitPlayer {
             }
             let wakeup = state.player.wakeup();
             let wait = wakeup.map_or(MAX_SLEEP, |at| at.since(now()));
+            let is_over = state.player.phase() == PlayerPhase::Completed;
+            let wait = wait.min(if is_over { NEXT_LEAGUE_POLL } else { MAX_SLEEP });
             if wait.is_zero() {
                 return None;
             }
             let waited = self.changed.wait_timeout(state, wait);
-            state = waited.unwrap_or_else(PoisonError::into_inner).0;
+            let (woken, timeout) = waited.unwrap_or_else(PoisonError::into_inner);
+            if is_over && timeout.timed_out() {
+                return None;
+            }
+            state = woken;
         }
     }
 

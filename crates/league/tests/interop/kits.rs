@@ -5,7 +5,7 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 
-use crate::end_to_end::ground::{Ground, LEAGUE};
+use crate::end_to_end::ground::{Ground, LEAGUE, results};
 use crate::end_to_end::http::{Answer, request, request_with};
 use crate::end_to_end::process::{eventually, free_port, league};
 use crate::python::{Python, interpreter};
@@ -377,6 +377,33 @@ fn echoes(answer: &Answer, id: &str) -> bool {
         .iter()
         .flat_map(|name| ends.map(|end| format!("{name}{end}")));
     ways.any(|way| answer.body.contains(&way))
+}
+
+#[test]
+fn every_kit_joins_the_next_league_by_itself() {
+    let ground = Ground::new();
+    let (port, count) = (free_port(), LANGUAGES.len().to_string());
+    let words = ["--players", &count, "--referees", "1", "--exit-when-done"];
+    let first = ground.manager_at(port, &words);
+    let mut kits = LANGUAGES.map(|lang| Kit::start(&ground, lang, &first.endpoint));
+    let mut joined = || {
+        kits.each_mut()
+            .map(|kit| kit.program.says("is in the league as"))
+    };
+    let before = joined();
+    let _referee = ground.referee(1, &first.endpoint, &[]);
+    assert_eq!(first.process.end().code, Some(0));
+    let next = ground.manager_at(port, &["--next", "--exit-when-done"]);
+    assert_eq!(joined(), before, "the same names and ids");
+    assert_eq!(next.process.end().code, Some(0));
+    let leagues = std::fs::read_dir(ground.path("data/leagues")).unwrap();
+    let mut leagues = leagues.map(|league| league.unwrap().path());
+    let second = leagues.find(|league| !league.ends_with(LEAGUE)).unwrap();
+    let results = results(&second.join("journal.jsonl"));
+    assert_eq!(results.len(), 6);
+    for (match_id, result) in results {
+        assert_ne!(result["status"], "TECHNICAL_LOSS", "{match_id}: {result}");
+    }
 }
 
 /// What a kit remembers, in the file that is its own.

@@ -103,7 +103,7 @@ fn kit_says_why_it_lost_and_where_to_look() {
         let wanted = format!("we are number 2 of 2, with 1 point: {site}/player/{own}");
         assert_eq!(told, wanted, "{lang}");
         let told = member.kit.program.says("next league");
-        let wanted = "start this program again to join the next league";
+        let wanted = "when the manager opens its next league, this program joins it";
         assert_eq!(told, wanted, "{lang}");
     }
 }
