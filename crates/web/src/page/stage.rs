@@ -154,3 +154,35 @@ fn podium(board: &Board) -> Option<Markup> {
         @if more > 0 { p.more { "and " (more) " more" } }
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::page::tests::models;
+
+    fn shown(rows: usize, tiles: usize) -> String {
+        let mut board = models::board();
+        board.standings = vec![board.standings[0].clone(); rows];
+        board.tiles = vec![models::tile(); tiles];
+        board.untiled = 3;
+        let surprise = None;
+        main(&Stage { board, surprise }).into_string()
+    }
+
+    #[test]
+    fn table_has_two_columns_from_the_sixteenth_row_and_two_slides_at_most() {
+        assert!(!shown(15, 0).contains("ranks many"));
+        assert!(shown(16, 0).contains("ranks many"));
+        for (rows, slides) in [(30, 1), (31, 2), (400, 2)] {
+            let html = shown(rows, 0);
+            assert_eq!(html.matches("class=\"ranks").count(), slides, "{rows} rows");
+        }
+    }
+
+    #[test]
+    fn matches_that_have_no_place_on_the_slide_are_counted() {
+        let html = shown(4, MAX_LIVE + 2);
+        assert_eq!(html.matches("<p class=\"pair\">").count(), MAX_LIVE);
+        assert!(html.contains("and 5 more matches"), "{html}");
+    }
+}
