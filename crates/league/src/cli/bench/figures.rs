@@ -175,6 +175,7 @@ mod tests {
         let mut hundred: Vec<u64> = (1..=100).rev().collect();
         assert_eq!(Quantiles::of(&mut hundred), Quantiles { p50: 50, p99: 99 });
         assert_eq!(Quantiles::of(&mut [7]), Quantiles { p50: 7, p99: 7 });
+        assert_eq!(Quantiles::of(&mut [3, 1, 2]), Quantiles { p50: 2, p99: 3 });
     }
 
     fn timed(passes: usize, control: Option<Spread>) -> Evidence {
