@@ -61,6 +61,41 @@ impl Quantiles {
     }
 }
 
+/// The fewest passes that decide about time.
+const MIN_PASSES: usize = 3;
+
+/// What a figure rests on.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Evidence {
+    /// Counted, as bytes are: no noise can bend it.
+    Counted,
+    /// Timed in so many passes, with the floor against itself if that was measured.
+    Timed {
+        passes: usize,
+        control: Option<Spread>,
+    },
+}
+
+impl Evidence {
+    /// Why nothing can be judged by it.
+    fn doubt(self) -> Option<String> {
+        match self {
+            Self::Counted => None,
+            Self::Timed { passes, .. } if passes < MIN_PASSES => {
+                Some(format!("it takes {MIN_PASSES} passes at least"))
+            }
+            Self::Timed { control: None, .. } => Some("the control was not measured".to_owned()),
+            Self::Timed {
+                control: Some(Spread { median, .. }),
+                ..
+            } => (!CONTROL.contains(&median)).then(|| {
+                let (least, most) = (CONTROL.start(), CONTROL.end());
+                format!("the floor against itself is {median:.3}, not within {least} to {most}")
+            }),
+        }
+    }
+}
+
 /// What a figure should be.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -86,13 +121,10 @@ impl Target {
         }
     }
 
-    /// Judges a figure. Without a control there is nothing that noise could bend, as with bytes.
-    pub(crate) fn judge(self, measured: Spread, control: Option<Spread>) -> Judgement {
-        if let Some(control) = control.filter(|control| !CONTROL.contains(&control.median)) {
-            let (least, most, median) = (CONTROL.start(), CONTROL.end(), control.median);
-            return Judgement::Open(format!(
-                "the floor against itself is {median:.3}, not within {least} to {most}"
-            ));
+    /// Judges a figure.
+    pub(crate) fn judge(self, measured: Spread, evidence: Evidence) -> Judgement {
+        if let Some(doubt) = evidence.doubt() {
+            return Judgement::Open(doubt);
         }
         let (least, most) = match self {
             Self::AtMost(bound) => (measured.least <= bound, measured.most <= bound),
@@ -143,11 +175,16 @@ mod tests {
         let mut hundred: Vec<u64> = (1..=100).rev().collect();
         assert_eq!(Quantiles::of(&mut hundred), Quantiles { p50: 50, p99: 99 });
         assert_eq!(Quantiles::of(&mut [7]), Quantiles { p50: 7, p99: 7 });
+        assert_eq!(Quantiles::of(&mut [3, 1, 2]), Quantiles { p50: 2, p99: 3 });
+    }
+
+    fn timed(passes: usize, control: Option<Spread>) -> Evidence {
+        Evidence::Timed { passes, control }
     }
 
     #[test]
     fn target_is_judged_only_if_all_passes_agree() {
-        let quiet = Some(spread(0.97, 1.01, 1.04));
+        let quiet = timed(3, Some(spread(0.97, 1.01, 1.04)));
         for (target, measured, expected) in [
             (Target::AtMost(2.0), spread(1.5, 1.8, 2.0), Judgement::Met),
             (
@@ -171,25 +208,39 @@ mod tests {
                 expected,
                 "{target:?} {measured:?}"
             );
-            assert_eq!(target.judge(measured, None), expected);
+            assert_eq!(target.judge(measured, Evidence::Counted), expected);
         }
         for straddling in [spread(1.9, 1.95, 2.1), spread(1.9, 2.05, 2.1)] {
-            let judged = Target::AtMost(2.0).judge(straddling, quiet);
-            assert!(matches!(judged, Judgement::Open(_)), "{judged:?}");
+            for evidence in [quiet, Evidence::Counted] {
+                let judged = Target::AtMost(2.0).judge(straddling, evidence);
+                assert!(matches!(judged, Judgement::Open(_)), "{judged:?}");
+            }
         }
     }
 
     #[test]
     fn control_off_by_more_than_a_twentieth_leaves_all_open() {
         let clear = spread(1.0, 1.1, 1.2);
-        for (median, open) in [(1.06, true), (0.94, true), (1.05, false), (0.95, false)] {
-            let control = Some(spread(0.5, median, 1.5));
-            let judged = Target::AtMost(2.0).judge(clear, control);
+        for (median, open) in [(1.051, true), (0.949, true), (1.05, false), (0.95, false)] {
+            let evidence = timed(7, Some(spread(0.5, median, 1.5)));
+            let judged = Target::AtMost(2.0).judge(clear, evidence);
             assert_eq!(
                 matches!(judged, Judgement::Open(_)),
                 open,
                 "{median}: {judged:?}"
             );
+        }
+    }
+
+    #[test]
+    fn few_passes_and_a_missing_control_decide_nothing_about_time() {
+        let (clear, control) = (spread(1.0, 1.1, 1.2), Some(spread(1.0, 1.0, 1.0)));
+        for (evidence, reason) in [
+            (timed(2, control), "it takes 3 passes at least"),
+            (timed(7, None), "the control was not measured"),
+        ] {
+            let judged = Target::AtMost(2.0).judge(clear, evidence);
+            assert_eq!(judged, Judgement::Open(reason.to_owned()));
         }
     }
 }

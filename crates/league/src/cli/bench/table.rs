@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde_json::json;
 
 use crate::cli::Exit;
-use crate::cli::bench::figures::{Judgement, Spread, Target};
+use crate::cli::bench::figures::{Evidence, Judgement, Spread, Target};
 use crate::cli::bench::sample::Sample;
 use crate::cli::bench::script::MatchScript;
 use crate::cli::bench::{Scene, Variant};
@@ -176,33 +176,41 @@ impl SceneResult {
     fn comparisons(&self) -> Vec<Comparison> {
         let scene = self.scene;
         let mut comparisons = Vec::new();
-        let mut compare = |what: &str, target: Target, measured: Option<Spread>, control| {
+        let mut compare = |what: &str, target: Target, measured: Option<Spread>, evidence| {
             if let Some(measured) = measured {
                 comparisons.push(Comparison {
                     what: format!("{what}, {scene}"),
                     target,
                     measured,
-                    judgement: target.judge(measured, control),
+                    judgement: target.judge(measured, evidence),
                 });
             }
         };
-        let control = self.control();
+        let timed = Evidence::Timed {
+            passes: self.of(Variant::League).map_or(0, |it| it.passes.len()),
+            control: self.control(),
+        };
         if [16, 128].contains(&scene.at_once) {
             let cpu = self.ratio(Variant::League, Variant::Hyper, Sample::cpu_per_match);
-            compare("CPU over bare hyper", Target::AtMost(2.0), cpu, control);
+            compare("CPU over bare hyper", Target::AtMost(2.0), cpu, timed);
             let rate = self.ratio(Variant::League, Variant::Tcp, Sample::rate);
-            compare("matches/s over TCP", Target::AtLeast(0.25), rate, control);
+            compare("matches/s over TCP", Target::AtLeast(0.25), rate, timed);
         }
         if scene.at_once == 16 {
             let cpu = self.ratio(Variant::Python, Variant::League, Sample::cpu_per_match);
             let target = Target::AtLeast(50.0);
-            compare("CPU of python over ours", target, cpu, control);
+            compare("CPU of python over ours", target, cpu, timed);
         }
         let disk = self.of(Variant::League).and_then(|league| {
             let passes = league.passes.iter();
             Spread::of(passes.filter_map(|sample| Some(sample.disk?.data / 1e3)))
         });
-        compare("KB on disk a match", Target::AtMost(8.0), disk, None);
+        compare(
+            "KB on disk a match",
+            Target::AtMost(8.0),
+            disk,
+            Evidence::Counted,
+        );
         comparisons
     }
 }
