@@ -149,13 +149,21 @@ fn acts(league: &LeagueSummary) -> Markup {
         @if let Some(message) = message { p.standstill { strong { "Organiser: " } bdi { (message.sentence) } } }
         @if !league.acts.is_empty() {
             details.acts {
-                summary { "The organiser acted " (counted(league.acts.len() as u64 + league.unlisted_acts, "time", "times")) ", last: " bdi { (league.acts[0].sentence) } }
+                summary { "The organiser acted " (times(league.acts.len() as u64 + league.unlisted_acts)) " " bdi { (league.acts[0].sentence) } }
                 ol reversed { @for act in &league.acts {
                     li { (moment(act.at)) " " bdi { (act.sentence) } @if !act.reason.is_empty() { ", because: " bdi { (act.reason) } } }
                 } }
                 @if league.unlisted_acts > 0 { p.more { "and " (counted(league.unlisted_acts, "earlier act", "earlier acts")) ", which the journal holds" } }
             }
         }
+    }
+}
+
+/// How often the organiser acted, before the last act.
+fn times(acts: u64) -> String {
+    match acts {
+        1 => "once:".to_owned(),
+        acts => format!("{} times, last:", grouped(acts)),
     }
 }
 
@@ -301,5 +309,16 @@ pub(crate) fn verification(league: &LeagueSummary) -> Markup {
                 p #verdict .verdict.broken { strong { "✗ Not verified." } " " (found.detail) }
             },
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn acts_of_the_organiser_are_counted() {
+        assert_eq!(times(1), "once:");
+        assert_eq!(times(1_200), "1,200 times, last:");
     }
 }

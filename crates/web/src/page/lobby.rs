@@ -118,7 +118,99 @@ pub(crate) fn code(text: &str, label: &str) -> Markup {
 
 #[cfg(test)]
 mod tests {
+    use league_protocol::time::Timestamp;
+
     use super::*;
+    use crate::model::Stall;
+    use crate::page::tests::models::{empty_board, lobby as hostile_lobby};
+
+    /// What the lobby says to people with so many players and referees.
+    fn told(here: [usize; 2], awaited: Option<(u32, u32)>, paused: bool) -> String {
+        let mut board = empty_board();
+        [board.league.players, board.league.referees] = here;
+        board.league.paused = paused;
+        let lobby = Lobby {
+            awaited,
+            arrivals: Vec::new(),
+            away: Vec::new(),
+            joining: None,
+            closes: None,
+        };
+        let html = inside(&board, &lobby).into_string();
+        let mut is_tag = false;
+        let text = html.chars().filter(|letter| {
+            let is_text = !is_tag && *letter != '<';
+            is_tag = (is_tag || *letter == '<') && *letter != '>';
+            is_text
+        });
+        text.collect()
+    }
+
+    #[test]
+    fn lobby_counts_who_is_here_and_says_what_it_waits_for() {
+        for (here, awaited, paused, words) in [
+            (
+                [29, 1],
+                Some((30, 2)),
+                false,
+                "29 of 30 players are here1 of 2 referees. The league begins when all are here.",
+            ),
+            (
+                [30, 2],
+                Some((30, 2)),
+                true,
+                "30 of 30 players are here2 referees. The organiser has paused the league.",
+            ),
+            (
+                [1, 1],
+                None,
+                false,
+                "1 player is here1 referee. The organiser begins the league.",
+            ),
+            (
+                [0, 0],
+                None,
+                false,
+                "0 players are here0 referees. The organiser begins the league.",
+            ),
+        ] {
+            assert_eq!(told(here, awaited, paused), words);
+        }
+    }
+
+    #[test]
+    fn lobby_tells_arrivals_absences_and_the_end_of_registration() {
+        let (board, mut lobby) = (empty_board(), hostile_lobby());
+        let parts = [
+            "Registration closes ",
+            "Latest arrival first",
+            "do not answer",
+        ];
+        let html = inside(&board, &lobby).into_string();
+        for part in parts {
+            assert!(html.contains(part), "no {part} in {html}");
+        }
+        (lobby.closes, lobby.arrivals, lobby.away) = (None, Vec::new(), Vec::new());
+        let html = inside(&board, &lobby).into_string();
+        for part in parts {
+            assert!(!html.contains(part), "{part} in {html}");
+        }
+    }
+
+    #[test]
+    fn stalled_league_has_no_lobby() {
+        let mut board = empty_board();
+        let shown = |board: &Board| lobby(board).into_string();
+        assert!(shown(&board).contains("lobby-title"));
+        board.league.stall = Some(Stall {
+            since: Timestamp::from_millis(0),
+            resume: "league manager".to_owned(),
+        });
+        assert_eq!(shown(&board), r#"<div id="lobby"></div>"#);
+        board.league.stall = None;
+        board.lobby = None;
+        assert_eq!(shown(&board), r#"<div id="lobby"></div>"#);
+    }
 
     #[test]
     fn a_code_has_a_quiet_zone_and_its_finder_patterns() {

@@ -78,9 +78,13 @@ fn others(page: &RoundPage, links: Links) -> Markup {
     };
     html! {
         nav.rounds aria-label="Rounds" {
-            @for round in near {
+            @if *near.start() > 1 { a href=(links.of_round(1)) { "1" } span { "…" } }
+            @for round in near.clone() {
                 @if round == page.round { a aria-current="page" href=(links.of_round(round)) { (round) } }
                 @else { a href=(links.of_round(round)) { (round) } }
+            }
+            @if *near.end() < page.rounds {
+                span { "…" } a href=(links.of_round(page.rounds)) { (page.rounds) }
             }
         }
     }
@@ -118,6 +122,29 @@ fn description(page: &RoundPage, fixture: &RoundMatch) -> Markup {
             RoundMatchState::Open(state) => (tile_state(*state)),
             RoundMatchState::Over { reason, .. } => (sentence(reason, &fixture.players)),
             RoundMatchState::Forgotten => span.none { "played; the result is too old to be kept here" },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::page::tests::models;
+
+    #[test]
+    fn first_and_last_round_are_linked_from_every_round() {
+        let mut page = models::rounds().remove(0);
+        let shown = |page: &RoundPage| others(page, Links::Site).into_string();
+        assert!(!shown(&page).contains('…'), "all are there");
+        page.rounds = 399;
+        for (round, gaps) in [(1, 1), (200, 2), (399, 1)] {
+            page.round = round;
+            let html = shown(&page);
+            assert_eq!(html.matches('…').count(), gaps, "{html}");
+            assert!(
+                html.contains(">1</a>") && html.contains(">399</a>"),
+                "{html}"
+            );
         }
     }
 }

@@ -21,7 +21,7 @@ pub(crate) fn main(season: &Season) -> Markup {
         }
         section.card aria-labelledby="all-time-title" {
             h2 #all-time-title { "All-time table" }
-            div.scroll tabindex="0" role="region" aria-labelledby="all-time-title" { table {
+            div.scroll tabindex="0" role="region" aria-labelledby="all-time-title" { table.season {
                 thead { tr {
                     th scope="col" { "#" } th.text scope="col" { "Player" } th scope="col" { "Titles" }
                     th scope="col" { "Points" } th scope="col" { "Leagues" } th scope="col" { "Played" }

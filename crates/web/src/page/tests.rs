@@ -1,6 +1,6 @@
 //! Pages of small leagues with hostile names.
 
-mod models;
+pub(crate) mod models;
 mod snapshots;
 
 use std::collections::BTreeSet;

@@ -4,15 +4,19 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use league_core::league::{AgentState, Effect, Event, Lever, Phase};
+use league_core::referee::SpectatorView;
+use league_games::Picture;
 use league_protocol::fault::Code;
-use league_protocol::id::PlayerId;
+use league_protocol::id::{MatchId, PlayerId};
 use league_protocol::message::{MatchState, MatchStatus};
 use league_web::league_view::{LeagueObservations, LeagueView};
 use league_web::model::{Deviation, LatencySummary, SeatOutcome, Stall, TileState};
 
 use league_testkit::LeagueWorld;
 
-use crate::season::{after, at, begun, board, empty_view, registering, timed_view, whole};
+use crate::season::{
+    after, at, awaiting_view, begun, board, empty_view, registering, timed_view, whole,
+};
 
 #[test]
 fn board_before_the_start_shows_only_players() {
@@ -244,6 +248,61 @@ fn lobby_names_the_latest_arrival_first_and_who_is_away() {
 }
 
 #[test]
+fn lobby_says_whom_it_waits_for_and_when_registration_closes() {
+    let mut world = registering(4);
+    let lobby = |world: &LeagueWorld| board(world).lobby.unwrap();
+    assert_eq!(lobby(&world).closes, None);
+    let until = Some(at(5_000));
+    world.pull(Lever::OpenRegistration { until }).unwrap();
+    assert_eq!(lobby(&world).closes, until);
+    let mut view = awaiting_view((30, 2));
+    world.journal().for_each(|event| view.apply(event));
+    let shown = view.board(&LeagueObservations::default(), at(100));
+    assert_eq!(shown.lobby.unwrap().awaited, Some((30, 2)));
+    let arrivals: Vec<_> = lobby(&world)
+        .arrivals
+        .into_iter()
+        .map(|it| it.name)
+        .collect();
+    assert_eq!(arrivals, ["Player 4", "Player 3", "Player 2", "Player 1"]);
+}
+
+#[test]
+fn position_is_live_only_in_the_attempt_that_is_played() {
+    let mut world = begun(4);
+    let id = MatchId::numbered(1, 1);
+    let attempt = world.league.fixture(&id).unwrap().attempt();
+    let live = |world: &LeagueWorld, attempt: u32| {
+        let view = SpectatorView {
+            match_id: id.clone(),
+            attempt,
+            awaited: [true, false],
+            deadline: None,
+            position: Picture::default(),
+        };
+        let seen = LeagueObservations {
+            live: [(id.clone(), view)].into(),
+            ..LeagueObservations::default()
+        };
+        let view = after(world);
+        let board = view.board(&seen, at(100));
+        let mut tiles = board.tiles.iter();
+        let tile = tiles.find(|tile| tile.match_id == id);
+        let page = view.match_page(&id, None, &seen).unwrap();
+        (
+            tile.and_then(|tile| tile.live.clone()).is_some(),
+            page.live.is_some(),
+        )
+    };
+    assert_eq!(live(&world, attempt), (true, true));
+    for other in [attempt - 1, attempt + 1] {
+        assert_eq!(live(&world, other), (false, false), "another attempt");
+    }
+    world.finish("R1M1", Some(1));
+    assert_eq!(live(&world, attempt), (false, false), "it is over");
+}
+
+#[test]
 fn technical_losses_are_counted_as_the_table_counts_them() {
     let mut view = empty_view("even_odd");
     for event in whole(4).journal() {
@@ -289,6 +348,17 @@ fn next_round_has_a_time_where_rounds_have_an_interval() {
     });
     let opens = view(&|_| {}).unwrap().opens;
     assert_eq!(opens, opened.map(|at| at + Duration::from_secs(60)));
+    let seen = LeagueObservations {
+        stall: Some(Stall {
+            since: at(70),
+            resume: "league manager".to_owned(),
+        }),
+        ..LeagueObservations::default()
+    };
+    let mut stalled = timed_view(Duration::from_secs(60));
+    world.journal().for_each(|event| stalled.apply(event));
+    let next = stalled.board(&seen, at(100)).next.unwrap();
+    assert_eq!(next.opens, None, "no process opens it");
     let pause = Event::OrganiserActed {
         act: Box::new(Lever::Pause),
         reason: String::new(),

@@ -253,6 +253,13 @@ fn position_that_a_referee_showed_is_compared_with_its_report() {
         ..false_one
     };
     assert_eq!(view.shown_truly(&id, &other_attempt), None);
+    // A technical loss has only the moves that came.
+    let mut world = begun(2);
+    world.forfeit("R1M1", &[1]);
+    let mut view = empty_view("tic_tac_toe");
+    world.journal().for_each(|event| view.apply(event));
+    let lost = shown(["", "X", "", "", "O", "", "", "", ""]);
+    assert_eq!(view.shown_truly(&id, &lost), None);
 }
 
 #[test]

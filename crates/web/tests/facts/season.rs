@@ -38,6 +38,15 @@ pub(crate) fn timed_view(interval: Duration) -> LeagueView {
     LeagueView::new(rules, "Spring League".to_owned(), false).unwrap()
 }
 
+/// A league that waits for so many players and referees.
+pub(crate) fn awaiting_view(awaited: (u32, u32)) -> LeagueView {
+    let rules = LeagueRules {
+        start_when: Some(awaited),
+        ..rules("even_odd")
+    };
+    LeagueView::new(rules, "Spring League".to_owned(), false).unwrap()
+}
+
 /// A league of so many players and a referee before its start.
 pub(crate) fn registering(players: u32) -> LeagueWorld {
     let mut world = LeagueWorld::new(rules("even_odd"));
