@@ -24,6 +24,9 @@ scene('the lobby shows who is here, who came last and how to join', async (stage
   assert.equal(await lobby.locator('.faces li').first().textContent(), '囲碁');
   assert.match(await lobby.locator('.command').textContent(), /^league player --manager http.* --name NAME$/);
   assert.ok((await lobby.locator('.command').textContent()).includes(endpoint));
+  for (const empty of ['Latest results', 'Who met whom']) {
+    assert.ok(!(await page.getByRole('heading', { name: empty }).isVisible()), `${empty} is empty`);
+  }
   const code = await lobby.locator('.qr').boundingBox();
   assert.ok(code.width > 150 && Math.abs(code.width - code.height) < 1, 'the code is a large square');
   assert.deepEqual(await findings(page), []);

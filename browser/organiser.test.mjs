@@ -65,6 +65,9 @@ scene('the organiser logs in with the key, pauses by keyboard alone, and all see
   await page.keyboard.press('Enter');
   await page.getByRole('status').getByText(/pause/).waitFor();
   await page.getByText('Being played, paused').waitFor();
+  const idle = page.locator('.idle > div').filter({ hasText: 'the league is already paused' });
+  assert.equal(await idle.locator('dt').textContent(), 'Pause');
+  assert.equal(await pause.count(), 0, 'a lever that does nothing is not offered');
   await board.locator('#summary').getByText('paused by the organiser').waitFor();
   await board.locator('details.acts summary').click();
   await board.locator('details.acts').getByText('lunch & rest').waitFor();

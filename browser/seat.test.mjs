@@ -40,6 +40,7 @@ scene('a person joins by the link on a phone, plays and sees the result', async 
   }
   await over.waitFor();
   assert.ok(looked, 'a turn was shown');
+  await page.locator('.seat figure').waitFor(); // how it ended
   assert.match(await page.locator('.results li').innerText(), /^[WDL]\s+against/);
   await page.getByRole('link', { name: 'Standings' }).click();
   await page.locator('#standings-rows').getByText('human', { exact: true }).waitFor();
