@@ -7,14 +7,15 @@ use super::format::{
     AFTER_THIS_ROUND, countdown, counted, form, moment, name, phase, sentence, tile_state,
 };
 use super::{Links, live, lobby, rows, story};
-use crate::model::{Board, NextRound, PlayerRef, ResultLine, Stage, TableRow};
+use crate::model::{Board, NextRound, PlayerRef, ResultLine, Stage, TableRow, Tile};
 
 /// Rows of the table on one slide.
 const ROWS_ON_A_SLIDE: usize = 30;
 /// Slides of the table.
 const MAX_TABLE_SLIDES: usize = 2;
-/// Matches on the slide of running ones.
+/// Matches on the slide of running ones, with their positions and without.
 const MAX_LIVE: usize = 6;
+const MAX_PLAIN_LIVE: usize = 9;
 
 /// The content of `<main>`.
 pub(crate) fn main(stage: &Stage) -> Markup {
@@ -92,8 +93,16 @@ fn rank(row: &TableRow) -> Markup {
 }
 
 fn running(board: &Board) -> Markup {
+    let has_position = |tile: &Tile| {
+        let shown = tile.live.as_ref();
+        shown.is_some_and(|shown| !shown.position.rows.is_empty())
+    };
+    let most = match board.tiles.iter().any(has_position) {
+        true => MAX_LIVE,
+        false => MAX_PLAIN_LIVE,
+    };
     html! {
-        ol.matches { @for tile in board.tiles.iter().take(MAX_LIVE) {
+        ol.matches { @for tile in board.tiles.iter().take(most) {
             li {
                 p.pair { span.who { (name(&tile.players[0])) } "–" span.who { (name(&tile.players[1])) } }
                 @match &tile.live {
@@ -102,7 +111,7 @@ fn running(board: &Board) -> Markup {
                 }
             }
         } }
-        @let more = board.tiles.len().saturating_sub(MAX_LIVE) + board.untiled;
+        @let more = board.tiles.len().saturating_sub(most) + board.untiled;
         @if more > 0 { p.more { "and " (counted(more as u64, "more match", "more matches")) } }
     }
 }
@@ -161,9 +170,13 @@ mod tests {
     use crate::page::tests::models;
 
     fn shown(rows: usize, tiles: usize) -> String {
+        shown_with(rows, vec![models::tile(); tiles])
+    }
+
+    fn shown_with(rows: usize, tiles: Vec<Tile>) -> String {
         let mut board = models::board();
         board.standings = vec![board.standings[0].clone(); rows];
-        board.tiles = vec![models::tile(); tiles];
+        board.tiles = tiles;
         board.untiled = 3;
         let surprise = None;
         main(&Stage { board, surprise }).into_string()
@@ -181,8 +194,14 @@ mod tests {
 
     #[test]
     fn matches_that_have_no_place_on_the_slide_are_counted() {
-        let html = shown(4, MAX_LIVE + 2);
-        assert_eq!(html.matches("<p class=\"pair\">").count(), MAX_LIVE);
-        assert!(html.contains("and 5 more matches"), "{html}");
+        let drawn = Tile {
+            live: Some(models::live()),
+            ..models::tile()
+        };
+        for (tile, most) in [(drawn, MAX_LIVE), (models::tile(), MAX_PLAIN_LIVE)] {
+            let html = shown_with(4, vec![tile; most + 2]);
+            assert_eq!(html.matches("<p class=\"pair\">").count(), most);
+            assert!(html.contains("and 5 more matches"), "{html}");
+        }
     }
 }

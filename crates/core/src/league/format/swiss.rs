@@ -275,7 +275,7 @@ fn seat_of_upper(upper: &Entrant, lower: &Entrant, turn: u32) -> usize {
 fn pair_all(entrants: &[Entrant], is_strict: bool) -> Option<Pairs> {
     let may_meet = |one: usize, other: usize| {
         let (one, other) = (&entrants[one], &entrants[other]);
-        !one.has_met(other) && !(is_strict && clash(one, other))
+        !(one.has_met(other) || is_strict && clash(one, other))
     };
     if entrants.len() < 2 {
         return None;
