@@ -701,15 +701,15 @@ impl ExpectedRow {
     }
 }
 
-/// Adds up the matches that count and puts the players in order (ruling 20).
-fn table_of(league: &League, watch: &LeagueWatch, score: &Score) -> Vec<ExpectedRow> {
+/// The rows of all players with nothing but their byes.
+fn rows_before_matches(league: &League, watch: &LeagueWatch, score: &Score) -> Vec<ExpectedRow> {
     let progress = league.progress().into_iter().chain(std::iter::repeat(0));
     let byes = |id: &PlayerId| {
         let is_annulled = watch.levers.annulled.contains(id);
         let byes = watch.byes.get(id).filter(|_| !is_annulled);
         byes.copied().unwrap_or(0)
     };
-    let mut rows: Vec<ExpectedRow> = league
+    league
         .players()
         .iter()
         .zip(progress)
@@ -725,7 +725,12 @@ fn table_of(league: &League, watch: &LeagueWatch, score: &Score) -> Vec<Expected
             technical_losses: 0,
             among_equals: 0,
         })
-        .collect();
+        .collect()
+}
+
+/// Adds up the matches that count and puts the players in order (ruling 20).
+fn table_of(league: &League, watch: &LeagueWatch, score: &Score) -> Vec<ExpectedRow> {
+    let mut rows = rows_before_matches(league, watch, score);
     rows.sort_by(|one, other| one.id.cmp(&other.id));
     let count = rows.len();
     let mut between = vec![0; count * count];
