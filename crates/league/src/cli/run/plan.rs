@@ -123,9 +123,9 @@ impl RunPlan {
         warn_of_unknown_keys(loader);
         let mut rules = rules_of(&root, &system, &config)?;
         let mut seats = seats.map_or_else(|| run.seats(&rules, &agents), Ok)?;
-        if let Some(pace) = run.pace {
-            seats.pace_ms = pace.as_millis() as u64;
-        }
+        seats.pace_ms = run
+            .pace
+            .map_or(seats.pace_ms, |pace| pace.as_millis() as u64);
         seats.seed = run.seed.or(seats.seed);
         seats.models = run.models.clone().or(seats.models);
         seats.models.settle(&mut system.models);
@@ -133,13 +133,11 @@ impl RunPlan {
         seats.invited = seats.invited.max(guests.len());
         let own_and_invited = (seats.players.len() + seats.invited) as u32;
         let players = own_and_invited + seats.people;
+        let limits = rules.clone();
+        seats.settle(&mut rules, players);
         // A resumed league keeps the rules that it began with.
         if !run.resume {
-            check_count(players, &rules, &root)?;
-        }
-        seats.settle(&mut rules, players);
-        if !run.resume {
-            check_format(&rules)?;
+            check_count(players, &limits, &root).and_then(|()| check_format(&rules))?;
         }
         if run.manual {
             rules.mode = Mode::Manual;
