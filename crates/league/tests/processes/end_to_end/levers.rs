@@ -249,7 +249,7 @@ impl LeverField {
             .collect();
         assert_eq!(missing, Vec::<&str>::new());
         self.manager.process.stop();
-        self.ground.consistent();
+        self.ground.verified();
         self.kills
     }
 }
