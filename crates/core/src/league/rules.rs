@@ -189,8 +189,9 @@ impl LeagueRules {
     pub fn check_format(&self) -> Result<(), FormatError> {
         self.plan(0).check_settings()?;
         match self.start_when {
-            Some((players, _)) => self.plan(players).check(),
-            None => Ok(()),
+            // With one expected player the league waits for as many as it needs.
+            Some((players, _)) if players > 1 => self.plan(players).check(),
+            _ => Ok(()),
         }
     }
 

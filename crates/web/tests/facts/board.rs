@@ -368,3 +368,27 @@ fn next_round_has_a_time_where_rounds_have_an_interval() {
     let paused = view(&|view| view.apply(&pause)).unwrap();
     assert_eq!(paused.opens, None, "a paused league waits");
 }
+
+#[test]
+fn ratings_come_with_the_end_of_the_first_round() {
+    assert!(board(&begun(4)).ratings.is_none(), "no round is over");
+    let rated = board(&whole(4)).ratings.unwrap();
+    assert_eq!((rated.round, rated.rows.len()), (3, 4));
+    assert!(
+        rated
+            .rows
+            .is_sorted_by(|above, below| above.elo >= below.elo)
+    );
+    assert!(rated.luck.is_some(), "six matches show nothing");
+}
+
+#[test]
+fn a_row_says_what_decided_where_points_are_equal() {
+    let shown = board(&whole(4));
+    for pair in shown.standings.windows(2) {
+        let [above, row] = pair else { unreachable!() };
+        let is_level = above.standing.points == row.standing.points;
+        let is_tied = row.standing.tie.is_some() && row.standing.tie == above.standing.tie;
+        assert_eq!(row.decided_by.is_some(), is_level && !is_tied, "{row:?}");
+    }
+}

@@ -70,6 +70,24 @@ impl<'g> Matching<'g> {
         is_as_large
     }
 
+    /// Takes a vertex out if as many of the others as before can be paired; else nothing changes.
+    pub(super) fn spare(&mut self, vertex: usize) -> bool {
+        let Some(at) = self.place(vertex) else {
+            return false;
+        };
+        let before = self.mate.clone();
+        self.is_left[at] = false;
+        let is_as_large = self.mate[at].take().is_none_or(|mate| {
+            self.mate[mate] = None;
+            self.augment(mate)
+        });
+        if !is_as_large {
+            self.mate = before;
+            self.is_left[at] = true;
+        }
+        is_as_large
+    }
+
     /// Takes vertices out, whatever it costs.
     pub(super) fn drop_pair(&mut self, one: usize, other: usize) {
         if let [Some(one), Some(other)] = [one, other].map(|vertex| self.place(vertex)) {
@@ -278,6 +296,8 @@ mod tests {
             assert_eq!(size(&matching), best(&edges, all));
             assert_eq!(matching.is_perfect(), best(&edges, all) * 2 == count as u32);
             for one in 0..count {
+                let can = best(&edges, all & !(1 << one)) == best(&edges, all);
+                assert_eq!(matching.clone().spare(one), can, "{one} of {edges:?}");
                 for other in one + 1..count {
                     let rest = all & !(1 << one) & !(1 << other);
                     let can = edges[one][other] && best(&edges, rest) + 1 == best(&edges, all);

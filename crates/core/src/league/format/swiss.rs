@@ -273,54 +273,64 @@ fn seat_of_upper(upper: &Entrant, lower: &Entrant, turn: u32) -> usize {
 
 /// Pairs all players, or says that it cannot be done.
 fn pair_all(entrants: &[Entrant], is_strict: bool) -> Option<Pairs> {
-    let may_meet = |one: usize, other: usize| {
-        let (one, other) = (&entrants[one], &entrants[other]);
-        !(one.has_met(other) || is_strict && clash(one, other))
-    };
     if entrants.len() < 2 {
         return None;
     }
-    let (resting, all) = rest_one(entrants, &may_meet)?;
+    if entrants.len().is_multiple_of(2) {
+        return pair_with_rest(entrants, is_strict, None);
+    }
+    // Those that won without an opponent least often, of them those with the fewest points.
+    let free = |entrant: &Entrant| (entrant.free_wins, entrant.points);
+    let mut resting: Vec<(u32, u32)> = entrants.iter().map(free).collect();
+    resting.sort_unstable();
+    resting.dedup();
+    let mut resting = resting.into_iter();
+    resting.find_map(|class| pair_with_rest(entrants, is_strict, Some(class)))
+}
+
+/// Pairs all players but one of those with so many wins without an opponent and so many points, if
+/// one has to rest.
+fn pair_with_rest(
+    entrants: &[Entrant],
+    is_strict: bool,
+    resting: Option<(u32, u32)>,
+) -> Option<Pairs> {
+    // The opponent of the player that rests.
+    let nobody = entrants.len();
+    let may_meet = |one: usize, other: usize| {
+        let (one, other) = (one.min(other), one.max(other));
+        let upper = &entrants[one];
+        if other == nobody {
+            return resting == Some((upper.free_wins, upper.points));
+        }
+        !upper.has_met(&entrants[other]) && !(is_strict && clash(upper, &entrants[other]))
+    };
+    let last = nobody + usize::from(resting.is_some());
+    let all = Matching::largest((0..last).collect(), &may_meet);
+    if !all.is_perfect() {
+        return None;
+    }
     let mut pairing = GroupPairing {
         entrants,
         may_meet: &may_meet,
         is_strict,
         all,
-        is_paired: vec![false; entrants.len()],
+        is_paired: vec![false; last],
         pairs: Vec::new(),
     };
-    if let Some(resting) = resting {
-        pairing.is_paired[resting] = true;
-    }
     let mut floaters = Vec::new();
-    let places: Vec<usize> = (0..entrants.len()).collect();
+    let places: Vec<usize> = (0..nobody).collect();
     for group in places.chunk_by(|&one, &other| entrants[one].points == entrants[other].points) {
         floaters = pairing.pair_group(&floaters, group);
     }
+    floaters.extend(nobody..last);
     pairing.pair_leftovers(&floaters);
-    let pairs = pairing.pairs;
-    Some(Pairs { pairs, resting })
-}
-
-/// The player that rests if the number is odd, and a matching of all others: the last of those that
-/// won without an opponent least often.
-fn rest_one<'g>(
-    entrants: &[Entrant],
-    may_meet: &'g dyn Fn(usize, usize) -> bool,
-) -> Option<(Option<usize>, Matching<'g>)> {
-    let matching = |resting: Option<usize>| {
-        let places = (0..entrants.len()).filter(|&place| Some(place) != resting);
-        let matching = Matching::largest(places.collect(), may_meet);
-        matching.is_perfect().then_some((resting, matching))
-    };
-    if entrants.len().is_multiple_of(2) {
-        return matching(None);
-    }
-    let mut order: Vec<usize> = (0..entrants.len()).collect();
-    order.sort_by_key(|&place| (entrants[place].free_wins, Reverse(place)));
-    order
+    let (rested, pairs): (Vec<_>, Vec<_>) = pairing
+        .pairs
         .into_iter()
-        .find_map(|resting| matching(Some(resting)))
+        .partition(|(_, other)| *other == nobody);
+    let resting = rested.first().map(|(one, _)| *one);
+    Some(Pairs { pairs, resting })
 }
 
 /// The players of a score group, with those that moved down to it, that have no opponent yet.
@@ -334,6 +344,19 @@ struct Bracket<'g> {
 impl Bracket<'_> {
     fn leave(&mut self, one: &Entrant, other: &Entrant) {
         self.wishes = without(self.wishes, one, other);
+    }
+
+    /// Lets a player move down if all others can be paired and seated as well without it.
+    fn spares(&mut self, place: usize, own: &Entrant) -> bool {
+        let mut rest = self.wishes;
+        let own = &mut rest[wish_of(own)];
+        *own = own.saturating_sub(1);
+        let is_as_good = unseated(rest) <= unseated(self.wishes);
+        let is_spared = is_as_good && self.matching.spare(place);
+        if is_spared {
+            self.wishes = rest;
+        }
+        is_spared
     }
 
     /// Whether a pair leaves as many others their seats as any pair could.
@@ -385,7 +408,7 @@ impl GroupPairing<'_> {
             within.wishes[wish_of(&self.entrants[place])] += 1;
         }
         for &floater in floaters {
-            self.find_opponent(&mut within, floater, group);
+            self.find_opponent(&mut within, floater, group, false);
         }
         let residents = group
             .iter()
@@ -397,10 +420,10 @@ impl GroupPairing<'_> {
             // The nearest of the upper half may have to change sides.
             let exchanged = upper[at + 1..].iter().rev();
             let order: Vec<usize> = lower.iter().chain(exchanged).copied().collect();
-            self.find_opponent(&mut within, place, &order);
+            self.find_opponent(&mut within, place, &order, true);
         }
         for (at, &place) in lower.iter().enumerate() {
-            self.find_opponent(&mut within, place, &lower[at + 1..]);
+            self.find_opponent(&mut within, place, &lower[at + 1..], true);
         }
         bracket.retain(|&place| !self.is_paired[place]);
         bracket
@@ -420,7 +443,13 @@ impl GroupPairing<'_> {
 
     /// Gives a player the first opponent of a list that leaves the others theirs: an opponent that
     /// suits its side if there is one, and if possible without a further player moving down.
-    fn find_opponent(&mut self, within: &mut Bracket<'_>, place: usize, order: &[usize]) {
+    fn find_opponent(
+        &mut self,
+        within: &mut Bracket<'_>,
+        place: usize,
+        order: &[usize],
+        may_move: bool,
+    ) {
         if self.is_paired[place] {
             return;
         }
@@ -428,6 +457,11 @@ impl GroupPairing<'_> {
         for (needs_side, keeps_group) in [(true, true), (false, true), (false, false)] {
             if needs_side && !self.is_strict {
                 continue;
+            }
+            // Rather than spoil a seat, a player moves down that the group can spare.
+            let is_spared = self.is_strict && may_move && !needs_side && keeps_group;
+            if is_spared && within.spares(place, own) {
+                return;
             }
             for &other in order {
                 let suits = !needs_side || within.suits(own, &self.entrants[other]);

@@ -282,3 +282,52 @@ fn player_joins_the_first_preferred_league_that_takes_it() {
     assert_eq!(health(&second.endpoint)["players"], 1);
     assert_eq!(health(&other.endpoint)["players"], 0);
 }
+
+#[test]
+fn every_format_is_played_and_verified() {
+    for (format, players, matches) in [
+        ("swiss", "7", 9),
+        ("knockout", "5", 5),
+        ("gauntlet", "4", 3),
+    ] {
+        let ground = Ground::new();
+        let flags = ["--format", format, "--players", players];
+        let ended = ground
+            .start(
+                "run",
+                &[&flags[..], &["--ports", "auto", "--seed", "4"]].concat(),
+            )
+            .end();
+        assert_eq!(ended.code, Some(0), "{ended:?}");
+        let results = ground.facts("result_recorded").len();
+        assert!(results >= matches, "{format}: {results} results");
+        ground.verified();
+    }
+}
+
+#[test]
+fn format_that_cannot_work_is_refused() {
+    let ground = Ground::new();
+    for (flags, cause) in [
+        (
+            &["--format", "swiss", "--players", "3"][..],
+            "at least 4 players",
+        ),
+        (
+            &["--format", "swiss", "--players", "8", "--rounds", "5"],
+            "1 to 4 rounds",
+        ),
+        (
+            &["--format", "knockout", "--rounds", "2"],
+            "leave `rounds` out",
+        ),
+        (
+            &["--format", "swiss", "--legs", "2", "--players", "8"],
+            "leave `legs` out",
+        ),
+    ] {
+        let ended = ground.start("run", flags).end();
+        assert_eq!(ended.code, Some(2), "{ended:?}");
+        assert!(format!("{ended:?}").contains(cause), "{ended:?}");
+    }
+}
