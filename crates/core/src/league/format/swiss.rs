@@ -303,7 +303,8 @@ fn pair_with_rest(
         if other == nobody {
             return resting == Some((upper.free_wins, upper.points));
         }
-        !upper.has_met(&entrants[other]) && !(is_strict && clash(upper, &entrants[other]))
+        let lower = &entrants[other];
+        !(upper.has_met(lower) || is_strict && clash(upper, lower))
     };
     let last = nobody + usize::from(resting.is_some());
     let all = Matching::largest((0..last).collect(), &may_meet);
