@@ -102,10 +102,6 @@ fn is_usual_order(order: &[Tiebreaker]) -> bool {
     order == Tiebreaker::USUAL
 }
 
-#[expect(
-    clippy::trivially_copy_pass_by_ref,
-    reason = "serde passes a reference"
-)]
 fn is_usual_format(format: &Format) -> bool {
     *format == Format::default()
 }

@@ -94,6 +94,13 @@ impl LeagueWatch {
         })
     }
 
+    /// How many byes of a player count.
+    fn byes_of(&self, player: &PlayerId) -> u32 {
+        let is_annulled = self.levers.annulled.contains(player);
+        let byes = self.byes.get(player).filter(|_| !is_annulled);
+        byes.copied().unwrap_or(0)
+    }
+
     pub(crate) fn closed_rounds(&self) -> u32 {
         self.closed
     }
@@ -704,11 +711,6 @@ impl ExpectedRow {
 /// Adds up the matches that count and puts the players in order (ruling 20).
 fn table_of(league: &League, watch: &LeagueWatch, score: &Score) -> Vec<ExpectedRow> {
     let progress = league.progress().into_iter().chain(std::iter::repeat(0));
-    let byes = |id: &PlayerId| {
-        let is_annulled = watch.levers.annulled.contains(id);
-        let byes = watch.byes.get(id).filter(|_| !is_annulled);
-        byes.copied().unwrap_or(0)
-    };
     let mut rows: Vec<ExpectedRow> = league
         .players()
         .iter()
@@ -717,8 +719,8 @@ fn table_of(league: &League, watch: &LeagueWatch, score: &Score) -> Vec<Expected
             id: player.id().clone(),
             is_last: watch.levers.penalised.contains(player.id()),
             progress,
-            byes: byes(player.id()),
-            points: byes(player.id()) * score.win,
+            byes: watch.byes_of(player.id()),
+            points: watch.byes_of(player.id()) * score.win,
             wins: 0,
             draws: 0,
             losses: 0,

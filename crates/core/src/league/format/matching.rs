@@ -283,11 +283,10 @@ mod tests {
         for _ in 0..2_000 {
             let count = 2 + draw(8) as usize;
             let mut edges = vec![vec![false; count]; count];
-            for one in 0..count {
-                for other in one + 1..count {
-                    let is_edge = draw(10) < 4;
-                    (edges[one][other], edges[other][one]) = (is_edge, is_edge);
-                }
+            for (one, other) in (0..count * count).map(|pair| (pair / count, pair % count)) {
+                let is_edge = one < other && draw(10) < 4;
+                edges[one][other] |= is_edge;
+                edges[other][one] |= is_edge;
             }
             let may_meet = |one: usize, other: usize| edges[one][other];
             let mut matching = Matching::largest((0..count).collect(), &may_meet);

@@ -303,7 +303,9 @@ fn pair_with_rest(
         if other == nobody {
             return resting == Some((upper.free_wins, upper.points));
         }
-        !upper.has_met(&entrants[other]) && !(is_strict && clash(upper, &entrants[other]))
+        let lower = &entrants[other];
+        let is_barred = upper.has_met(lower) || is_strict && clash(upper, lower);
+        !is_barred
     };
     let last = nobody + usize::from(resting.is_some());
     let all = Matching::largest((0..last).collect(), &may_meet);
