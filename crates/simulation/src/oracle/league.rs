@@ -94,6 +94,13 @@ impl LeagueWatch {
         })
     }
 
+    /// How many byes of a player count.
+    fn byes_of(&self, player: &PlayerId) -> u32 {
+        let is_annulled = self.levers.annulled.contains(player);
+        let byes = self.byes.get(player).filter(|_| !is_annulled);
+        byes.copied().unwrap_or(0)
+    }
+
     pub(crate) fn closed_rounds(&self) -> u32 {
         self.closed
     }
@@ -717,8 +724,8 @@ fn rows_before_matches(league: &League, watch: &LeagueWatch, score: &Score) -> V
             id: player.id().clone(),
             is_last: watch.levers.penalised.contains(player.id()),
             progress,
-            byes: byes(player.id()),
-            points: byes(player.id()) * score.win,
+            byes: watch.byes_of(player.id()),
+            points: watch.byes_of(player.id()) * score.win,
             wins: 0,
             draws: 0,
             losses: 0,
