@@ -711,11 +711,6 @@ impl ExpectedRow {
 /// The rows of all players with nothing but their byes.
 fn rows_before_matches(league: &League, watch: &LeagueWatch, score: &Score) -> Vec<ExpectedRow> {
     let progress = league.progress().into_iter().chain(std::iter::repeat(0));
-    let byes = |id: &PlayerId| {
-        let is_annulled = watch.levers.annulled.contains(id);
-        let byes = watch.byes.get(id).filter(|_| !is_annulled);
-        byes.copied().unwrap_or(0)
-    };
     league
         .players()
         .iter()
