@@ -133,12 +133,10 @@ impl RunPlan {
         seats.invited = seats.invited.max(guests.len());
         let own_and_invited = (seats.players.len() + seats.invited) as u32;
         let players = own_and_invited + seats.people;
+        seats.settle(&mut rules, players);
         // A resumed league keeps the rules that it began with.
         if !run.resume {
             check_count(players, &rules, &root)?;
-        }
-        seats.settle(&mut rules, players);
-        if !run.resume {
             check_format(&rules)?;
         }
         if run.manual {
