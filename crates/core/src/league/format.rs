@@ -1,8 +1,8 @@
 //! Formats: who meets whom next, or that the league is over.
 //!
 //! A format is a pure function from the players, the settings and the results so far. It has one
-//! file in this folder and one line in [`FORMATS`]; machine, journal, pages and checks know only
-//! [`FormatRule`]. Rounds that follow from results are written in the journal when they begin, and
+//! file in this folder and one line in `FORMATS`; machine, journal, pages and checks know only
+//! `FormatRule`. Rounds that follow from results are written in the journal when they begin, and
 //! the audit of a journal works them out again.
 
 mod gauntlet;
