@@ -105,8 +105,10 @@ impl Attacker {
             0 => (from, None, token, report),
             1 => (from, None, token, forged(chance, report)),
             2 => {
-                let (thief, token, _) = chance.pick(&self.reports)?.clone();
-                (thief, None, token, report)
+                let (thief, stolen, _) = chance.pick(&self.reports)?.clone();
+                // With the token of its own referee it is a repetition, by any sender.
+                let from = if stolen == token { from } else { thief };
+                (from, None, stolen, report)
             }
             3 => {
                 let (player, _, token) = chance.pick(&self.players)?.clone();
