@@ -33,7 +33,7 @@ impl League {
                 Ok(_) => return None,
                 Err(_) if count >= MAX_TRIALS => return None,
                 Err(refusal) if is_about_subject(&refusal) => {}
-                Err(refusal) => why = why.or(Some(refusal.to_string())),
+                Err(refusal) => why = why.or_else(|| Some(refusal.to_string())),
             }
         }
         why.or_else(|| Some(no_subject(lever).to_owned()))
@@ -51,7 +51,7 @@ impl League {
             "open_registration" => one(Lever::OpenRegistration { until }),
             "close_registration" => one(Lever::CloseRegistration),
             "set_capacity" => one(Lever::SetCapacity {
-                players: self.players.seated().max(self.rules.min_players),
+                players: self.players.seated().max(self.rules.least_players()),
                 waiting: 0,
             }),
             "set_join_code" => one(Lever::SetJoinCode),

@@ -73,7 +73,8 @@ impl League {
                     && self.startable(round).is_none() =>
             {
                 let waits = self.first_release().into_iter();
-                let waits = waits.chain(self.next_opening(round).filter(|_| round.closed));
+                let opening = round.closed.then(|| self.next_opening(round));
+                let waits = waits.chain(opening.flatten());
                 waits.chain([self.volatile.next_probes]).min()
             }
             (Phase::Running, _) => at_once(),
@@ -146,9 +147,9 @@ impl League {
 
     /// When the next round begins if this one is over by then; `None` if that has no set time.
     pub fn next_round_at(&self) -> Option<Timestamp> {
-        let round = self.round.as_ref()?;
+        let is_timed = !self.rules.round_every.is_zero();
+        let round = self.round.as_ref().filter(|_| is_timed)?;
         self.next_opening(round)
-            .filter(|_| !self.rules.round_every.is_zero())
     }
 
     /// A match that waits at a referee which has room for it.

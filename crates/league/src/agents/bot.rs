@@ -33,6 +33,9 @@ use crate::agents::identity::Identity;
 use crate::http::client::CallError;
 use crate::wire::sessions::PeerSession;
 
+/// Tells the allocator of `league keep` not to claim memory in advance, which would count towards the
+/// limit of the bot.
+pub(crate) const LAZY_MEMORY: &str = "MIMALLOC_ARENA_EAGER_COMMIT";
 /// The most notifications waiting for a bot; further notifications are dropped.
 const MAX_QUEUED_NEWS: usize = 256;
 const NEWS_TIMEOUT: Duration = Duration::from_secs(10);

@@ -27,7 +27,7 @@ use league_protocol::token::{AuthToken, TokenHash};
 pub(crate) use registration::InvitedPlayer;
 use serde_json::{Map, Value, json};
 use tokio::sync::watch;
-use tokio::time::{Duration, Instant};
+use tokio::time::Instant;
 
 use crate::agents::actor::{Handle, Observer};
 use crate::agents::assemble::{
@@ -64,24 +64,14 @@ use league_protocol::wire::Received;
 pub(crate) struct LeagueNews {
     journal: Follower,
     grown: watch::Receiver<()>,
-    /// When it may be read again.
-    not_before: Instant,
 }
-
-/// The shortest time between two readings of the news: people do not see more.
-const NEWS_PAUSE: Duration = Duration::from_millis(40);
 
 impl LeagueNews {
     /// The news of a league, and what its manager tells that there are more.
     pub(crate) fn of(root: &Root, league: &LeagueId) -> (watch::Sender<()>, Self) {
         let (tell, grown) = watch::channel(());
         let journal = Follower::new(root.league_journal(league));
-        let news = Self {
-            journal,
-            grown,
-            not_before: Instant::now(),
-        };
-        (tell, news)
+        (tell, Self { journal, grown })
     }
 
     /// Visits the events since the last call.
@@ -93,7 +83,6 @@ impl LeagueNews {
         &mut self,
         mut visit: impl FnMut(Timestamp, &Event),
     ) -> Result<(), StoreError> {
-        self.not_before = Instant::now() + NEWS_PAUSE;
         self.journal.read_on(|entry: Entry<Record<Event>>| {
             if let Record::Event(event) = &entry.fact {
                 visit(entry.at, event);
@@ -103,7 +92,6 @@ impl LeagueNews {
 
     /// Waits for more events; returns whether the manager still runs.
     pub(crate) async fn wait(&mut self) -> bool {
-        tokio::time::sleep_until(self.not_before).await;
         self.grown.changed().await.is_ok()
     }
 }
@@ -292,10 +280,10 @@ impl Observer<League> for ManagerObserver {
     }
 
     fn flush(&mut self, at: Timestamp, league: &League) {
-        self.log();
-        if let Some(news) = &self.news {
+        if let Some(news) = self.news.as_ref().filter(|_| !self.unlogged.is_empty()) {
             news.send_replace(());
         }
+        self.log();
         self.document_writer.publish(self.publisher.due(at, league));
     }
 

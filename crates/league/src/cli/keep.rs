@@ -14,7 +14,7 @@ use rustix::process::{
 use tokio::process::Command;
 use tokio::signal::unix::{SignalKind, signal};
 
-use crate::agents::bot::ENDED;
+use crate::agents::bot::{ENDED, LAZY_MEMORY};
 use crate::cli::Exit;
 use crate::cli::failure::CommandError;
 
@@ -69,7 +69,10 @@ impl KeepArgs {
         self.take_limits()?;
         let program = self.words.first().map(String::as_str).unwrap_or_default();
         let arguments = self.words.iter().skip(1);
-        let mut bot = Command::new(program).args(arguments).spawn()?;
+        let mut bot = Command::new(program)
+            .args(arguments)
+            .env_remove(LAZY_MEMORY)
+            .spawn()?;
         tokio::select! {
             _ = told_to_end.recv() => {}
             ended = bot.wait() => tell(ended),

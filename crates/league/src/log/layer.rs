@@ -11,7 +11,7 @@ use tracing::{Event, Level, Subscriber};
 use tracing_subscriber::Layer;
 use tracing_subscriber::layer::Context;
 
-use super::line::{Details, DetailsPlace, LogLine};
+use super::line::{Details, DetailsPlace, LogLine, MAX_LINE};
 use super::writer::{Bounds, LogQueue, LogTarget};
 use crate::clock;
 use crate::config::LogLevel;
@@ -64,13 +64,16 @@ impl<S: Subscriber> Layer<S> for LogLayer {
         if level < self.level {
             return;
         }
-        FIELDS.with_borrow_mut(|fields| {
-            fields.clear();
-            event.record(fields);
-            let target = fields.target();
-            let text = fields.text(level, &target, event.metadata().target());
-            self.queue.add(target, &text, level >= LogLevel::Warning);
-        });
+        // Taken out, so that a value that logs while it is written does no harm.
+        let mut fields = FIELDS.take();
+        fields.clear();
+        event.record(&mut fields);
+        let target = fields.target();
+        let text = fields.text(level, &target, event.metadata().target());
+        self.queue.add(target, &text, level >= LogLevel::Warning);
+        if text.len() <= MAX_LINE / 16 {
+            FIELDS.set(fields);
+        }
     }
 }
 
@@ -184,7 +187,10 @@ impl Visit for LogFields {
     fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
         match self.own(field.name()) {
             // Writing to a text cannot fail.
-            Some(own) => drop(write!(own, "{value:?}")),
+            Some(own) => {
+                own.clear();
+                let _ = write!(own, "{value:?}");
+            }
             None => self.record_str(field, &format!("{value:?}")),
         }
     }
@@ -193,7 +199,10 @@ impl Visit for LogFields {
         match field.name() {
             "aside" => {}
             name => match self.own(name) {
-                Some(own) => own.push_str(value),
+                Some(own) => {
+                    own.clear();
+                    own.push_str(value);
+                }
                 None => self.details.add_text(name, value),
             },
         }

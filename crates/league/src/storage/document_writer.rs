@@ -1,7 +1,6 @@
 //! Writes the documents under `data/` on a separate thread, so that no actor waits for the disk.
 
 use std::collections::BTreeMap;
-use std::collections::btree_map::Entry;
 use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -74,7 +73,7 @@ fn write(root: Root, due: &Receiver<Order>) {
 }
 
 /// How many files of rounds are kept open.
-const MAX_OPEN_ROUNDS: usize = 16;
+const MAX_OPEN_ROUNDS: usize = 256;
 
 /// A document to be written.
 #[derive(Debug, Clone, PartialEq)]
@@ -160,16 +159,17 @@ impl DocumentFiles {
         let matches = self.matches(document);
         let round = document.round_id;
         let key = (document.league_id.clone(), round, referee.clone());
-        match self.rounds.entry(key) {
-            Entry::Occupied(open) => open.into_mut().add(document),
-            Entry::Vacant(free) => {
-                let opened = matches.open_round(round, referee)?;
-                free.insert(opened).add(document)?;
-                while self.rounds.len() > MAX_OPEN_ROUNDS {
-                    self.rounds.pop_first();
-                }
-                Ok(())
-            }
+        let mut lines = match self.rounds.remove(&key) {
+            Some(open) => open,
+            None => matches.open_round(round, referee)?,
+        };
+        // After an error the file is opened anew, which ends a line that was cut short.
+        lines.add(document)?;
+        matches.remove(&document.match_id);
+        while self.rounds.len() >= MAX_OPEN_ROUNDS {
+            self.rounds.pop_first();
         }
+        self.rounds.insert(key, lines);
+        Ok(())
     }
 }

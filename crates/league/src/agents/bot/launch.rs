@@ -13,6 +13,7 @@ use rustix::process::{Pid, Signal, kill_process_group};
 use thiserror::Error;
 use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
 
+use super::LAZY_MEMORY;
 use crate::config::BotsConfig;
 
 /// The environment variables that every bot gets.
@@ -197,6 +198,7 @@ impl Launch {
             .arg("--")
             .args(&self.words)
             .env_clear()
+            .env(LAZY_MEMORY, "0")
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())

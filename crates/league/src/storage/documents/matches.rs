@@ -287,6 +287,13 @@ impl MatchRepository {
         save(&self.path(&document.match_id), document)
     }
 
+    /// Removes the file of a match that is a line of its round now: an unfinished match has a file of
+    /// its own until its league turns out to be large.
+    pub(crate) fn remove(&self, match_id: &MatchId) {
+        // Most matches have none.
+        let _ = fs::remove_file(self.path(match_id));
+    }
+
     /// The version of a match in its own file, if this attempt wrote it.
     pub fn version(&self, match_id: &MatchId, attempt: u32) -> Option<u64> {
         let age: Option<Age> = load(&self.path(match_id)).unwrap_or_default();

@@ -125,7 +125,7 @@ fn player_prints_its_results_and_its_place() {
     assert_eq!(lines.next(), Some("player:P01: the league is over"));
     let page = format!("{}/player/P01", manager.endpoint.trim_end_matches("/mcp"));
     let rank = lines.next().unwrap_or_default();
-    assert!(rank.starts_with("rank "), "{ended:?}");
+    assert!(rank.starts_with("we are number "), "{ended:?}");
     assert!(rank.ends_with(&page), "{ended:?}");
     let result = lines.next().unwrap_or_default();
     assert!(result.starts_with("R1M1: "), "{ended:?}");
