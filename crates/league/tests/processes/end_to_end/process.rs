@@ -226,8 +226,13 @@ pub(crate) fn eventually<T>(mut look: impl FnMut() -> Option<T>) -> Option<T> {
 
 /// A port that no process listens on, and which stays free until the process that it is for does.
 pub(crate) fn free_port() -> u16 {
+    // `localhost` may lead to either address.
+    let is_taken = |host, port| {
+        let bound = TcpListener::bind((host, port));
+        bound.is_err_and(|error| error.kind() == std::io::ErrorKind::AddrInUse)
+    };
     let mut tries = ports::candidates(std::process::id());
-    let free = tries.find(|port| TcpListener::bind(("127.0.0.1", *port)).is_ok());
+    let free = tries.find(|&port| !is_taken("127.0.0.1", port) && !is_taken("::1", port));
     free.unwrap()
 }
 
