@@ -551,7 +551,9 @@ if __name__ == "__main__":
         else:  # another manager must not see its tokens
             print(f"{OPTIONS.memory} is ignored: its tokens are not of {OPTIONS.manager}", flush=True)
     try:
-        socket.create_server((OPTIONS.bind, OPTIONS.port)).close()  # gives a short error message
+        with socket.socket() as probe:  # for a short error message; without listening, so no caller is lost
+            os.name == "posix" and probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            probe.bind((OPTIONS.bind, OPTIONS.port))
     except OSError as problem:
         sys.exit(f"cannot listen at {OPTIONS.bind}:{OPTIONS.port}: {problem.strerror}; choose another port with --port; "
                  "in a container or behind a router, --bind 0.0.0.0 listens on all addresses")

@@ -64,7 +64,8 @@ pub(crate) fn connect(address: &str) -> (TcpStream, &str) {
 }
 
 fn read_answer(stream: &mut impl BufRead) -> Answer {
-    let (first, length) = read_head(stream).unwrap();
+    let head = read_head(stream);
+    let (first, length) = head.expect("an answer before the connection ends or the time is over");
     let status = first.split(' ').nth(1).unwrap().parse().unwrap();
     let mut body = vec![0; length];
     stream.read_exact(&mut body).unwrap();
