@@ -209,7 +209,9 @@ pub(crate) const PROBE_INTERVAL: Duration = Duration::from_secs(1);
 /// Sends a request to a peer and returns the answer.
 pub(crate) trait Carrier: Send + Sync + 'static {
     /// How long a peer may take to answer one probe request.
-    const PROBE_TIMEOUT: Duration = QUESTION_TIMEOUT;
+    fn probe_timeout(&self) -> Duration {
+        QUESTION_TIMEOUT
+    }
 
     /// Sends a request once.
     fn carry(
@@ -496,7 +498,8 @@ impl<C: Carrier> PeerSession<C> {
 
     /// Sends the probe requests one after the other, within one budget.
     async fn converse(&self, begin: fn(u64) -> (Probe, ProbeStep)) -> PeerProfile {
-        let until = Instant::now() + CALL_STYLE_TIMEOUT.max(2 * C::PROBE_TIMEOUT);
+        let longest = self.carrier.probe_timeout();
+        let until = Instant::now() + CALL_STYLE_TIMEOUT.max(2 * longest);
         let (mut probe, mut step) = begin(self.id());
         let mut hung = false;
         loop {
@@ -507,7 +510,7 @@ impl<C: Carrier> PeerSession<C> {
                     return found;
                 }
             };
-            let wait = until.duration_since(Instant::now()).min(C::PROBE_TIMEOUT);
+            let wait = until.duration_since(Instant::now()).min(longest);
             let answer = self.carrier.carry(&request, wait).await;
             let is_local = matches!(answer, Err(CallError::Local(_) | CallError::Unresolved(_)));
             if is_local && Instant::now() < until {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -12,6 +12,7 @@ use serde_json::json;
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::process::ChildStdin;
 use tokio::sync::{oneshot, watch};
+use tokio::time::Instant;
 
 use crate::http::client::{Answer, CallError};
 use crate::wire::sessions::Carrier;
@@ -20,6 +21,8 @@ use crate::wire::sessions::Carrier;
 const WAKE_UP: &[u8] = br#"{"jsonrpc":"2.0","method":"ping","id":0}"#;
 /// The id of that request; all others begin at 1.
 const WAKE_UP_ID: u64 = 0;
+/// How long a bot that started quickly may take to answer one probe request.
+const PROBE_TIMEOUT: Duration = Duration::from_secs(8);
 /// How long a bot may take to read the answer to its own request.
 const REPLY_TIMEOUT: Duration = Duration::from_secs(1);
 /// The most calls that may wait for a bot at once.
@@ -38,6 +41,8 @@ pub(crate) struct Pipes {
     output_state: watch::Receiver<OutputState>,
     /// Whether the bot's input is broken.
     broken_input: Arc<AtomicBool>,
+    /// How long its first answer took.
+    woken_in: OnceLock<Duration>,
 }
 
 /// The calls that wait for an answer, by id.
@@ -73,6 +78,7 @@ impl Pipes {
             open,
             output_state: heard,
             broken_input,
+            woken_in: OnceLock::new(),
         }
     }
 
@@ -80,6 +86,7 @@ impl Pipes {
     ///
     /// Starting may take long, so this has its own timeout.
     pub(crate) async fn wake(&self, timeout: Duration) -> bool {
+        let begun = Instant::now();
         let mut output_state = self.output_state.clone();
         let answered = async {
             self.say(WAKE_UP).await.ok()?;
@@ -92,6 +99,7 @@ impl Pipes {
                 .map(drop)
         };
         let answered = tokio::time::timeout(timeout, answered).await;
+        self.woken_in.get_or_init(|| begun.elapsed());
         answered.is_ok_and(|answered| answered.is_some())
     }
 
@@ -133,8 +141,12 @@ impl Pipes {
 }
 
 impl Carrier for Pipes {
-    /// A bot shares its machine with the league, which may be busy; a wrong finding would last.
-    const PROBE_TIMEOUT: Duration = Duration::from_secs(8);
+    /// A bot shares its machine with the league, which may be busy: then its start took long too. A
+    /// wrong finding would last.
+    fn probe_timeout(&self) -> Duration {
+        let start = self.woken_in.get().copied().unwrap_or_default();
+        PROBE_TIMEOUT.max(2 * start)
+    }
 
     async fn carry(&self, request: &PeerRequest, timeout: Duration) -> Result<Answer, CallError> {
         let exchanged = tokio::time::timeout(timeout, self.exchange(request)).await;

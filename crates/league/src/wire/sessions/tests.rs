@@ -123,7 +123,9 @@ async fn whoever_hangs_on_the_questions_is_spoken_to_simply_from_then_on() {
 struct Slow(Duration);
 
 impl Carrier for Slow {
-    const PROBE_TIMEOUT: Duration = Duration::from_secs(8);
+    fn probe_timeout(&self) -> Duration {
+        Duration::from_secs(8)
+    }
 
     async fn carry(&self, request: &PeerRequest, wait: Duration) -> Result<Answer, CallError> {
         tokio::time::sleep(self.0.min(wait)).await;
