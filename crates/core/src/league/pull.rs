@@ -119,6 +119,9 @@ impl League {
                     "the agent already has this name",
                 )
             }
+            Lever::Withdraw { .. } | Lever::Remove { .. } | Lever::Disqualify { .. } => {
+                (self.is_out_by(lever), "the player is already out like this")
+            }
             _ => return None,
         };
         is_so.then_some(told)
@@ -312,6 +315,16 @@ impl League {
         ids.take(most as usize).collect()
     }
 
+    /// Whether the player that a lever puts out was put out in the same way before.
+    fn is_out_by(&self, lever: &Lever) -> bool {
+        lever.put_out().is_some_and(|(id, cause, played)| {
+            let player = self.players.find(id).and_then(|it| self.players.get(it));
+            let before = player.and_then(|player| player.expulsion);
+            let now = (cause, played == PlayedMatches::Annulled);
+            before.is_some_and(|before| (before.cause, before.is_annulled) == now)
+        })
+    }
+
     fn put_out_effect(&self, lever: &Lever) -> Result<Effect, LeverRefusal> {
         let Some((id, cause, played)) = lever.put_out() else {
             return Ok(Effect::default());
@@ -322,11 +335,10 @@ impl League {
         }
         let is_annulled = played == PlayedMatches::Annulled;
         // A player that is out can still be put out in another way, but does not withdraw then.
-        let is_so = player.expulsion.is_some_and(|before| {
-            let is_same = (before.cause, before.is_annulled) == (cause, is_annulled);
-            is_same || cause == ExitCause::Withdrawn && before.cause != ExitCause::Losses
+        let is_out = player.expulsion.is_some_and(|before| {
+            cause == ExitCause::Withdrawn && before.cause != ExitCause::Losses
         });
-        if is_so || player.seat == Seat::GivenUp {
+        if is_out || self.is_out_by(lever) || player.seat == Seat::GivenUp {
             return Err(LeverRefusal::Out(id.clone()));
         }
         if self.phase == Phase::Registering {

@@ -651,12 +651,19 @@ fn player_that_is_out_can_be_put_out_in_another_way() {
         player_id: player_id.clone(),
     };
     let out = || Err(LeverRefusal::Out(player_id.clone()).into());
+    let changes_nothing = |world: &mut LeagueWorld, lever| {
+        let (events, reply) = world.pull(lever).unwrap();
+        events.is_empty() && matches!(reply, Reply::Unchanged(..))
+    };
     world.pull(withdraw()).unwrap();
-    assert_eq!(world.pull(withdraw()), out());
+    assert!(changes_nothing(&mut world, withdraw()));
     assert_eq!(row(&world, 1), (3, 1));
     world.pull(disqualify(PlayedMatches::Annulled)).unwrap();
     assert_eq!(row(&world, 1), (0, 0));
-    assert_eq!(world.pull(disqualify(PlayedMatches::Annulled)), out());
+    assert!(changes_nothing(
+        &mut world,
+        disqualify(PlayedMatches::Annulled)
+    ));
     assert_eq!(world.pull(withdraw()), out());
     let (events, _) = world.pull(disqualify(PlayedMatches::Kept)).unwrap();
     let Event::OrganiserActed { effect, .. } = &events[0] else {
