@@ -72,26 +72,23 @@ impl ReplayArgs {
         rebuilt: &Rebuilt,
         out: &mut impl Write,
     ) -> io::Result<()> {
-        /// The standings and the rounds.
-        const OF_THE_LEAGUE: u64 = 2;
         let Rebuilt {
             entries,
             matches,
             players,
         } = rebuilt;
-        let files = OF_THE_LEAGUE + matches + players;
         if self.stored.output == Output::Json {
             let object = json!({
-                "league_id": league, "files": files, "entries": entries,
+                "league_id": league, "entries": entries,
                 "matches": matches, "players": players,
             });
             return print_object(out, &object);
         }
-        let (files, entries) = (count(files, "file"), count(*entries, "line"));
+        let entries = count(*entries, "line");
         let (matches, players) = (count(*matches, "match"), count(*players, "player"));
         writeln!(
             out,
-            "{league}: {files} rebuilt from {entries} of journal: standings, rounds, {matches}, {players}"
+            "{league}: standings, rounds, {matches} and {players} rebuilt from {entries} of journal"
         )?;
         out.flush()
     }

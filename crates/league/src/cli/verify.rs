@@ -273,13 +273,13 @@ fn write_others(checked: &Checked, out: &mut impl Write) -> io::Result<()> {
         writeln!(out, "  manager   {ruled} without a referee")?;
     }
     if checked.match_files > 0 {
-        let files = count(checked.match_files, "file");
+        let records = count(checked.match_files, "record");
         let agree = if checked.match_files == 1 {
             "agrees"
         } else {
             "agree"
         };
-        writeln!(out, "  matches   {files} {agree}, with all messages")?;
+        writeln!(out, "  matches   {records} {agree}, with all messages")?;
     }
     if checked.player_files > 0 {
         let files = count(checked.player_files, "file");

@@ -362,7 +362,11 @@ impl ManagerArgs {
 
     /// How to start another league of the same game.
     fn next_league(&self, root: &Root, league: &LeagueId, game: &GameType) -> String {
-        let (league, flag) = (free_name(root, league), self.common.root_flag());
+        let league = free_name(root, league);
+        // Agents that stay ask the same address for the next league.
+        let port = self.port.filter(|port| *port != 0);
+        let port = port.map(|port| format!(" --port {port}"));
+        let flag = port.unwrap_or_default() + &self.common.root_flag();
         let game = match game.as_str() {
             DEFAULT_GAME => String::new(),
             _ => format!(" --game {game}"),

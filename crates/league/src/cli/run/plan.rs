@@ -360,8 +360,12 @@ impl RunArgs {
         agents: &AgentsConfig,
     ) -> Result<SeatList, CommandError> {
         let (usual_players, usual_referees) = rules.start_when.unwrap_or((4, 2));
-        let players = self.players.unwrap_or(usual_players).max(self.people);
-        let players = players - self.people;
+        let players = self.players.unwrap_or(usual_players.max(self.people));
+        let players = players.checked_sub(self.people).ok_or_else(|| {
+            let cause = format!("{} people do not fit on {players} seats", self.people);
+            let hint = "`--players` counts people too: raise it, or lower `--people`";
+            CommandError::usage("could not seat the players", cause, hint)
+        })?;
         let referees = self.referees.unwrap_or(usual_referees);
         let at_once = (players / 2).div_ceil(referees).clamp(2, MAX_AT_ONCE);
         let known = |id: &PlayerId| agents.players.iter().find(|known| known.player_id == *id);

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::end_to_end::ground::{Ground, LEAGUE};
 use crate::end_to_end::http::{Answer, request_with};
-use crate::end_to_end::process::Process;
+use crate::end_to_end::process::{Process, league};
 
 const GAME: &str = "connect_four";
 
@@ -313,4 +313,14 @@ fn person_joins_the_league_of_a_manager() {
         assert_eq!(ended.code, Some(0), "{ended:?}");
     }
     room.ground.verified();
+}
+
+#[test]
+fn more_people_than_players_are_wrong_use() {
+    let ground = Ground::new();
+    let seats = ["--players", "2", "--people", "3"];
+    let ended = league([&["run", "--root", ground.root()], &seats[..]].concat());
+    assert_eq!(ended.code, Some(2), "{ended:?}");
+    let cause = "3 people do not fit on 2 seats";
+    assert!(ended.errors.contains(cause), "{ended:?}");
 }
