@@ -531,6 +531,10 @@ mod tests {
         let mut seen = 0;
         for target in tests.flatten() {
             let path = target.unwrap().path();
+            // Cases that failed before are kept beside the tests.
+            if path.ends_with("proptest-regressions") {
+                continue;
+            }
             let name = path.file_stem().unwrap().to_string_lossy().into_owned();
             // `interop` has a command of its own, which finds Python first.
             let run = [format!("--test {name} "), format!("xtask {name} ")];

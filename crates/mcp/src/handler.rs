@@ -39,14 +39,12 @@ const WITH_PARAMETERS: [&str; 7] = [
 /// An offering, with its constant parts prepared once.
 pub(crate) struct Handler {
     offering: Arc<dyn Offering>,
-    tools: Vec<Tool>,
     info: ServerConfig,
     versions: Vec<ProtocolVersion>,
 }
 
 impl Handler {
     pub(crate) fn new(offering: Arc<dyn Offering>) -> Self {
-        let tools = offering.tools().iter().map(tool).collect();
         let info = info(offering.about());
         let served = LEGACY.iter().rev().chain([&MODERN]);
         let known = ProtocolVersion::KNOWN_VERSIONS.iter();
@@ -54,7 +52,6 @@ impl Handler {
         let versions = versions.cloned().collect();
         Self {
             offering,
-            tools,
             info,
             versions,
         }
@@ -82,7 +79,7 @@ impl ServerHandler for Handler {
         _: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        let all = ListToolsResult::with_all_items(self.tools.clone());
+        let all = ListToolsResult::with_all_items(self.offering.tools().iter().map(tool).collect());
         Ok(all
             .with_ttl_ms(LISTS_STAY)
             .with_cache_scope(CacheScope::Public))
@@ -272,9 +269,9 @@ fn tool(tool: &offering::Tool) -> Tool {
         .destructive(false)
         .idempotent(tool.idempotent)
         .open_world(false);
-    Tool::new(tool.name, tool.description, tool.input_schema.clone())
+    Tool::new(tool.name, tool.description, Arc::clone(&tool.input_schema))
         .with_title(tool.title)
-        .with_raw_output_schema(Arc::new(tool.output_schema.clone()))
+        .with_raw_output_schema(Arc::clone(&tool.output_schema))
         .with_annotations(annotations)
 }
 

@@ -5,6 +5,7 @@ use std::fmt;
 use std::future::ready;
 use std::net::IpAddr;
 use std::pin::Pin;
+use std::sync::Arc;
 
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
@@ -119,9 +120,9 @@ pub struct Tool {
     /// What it does, and when to use it.
     pub description: &'static str,
     /// The JSON Schema of its arguments.
-    pub input_schema: Map<String, Value>,
+    pub input_schema: Arc<Map<String, Value>>,
     /// The JSON Schema of what it gives.
-    pub output_schema: Map<String, Value>,
+    pub output_schema: Arc<Map<String, Value>>,
     /// Whether calling it changes nothing.
     pub read_only: bool,
     /// Whether calling it again with the same arguments changes nothing more.

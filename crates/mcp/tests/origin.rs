@@ -46,8 +46,8 @@ fn telling() -> Mcp {
         name: "tell",
         title: "Tell",
         description: "Tells where it was called from.",
-        input_schema: Map::from_iter([("type".to_owned(), "object".into())]),
-        output_schema: Map::from_iter([("type".to_owned(), "object".into())]),
+        input_schema: Arc::new(Map::from_iter([("type".to_owned(), "object".into())])),
+        output_schema: Arc::new(Map::from_iter([("type".to_owned(), "object".into())])),
         read_only: true,
         idempotent: true,
     };

@@ -36,8 +36,8 @@ impl Default for Chooser {
             name: TOOL,
             title: "Choose",
             description: "Chooses even, whatever it is asked.",
-            input_schema: Map::new(),
-            output_schema: Map::new(),
+            input_schema: Arc::default(),
+            output_schema: Arc::default(),
             read_only: true,
             idempotent: true,
         }];

@@ -2,7 +2,7 @@
 
 mod results;
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use league_core::draw::NONCE_LENGTH;
@@ -181,6 +181,7 @@ const fn manifest(instructions: &'static str, tools: &'static [ToolEntry]) -> Ma
         title: "League player",
         instructions,
         tools,
+        listed: OnceLock::new(),
         resources: &[
             resources::HISTORY,
             resources::STANDINGS,

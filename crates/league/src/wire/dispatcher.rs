@@ -5,7 +5,7 @@
 //! router around the dispatcher does the framing.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use league_mcp::{
     About, BoxFuture, Completing, Offering, Origin, Prompt, PromptFault, Resource, ResourceText,
@@ -76,6 +76,8 @@ pub(crate) struct Manifest {
     pub(crate) instructions: &'static str,
     /// The tools, in listing order.
     pub(crate) tools: &'static [ToolEntry],
+    /// The tools as MCP lists them, with their schemas: large, and the same for all agents of a kind.
+    pub(crate) listed: OnceLock<Vec<Tool>>,
     /// Resources: address, title, description.
     pub(crate) resources: &'static [(&'static str, &'static str, &'static str)],
     /// Resources whose address contains a name.
@@ -150,8 +152,6 @@ pub(crate) struct Dispatcher<A: AgentService> {
     rejections: RejectionTally,
     service: A,
     resources: ResourceReader,
-    /// The tools as MCP lists them.
-    tools: Vec<Tool>,
 }
 
 impl<A: AgentService> ToolService for Dispatcher<A> {
@@ -229,7 +229,6 @@ impl<A: AgentService> Dispatcher<A> {
         root: Root,
         service: A,
     ) -> Self {
-        let tools = service.manifest().tools.iter().map(listed).collect();
         let resources = ResourceReader {
             root,
             identity: Arc::clone(&identity),
@@ -240,7 +239,6 @@ impl<A: AgentService> Dispatcher<A> {
             rejections: RejectionTally::default(),
             service,
             resources,
-            tools,
         }
     }
 
@@ -425,7 +423,9 @@ impl<A: AgentService> Offering for Dispatcher<A> {
     }
 
     fn tools(&self) -> &[Tool] {
-        &self.tools
+        let manifest = self.service.manifest();
+        let list = || manifest.tools.iter().map(listed).collect();
+        manifest.listed.get_or_init(list)
     }
 
     fn call<'o>(
@@ -531,8 +531,8 @@ fn listed(tool: &ToolEntry) -> Tool {
         name: tool.name,
         title: tool.title,
         description: tool.description,
-        input_schema: tool.input_schema(),
-        output_schema: tool.output_schema(),
+        input_schema: Arc::new(tool.input_schema()),
+        output_schema: Arc::new(tool.output_schema()),
         read_only: tool.read_only,
         idempotent: tool.idempotent,
     }

@@ -13,6 +13,9 @@ use league_testkit::Season;
 use league_testkit::league::LeagueWorld;
 use league_testkit::report::{honest, signed};
 
+/// A number by which every order is played and every probe is answered.
+const ALL_WELL: u8 = 4;
+
 /// Delivers all letters: gives the orders, and answers probes or not.
 fn deliver(world: &mut LeagueWorld, answers: bool) -> Vec<(RefereeId, StartMatch)> {
     let mut orders = Vec::new();
@@ -42,7 +45,9 @@ fn play(players: u32, referees: u32, capacity: u32, chances: &[u8]) -> LeagueWor
         true => signed(honest(order), order, &[0, 1]),
         false => honest(order),
     };
-    let mut chances = chances.iter().copied().cycle();
+    // Numbers that repeat for ever can leave every probe unanswered; from some step on all is well.
+    let trouble = chances.iter().copied().cycle().take(2_000);
+    let mut chances = trouble.chain(std::iter::repeat(ALL_WELL));
     let mut orders = world.orders();
     let mut said: Vec<Command> = Vec::new();
     for _ in 0..5_000 {
@@ -152,4 +157,14 @@ fn season_of_referees_and_players_is_drawn_proved_and_verified() {
             assert_eq!(signed.count(), opened.len(), "one move each");
         }
     }
+}
+
+#[test]
+fn league_ends_once_its_only_referee_answers_a_probe_again() {
+    let mut chances = [0; 36];
+    chances[..21].copy_from_slice(&[
+        2, 149, 147, 30, 165, 87, 1, 2, 63, 1, 0, 12, 122, 2, 77, 33, 165, 99, 7, 99, 39,
+    ]);
+    chances[32] = 141;
+    assert_eq!(play(5, 1, 1, &chances).league.matches_played(), 10);
 }

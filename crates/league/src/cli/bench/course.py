@@ -172,10 +172,9 @@ class Progress:
     def count(self, took):
         with self.lock:
             self.done += 1
+            if self.done == plan["warm_up"]:
+                say({"event": "warm"})
             if self.opened is None:
-                if self.done >= plan["warm_up"]:
-                    self.opened = time.monotonic()
-                    say({"event": "window", "matches": self.done})
                 return
             self.micros.append(int(took * 1e6))
             length, elapsed = plan["length"], time.monotonic() - self.opened
@@ -184,7 +183,8 @@ class Progress:
                 self.ended = True
                 micros = sorted(self.micros)
                 p50, p99 = (micros[(len(micros) * part - 1) // 100] for part in (50, 99))
-                say({"event": "end", "matches": self.done, "micros": {"p50": p50, "p99": p99}})
+                times = {"p50": p50, "p99": p99}
+                say({"event": "end", "window": len(micros), "matches": self.done, "micros": times})
 
 
 def play(progress, slot):
@@ -225,6 +225,9 @@ def main():
         progress = Progress()
         for slot in range(plan["at_once"]):
             threading.Thread(target=play, args=(progress, slot), daemon=True).start()
+        # The bench has read its clocks.
+        sys.stdin.readline()
+        progress.opened = time.monotonic()
     sys.stdin.read()
 
 

@@ -7,7 +7,7 @@
 
 mod wire;
 
-use std::io::{self, Write};
+use std::io::{self, BufRead, Write};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -84,11 +84,12 @@ impl AddressBook {
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "lowercase")]
 pub(crate) enum FloorEvent {
-    /// The warm-up is over.
-    Window {
-        matches: u64,
-    },
+    /// The warm-up is over; the window opens when the bench answers.
+    Warm,
     End {
+        /// Matches within the window.
+        window: u64,
+        /// All matches since the start.
         matches: u64,
         micros: Quantiles,
     },
@@ -108,7 +109,16 @@ pub(crate) async fn host(plan: &FloorPlan) -> io::Result<()> {
             tokio::spawn(Arc::clone(&floor).play(slot));
         }
     }
-    tokio::task::spawn_blocking(|| io::copy(&mut io::stdin(), &mut io::sink())).await??;
+    let has_manager = plan.manager;
+    let input = tokio::task::spawn_blocking(move || {
+        if has_manager {
+            // The bench has read its clocks, however late it heard of the warm-up.
+            io::stdin().lock().read_line(&mut String::new())?;
+            floor.progress.open();
+        }
+        io::copy(&mut io::stdin(), &mut io::sink())
+    });
+    input.await??;
     Ok(())
 }
 
@@ -289,13 +299,17 @@ impl Progress {
         self.ended.get().is_none()
     }
 
-    /// Counts a match; opens and closes the window.
+    fn open(&self) {
+        self.opened.get_or_init(Instant::now);
+    }
+
+    /// Counts a match; says when the warm-up is over, and closes the window.
     fn count(&self, took: Duration) {
         let done = self.done.fetch_add(1, Ordering::Relaxed) + 1;
+        if done == self.warm_up {
+            self.say(&FloorEvent::Warm);
+        }
         let Some(opened) = self.opened.get() else {
-            if done >= self.warm_up && self.opened.set(Instant::now()).is_ok() {
-                self.say(&FloorEvent::Window { matches: done });
-            }
             return;
         };
         let mut micros = self.micros.lock().unwrap_or_else(PoisonError::into_inner);
@@ -303,6 +317,7 @@ impl Progress {
         let is_over = self.length.is_over(micros.len() as u64, opened.elapsed());
         if is_over && self.ended.set(()).is_ok() {
             self.say(&FloorEvent::End {
+                window: micros.len() as u64,
                 matches: done,
                 micros: Quantiles::of(&mut micros),
             });

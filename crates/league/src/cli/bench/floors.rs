@@ -118,18 +118,22 @@ fn hear<T: serde::de::DeserializeOwned>(process: &mut Process) -> io::Result<T> 
 }
 
 fn follow(mut processes: Vec<Process>) -> io::Result<Sample> {
-    let opened = hear(&mut processes[0])?;
+    let out_of_order = || io::Error::other("a floor told its window in the wrong order");
+    let FloorEvent::Warm = hear(&mut processes[0])? else {
+        return Err(out_of_order());
+    };
     let (since, before) = (Instant::now(), cpu(&processes)?);
-    let ended = hear(&mut processes[0])?;
-    let (FloorEvent::Window { matches: first }, FloorEvent::End { matches, micros }) =
-        (opened, ended)
+    processes[0].say("")?;
+    let FloorEvent::End {
+        window,
+        matches,
+        micros,
+    } = hear(&mut processes[0])?
     else {
-        return Err(io::Error::other(
-            "a floor told its window in the wrong order",
-        ));
+        return Err(out_of_order());
     };
     let sample = Sample {
-        matches: matches - first,
+        matches: window,
         all_matches: matches,
         elapsed: since.elapsed(),
         cpu: cpu(&processes)?.saturating_sub(before),
