@@ -60,6 +60,10 @@ fn read(so_far: &SoFar<'_>) -> Bracket {
 /// All ties in the order of their stages. Stage 0 is the first of the winners' bracket. From there
 /// on the losers' bracket has a tie stage each time, and the winners' bracket every other time.
 fn ties(players: u32) -> Vec<PlannedTie> {
+    // Before a league begins it has no players.
+    if players < 2 {
+        return Vec::new();
+    }
     let last = 2 * stages(players);
     // Players without a lost tie have come further than all others.
     let above = 2 * last;

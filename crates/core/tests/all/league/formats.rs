@@ -472,6 +472,27 @@ fn league_of(format: &str, players: u32) -> LeagueWorld {
 }
 
 #[test]
+fn format_without_players_has_no_round() {
+    for format in [
+        "round_robin",
+        "swiss",
+        "knockout",
+        "double_elimination",
+        "gauntlet",
+    ] {
+        for players in 0..2 {
+            let plan = FormatPlan {
+                format: Format::find(format).unwrap(),
+                players,
+                ..FormatPlan::default()
+            };
+            let standings = Standings::new(Schedule::new(plan), Score::default());
+            assert_eq!(standings.next_round(&|_| true), None, "{format}");
+        }
+    }
+}
+
+#[test]
 fn journals_of_every_format_pass_the_audit_and_give_the_same_league() {
     for format in ["swiss", "knockout", "double_elimination", "gauntlet"] {
         let mut world = league_of(format, 7);
