@@ -108,7 +108,7 @@ pub(crate) struct Sim {
     /// Play small leagues with an organiser that pulls levers.
     #[arg(long)]
     levers: bool,
-    /// Play leagues whose rounds follow from results: Swiss, knockout, gauntlet.
+    /// Play leagues whose rounds follow from results: Swiss, brackets, gauntlet.
     #[arg(long)]
     formats: bool,
     /// Run only this league of the seed.

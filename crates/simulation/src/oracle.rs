@@ -330,12 +330,10 @@ impl GroundTruth {
 /// How many rounds a league may have beside those of a round robin of one leg: level ties of a
 /// knockout are played on.
 pub(crate) fn more_rounds(rules: &LeagueRules, players: u32) -> u32 {
-    const FURTHER_GAMES: u32 = 6;
     if rules.format == Format::default() {
         return players * (rules.legs - 1);
     }
-    let stages = players.next_power_of_two().ilog2();
-    stages * (rules.legs + FURTHER_GAMES) + players * rules.legs
+    rules.plan(players).max_rounds()
 }
 
 /// The number of a match in its league, from 0: `R2M1` with three matches a round is 3.

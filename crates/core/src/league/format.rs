@@ -5,6 +5,8 @@
 //! `FormatRule`. Rounds that follow from results are written in the journal when they begin, and
 //! the audit of a journal works them out again.
 
+mod bracket;
+mod double_elimination;
 mod gauntlet;
 mod knockout;
 mod matching;
@@ -27,6 +29,7 @@ static FORMATS: &[&dyn FormatRule] = &[
     &round_robin::AllAgainstAll,
     &swiss::Swiss,
     &knockout::Knockout,
+    &double_elimination::DoubleElimination,
     &gauntlet::Gauntlet,
 ];
 
@@ -48,6 +51,11 @@ pub(crate) trait FormatRule: Sync {
 
     /// How many rounds there are, unless draws or absent players change it.
     fn rounds(&self, plan: &FormatPlan) -> u32;
+
+    /// How many rounds there can be.
+    fn max_rounds(&self, plan: &FormatPlan) -> u32 {
+        self.rounds(plan)
+    }
 
     /// How many matches there are, unless draws or absent players change it.
     fn total_matches(&self, plan: &FormatPlan) -> u64;
@@ -194,6 +202,11 @@ impl FormatPlan {
     /// How many rounds are planned.
     pub fn rounds(&self) -> u32 {
         self.format.0.rounds(self)
+    }
+
+    /// How many rounds there can be, whatever the results are.
+    pub fn max_rounds(&self) -> u32 {
+        self.format.0.max_rounds(self)
     }
 
     /// How many matches are planned.

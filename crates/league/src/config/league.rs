@@ -40,7 +40,8 @@ with_defaults! {
         scoring: ScoringConfig = ScoringConfig::default();
         /// The limits on participants, and how many are needed to start.
         participants: ParticipantsConfig = ParticipantsConfig::default();
-        /// How the players are paired: `round_robin`, `swiss`, `knockout` or `gauntlet`.
+        /// How the players are paired: `round_robin`, `swiss`, `knockout`,
+        /// `double_elimination` or `gauntlet`.
         format: Format = Format::default();
         /// How many rounds a Swiss tournament has; `null` for as many as its players need.
         rounds: Option<u32> = None;

@@ -639,6 +639,8 @@ impl Oracle {
         let holds = match rules.format.name() {
             "swiss" => most == 1,
             "knockout" => (players - 1..=players).contains(&pairs) && most <= rules.legs + 6,
+            // The two of the grand final may have met before, and may meet once more in the reset.
+            "double_elimination" => pairs >= players - 1 && most <= 3 * (rules.legs + 6),
             "gauntlet" => pairs < players && most <= rules.legs,
             _ => false,
         };

@@ -332,6 +332,62 @@ fn every_knockout_has_one_champion_whoever_leaves() {
 }
 
 #[test]
+fn loser_of_the_first_stage_can_win_a_double_elimination() {
+    let mut cup = Tournament::new(plan("double_elimination", 4));
+    let favourite = |[a, b]: [u32; 2]| MatchEnding::Win(usize::from(b < a));
+    let upset = |[a, b]: [u32; 2]| MatchEnding::Win(usize::from(b > a));
+    assert_eq!(cup.play(upset).unwrap().pairings, [[0, 3], [1, 2]]);
+    // The winners 3 and 2 meet, and so do the losers 0 and 1.
+    assert_eq!(cup.play(favourite).unwrap().pairings, [[3, 2], [1, 0]]);
+    assert_eq!(cup.play(favourite).unwrap().pairings, [[0, 3]]);
+    assert_eq!(
+        cup.play(favourite).unwrap().pairings,
+        [[2, 0]],
+        "grand final"
+    );
+    assert_eq!(cup.play(favourite).unwrap().pairings, [[0, 2]], "reset");
+    assert_eq!(cup.play(favourite), None);
+}
+
+#[test]
+fn grand_final_is_not_reset_if_the_unbeaten_player_wins() {
+    let mut cup = Tournament::new(plan("double_elimination", 8));
+    let favourite = |[a, b]: [u32; 2]| MatchEnding::Win(usize::from(b < a));
+    while cup.play(favourite).is_some() {}
+    assert_eq!(cup.rounds.len() as u32, cup.plan.rounds());
+    assert_eq!(cup.all_seats().count() as u64, cup.plan.total_matches());
+}
+
+#[test]
+fn all_but_the_champion_lose_two_ties_of_a_double_elimination() {
+    let mut chance = Chance(23);
+    for case in 0..2_000 {
+        let players = 3 + chance.below(30) as u32;
+        let mut cup = Tournament::new(plan("double_elimination", players));
+        let mut losses = vec![0_u32; players as usize];
+        while cup
+            .play(|seats| {
+                let winner = chance.below(2) as usize;
+                losses[seats[1 - winner] as usize] += 1;
+                MatchEnding::Win(winner)
+            })
+            .is_some()
+        {
+            assert!(
+                cup.rounds.len() as u32 <= cup.plan.max_rounds(),
+                "case {case}"
+            );
+        }
+        losses.sort_unstable();
+        assert!(losses[0] <= 1, "case {case}: {losses:?}");
+        assert!(
+            losses[1..].iter().all(|lost| *lost == 2),
+            "case {case}: {losses:?}"
+        );
+    }
+}
+
+#[test]
 fn gauntlet_runs_one_against_all() {
     let mut gauntlet = Tournament::new(FormatPlan {
         legs: 3,
@@ -416,8 +472,29 @@ fn league_of(format: &str, players: u32) -> LeagueWorld {
 }
 
 #[test]
+fn format_without_players_has_no_round() {
+    for format in [
+        "round_robin",
+        "swiss",
+        "knockout",
+        "double_elimination",
+        "gauntlet",
+    ] {
+        for players in 0..2 {
+            let plan = FormatPlan {
+                format: Format::find(format).unwrap(),
+                players,
+                ..FormatPlan::default()
+            };
+            let standings = Standings::new(Schedule::new(plan), Score::default());
+            assert_eq!(standings.next_round(&|_| true), None, "{format}");
+        }
+    }
+}
+
+#[test]
 fn journals_of_every_format_pass_the_audit_and_give_the_same_league() {
-    for format in ["swiss", "knockout", "gauntlet"] {
+    for format in ["swiss", "knockout", "double_elimination", "gauntlet"] {
         let mut world = league_of(format, 7);
         world.play_on();
         assert!(world.league.is_over(), "{format}");
@@ -434,7 +511,7 @@ fn journals_of_every_format_pass_the_audit_and_give_the_same_league() {
 
 #[test]
 fn pairings_that_do_not_follow_from_results_are_found() {
-    for format in ["swiss", "knockout", "gauntlet"] {
+    for format in ["swiss", "knockout", "double_elimination", "gauntlet"] {
         let mut world = league_of(format, 8);
         world.play_on();
         for event in &mut world.events {

@@ -288,6 +288,7 @@ fn every_format_is_played_and_verified() {
     for (format, players, matches) in [
         ("swiss", "7", 9),
         ("knockout", "5", 5),
+        ("double_elimination", "5", 8),
         ("gauntlet", "4", 3),
     ] {
         let ground = Ground::new();

@@ -1,0 +1,271 @@
+//! Brackets: ties whose players are seeds, or winners and losers of earlier ties.
+//!
+//! A format lists its ties stage by stage; the results so far are played into them. All ties of a
+//! stage are over before the next stage begins, and each stage takes as many rounds as its longest
+//! tie has games. A tie with one player is won by it without a game.
+//!
+//! A tie has as many games as the league has legs, sides alternate, and it ends early once one
+//! player cannot be caught. A level tie has further games, one at a time. A player that leaves stays
+//! in the bracket and loses the games that it does not play. What the organiser says of a game
+//! counts for its tie until the next round has begun; a game that is annulled by then is played
+//! again, unless a player was put out.
+
+use std::ops::RangeInclusive;
+
+use super::{NextRound, SoFar};
+use crate::league::schedule::Pairing;
+use crate::league::standings::MatchEnding;
+
+/// How many further games a level tie has at most. After them the player with fewer technical losses
+/// in the tie goes on, or else the higher seed.
+pub(crate) const MAX_FURTHER_GAMES: u32 = 6;
+
+/// How many stages there are until one player is left.
+pub(crate) fn stages(players: u32) -> u32 {
+    players.max(1).next_power_of_two().trailing_zeros()
+}
+
+/// How many games decide a tie that is never level.
+pub(crate) fn least_games(legs: u32) -> u32 {
+    legs / 2 + 1
+}
+
+/// The places of the first stage, so that seeds meet as late as they can; `None` for a rest.
+pub(crate) fn first_places(players: u32) -> Vec<Option<u32>> {
+    let mut seeds = vec![0_u32];
+    for _ in 0..stages(players) {
+        let last = 2 * seeds.len() as u32 - 1;
+        seeds = seeds.iter().flat_map(|&seed| [seed, last - seed]).collect();
+    }
+    let places = seeds.into_iter();
+    places
+        .map(|seed| (seed < players).then_some(seed))
+        .collect()
+}
+
+/// Where a player of a tie comes from.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Source {
+    /// `None` for a place that stays empty.
+    Player(Option<u32>),
+    /// The winner of the tie with this number.
+    Winner(usize),
+    Loser(usize),
+    /// Both players of this tie once more, if its first player has lost it; else an empty place.
+    WinnerAfterUpset(usize),
+    LoserAfterUpset(usize),
+}
+
+/// A tie of a bracket before its players are known.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct PlannedTie {
+    /// Ties are listed in the order of their stages.
+    pub(crate) stage: u32,
+    pub(crate) from: [Source; 2],
+    /// How far the loser has come if it goes on nowhere; both have come one further as they enter.
+    pub(crate) height: u32,
+}
+
+/// The ties of a knockout among these places, a power of two; with a tie for the third place.
+pub(crate) fn knockout(places: &[Option<u32>]) -> Vec<PlannedTie> {
+    let mut ties: Vec<PlannedTie> = Vec::new();
+    let mut sources: Vec<Source> = places.iter().map(|place| Source::Player(*place)).collect();
+    let mut stage = 0;
+    while sources.len() > 1 {
+        let first = ties.len();
+        let pairs = sources.chunks_exact(2).map(|pair| PlannedTie {
+            stage,
+            from: [pair[0], pair[1]],
+            height: 4 * stage,
+        });
+        ties.extend(pairs);
+        if sources.len() == 2 && stage > 0 {
+            // The losers of the semi-finals, below both finalists.
+            ties.push(PlannedTie {
+                stage,
+                from: [Source::Loser(first - 2), Source::Loser(first - 1)],
+                height: 4 * stage - 2,
+            });
+        }
+        sources = (first..first + sources.len() / 2)
+            .map(Source::Winner)
+            .collect();
+        stage += 1;
+    }
+    ties
+}
+
+/// The bracket as far as it is played.
+pub(crate) struct Bracket {
+    /// The ties that have begun.
+    ties: Vec<Tie>,
+    /// The tie that each player plays, or played last.
+    tie_of: Vec<usize>,
+    /// How far each player has come; 0 for a player outside the bracket.
+    pub(crate) progress: Vec<u32>,
+}
+
+impl Bracket {
+    /// Plays these rounds into the ties.
+    pub(crate) fn read(
+        planned: &[PlannedTie],
+        so_far: &SoFar<'_>,
+        mut rounds: RangeInclusive<u32>,
+    ) -> Self {
+        let mut bracket = Self {
+            ties: Vec::with_capacity(planned.len()),
+            tie_of: vec![usize::MAX; so_far.players() as usize],
+            progress: vec![0; so_far.players() as usize],
+        };
+        for stage in planned.chunk_by(|one, other| one.stage == other.stage) {
+            let first = bracket.begin(stage, so_far.plan().legs);
+            while bracket.ties[first..].iter().any(Tie::is_open) {
+                let Some(round) = rounds.next() else {
+                    return bracket;
+                };
+                for pairing in so_far.pairings(round) {
+                    let ending = so_far.settled(pairing);
+                    // A match of the present round may not be over.
+                    if ending.is_some() || round < so_far.rounds() {
+                        bracket.play(pairing, ending);
+                    }
+                }
+            }
+            for (tie, planned) in bracket.ties[first..].iter().zip(stage) {
+                if let Some(loser) = tie.loser() {
+                    bracket.progress[loser as usize] = planned.height;
+                }
+            }
+        }
+        bracket
+    }
+
+    /// The games of the next round; `None` if the bracket is over.
+    pub(crate) fn next_round(&self) -> Option<NextRound> {
+        let open = self.ties.iter().filter(|tie| tie.is_open());
+        NextRound::of(open.filter_map(Tie::next_seats).collect())
+    }
+
+    /// Adds the ties of a stage; returns the number of the first.
+    fn begin(&mut self, stage: &[PlannedTie], legs: u32) -> usize {
+        let first = self.ties.len();
+        for planned in stage {
+            let places = planned.from.map(|source| self.resolve(source));
+            for player in places.iter().flatten() {
+                self.progress[*player as usize] = planned.height + 1;
+                self.tie_of[*player as usize] = self.ties.len();
+            }
+            self.ties.push(Tie::new(places, planned.stage, legs));
+        }
+        first
+    }
+
+    fn resolve(&self, source: Source) -> Option<u32> {
+        match source {
+            Source::Player(player) => player,
+            Source::Winner(tie) => self.ties.get(tie)?.winner(),
+            Source::Loser(tie) => self.ties.get(tie)?.loser(),
+            Source::WinnerAfterUpset(tie) => {
+                self.ties.get(tie).filter(|it| it.is_upset())?.winner()
+            }
+            Source::LoserAfterUpset(tie) => self.ties.get(tie).filter(|it| it.is_upset())?.loser(),
+        }
+    }
+
+    fn play(&mut self, pairing: Pairing, ending: Option<MatchEnding>) {
+        let tie = self.tie_of[pairing.seats[0] as usize];
+        if let Some(tie) = self.ties.get_mut(tie) {
+            tie.play(pairing.seats, ending);
+        }
+    }
+}
+
+/// Two players, of whom one goes on.
+struct Tie {
+    /// As the bracket has them.
+    places: [Option<u32>; 2],
+    /// Whether the lower seed has seat A in the first game.
+    is_turned: bool,
+    legs: u32,
+    /// Of the higher seed and the lower.
+    wins: [u32; 2],
+    technical_losses: [u32; 2],
+    /// All games, also those that do not count.
+    games: u32,
+    /// Games that count.
+    counted: u32,
+    /// Whether neither player appeared.
+    is_deserted: bool,
+}
+
+impl Tie {
+    fn new(places: [Option<u32>; 2], stage: u32, legs: u32) -> Self {
+        Self {
+            places,
+            is_turned: !stage.is_multiple_of(2),
+            legs,
+            wins: [0; 2],
+            technical_losses: [0; 2],
+            games: 0,
+            counted: 0,
+            is_deserted: false,
+        }
+    }
+
+    /// The higher seed first; `None` if a place is empty.
+    fn players(&self) -> Option<[u32; 2]> {
+        let [one, other] = self.places;
+        let (one, other) = (one?, other?);
+        Some([one.min(other), one.max(other)])
+    }
+
+    fn play(&mut self, seats: [u32; 2], ending: Option<MatchEnding>) {
+        self.games += 1;
+        let (Some(ending), Some(players)) = (ending, self.players()) else {
+            return;
+        };
+        self.counted += 1;
+        self.is_deserted |= ending == MatchEnding::BothForfeit;
+        for (at, player) in players.iter().enumerate() {
+            let seat = usize::from(seats[1] == *player);
+            self.wins[at] += u32::from(ending.winner() == Some(seat));
+            self.technical_losses[at] += u32::from(ending.forfeited(seat));
+        }
+    }
+
+    fn next_seats(&self) -> Option<[u32; 2]> {
+        let [one, other] = self.players()?;
+        Some(match self.games.is_multiple_of(2) != self.is_turned {
+            true => [one, other],
+            false => [other, one],
+        })
+    }
+
+    fn is_open(&self) -> bool {
+        self.players().is_some() && self.winner().is_none()
+    }
+
+    /// The player that goes on; `None` while the tie is open.
+    fn winner(&self) -> Option<u32> {
+        let Some(players) = self.players() else {
+            return self.places[0].or(self.places[1]);
+        };
+        let [one, other] = self.wins;
+        let left = self.legs.saturating_sub(self.counted);
+        let is_last = self.games >= self.legs.saturating_add(MAX_FURTHER_GAMES);
+        let is_over = one.abs_diff(other) > left || is_last || self.is_deserted;
+        let [failed, other_failed] = self.technical_losses;
+        let is_other = other.cmp(&one).then(failed.cmp(&other_failed)).is_gt();
+        is_over.then(|| players[usize::from(is_other)])
+    }
+
+    fn loser(&self) -> Option<u32> {
+        let (players, winner) = (self.players()?, self.winner()?);
+        players.into_iter().find(|player| *player != winner)
+    }
+
+    /// Whether the player of the second place won against that of the first.
+    fn is_upset(&self) -> bool {
+        self.loser().is_some() && self.loser() == self.places[0]
+    }
+}
