@@ -120,7 +120,7 @@ fn refused_levers() -> [(Lever, LeverRefusal); 11] {
     };
     let (none, open) = (match_id("R9M1"), match_id("R2M1"));
     [
-        (capacity, LeverRefusal::Begun),
+        (capacity, LeverRefusal::NoLateEntry),
         (withdraw(player(9)), LeverRefusal::NoAgent("P09".to_owned())),
         (reinstate(player(1)), LeverRefusal::NotOut(player(1))),
         (annul(none.clone()), LeverRefusal::NoMatch(none)),
