@@ -254,6 +254,11 @@ impl League {
         self.phase == Phase::Completed
     }
 
+    /// Whether the organiser ended it before its last match.
+    pub fn ended_early(&self) -> bool {
+        self.is_over() && self.end_ordered
+    }
+
     /// The schedule; it has no players until the league has begun.
     pub fn schedule(&self) -> &Schedule {
         self.standings.schedule()
