@@ -470,6 +470,7 @@ fn league_ends_early_and_takes_no_result_afterwards() {
     world.letters.clear();
     world.pull(Lever::End).unwrap();
     assert_eq!(world.league.phase(), Phase::Completed);
+    assert!(world.league.ended_early());
     let ends = world.letters.iter();
     let ends = ends.filter(|letter| matches!(letter.message, Message::LeagueCompleted(_)));
     assert_eq!(ends.count(), 5, "every agent is told");
