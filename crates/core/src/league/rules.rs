@@ -84,6 +84,12 @@ pub struct LeagueRules {
     /// Whether registration stays open after the start.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub late_entry: bool,
+    /// How many groups there are; `None` for as many as suit the players.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub groups: Option<u32>,
+    /// After which time no match begins, in a format that ends by time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub duration: Option<Duration>,
     /// Whether only results count whose draw is proven, from any referee.
     #[serde(default)]
     pub proven_draws: bool,
@@ -157,6 +163,8 @@ impl LeagueRules {
             rounds: None,
             legs: 1,
             late_entry: false,
+            groups: None,
+            duration: None,
             proven_draws: false,
             round_every: Duration::ZERO,
             pace: Duration::ZERO,
@@ -174,6 +182,13 @@ impl LeagueRules {
         self.format = format;
     }
 
+    /// Changes the settings of the format to the usual ones.
+    pub fn forget_format_settings(&mut self) {
+        (self.rounds, self.legs) = (None, 1);
+        (self.groups, self.duration) = (None, None);
+        self.late_entry = false;
+    }
+
     /// The format and its settings for so many players.
     pub fn plan(&self, players: u32) -> FormatPlan {
         FormatPlan {
@@ -182,6 +197,8 @@ impl LeagueRules {
             late: 0,
             legs: self.legs,
             rounds: self.rounds,
+            groups: self.groups,
+            duration: self.duration,
             sides: Sides::for_game(self.sides_matter),
         }
     }

@@ -41,9 +41,10 @@ with_defaults! {
         /// The limits on participants, and how many are needed to start.
         participants: ParticipantsConfig = ParticipantsConfig::default();
         /// How the players are paired: `round_robin`, `swiss`, `knockout`,
-        /// `double_elimination` or `gauntlet`.
+        /// `double_elimination`, `groups`, `gauntlet`, `ladder` or `arena`.
         format: Format = Format::default();
-        /// How many rounds a Swiss tournament has; `null` for as many as its players need.
+        /// How many rounds a Swiss tournament or a ladder has; `null` for as many as its players
+        /// need, and for a ladder without end.
         rounds: Option<u32> = None;
         /// How many games two players have each time they meet; in a bracket, how many a tie has
         /// at most unless it is level.
@@ -51,6 +52,12 @@ with_defaults! {
         legs: u32 = 1;
         /// Whether registration stays open after the start, in formats that allow it.
         late_entry: bool = false;
+        /// How many groups there are before the knockout; `null` for as many as suit the players.
+        groups: Option<u32> = None;
+        /// How long a ladder or an arena goes on; `null` for a ladder without end, and for an arena
+        /// of ten minutes.
+        #[serde(deserialize_with = "optional_seconds::<1_000, 604_800_000, _>")]
+        duration_sec: Option<Seconds> = None;
         /// How tolerantly messages are read.
         strictness: Strictness = Strictness::Lenient;
         /// Which results count, by what is known of their draws (ruling 25a).
@@ -214,6 +221,8 @@ impl LeagueConfig {
         rules.use_format(self.format);
         (rules.rounds, rules.legs) = (self.rounds, self.legs);
         rules.late_entry = self.late_entry;
+        rules.groups = self.groups;
+        rules.duration = self.duration_sec.map(Seconds::duration);
         rules.strict = self.strictness == Strictness::Strict;
         rules.proven_draws = self.draws == CountedDraws::Proven;
         rules.mode = self.match_mode;

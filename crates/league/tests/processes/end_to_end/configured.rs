@@ -285,19 +285,21 @@ fn player_joins_the_first_preferred_league_that_takes_it() {
 
 #[test]
 fn every_format_is_played_and_verified() {
-    for (format, players, matches) in [
-        ("swiss", "7", 9),
-        ("knockout", "5", 5),
-        ("double_elimination", "5", 8),
-        ("gauntlet", "4", 3),
+    for (format, players, settings, matches) in [
+        ("swiss", "7", &[][..], 9),
+        ("knockout", "5", &[], 5),
+        ("double_elimination", "5", &[], 8),
+        ("groups", "7", &["--groups", "2"], 13),
+        ("gauntlet", "4", &[], 3),
+        ("ladder", "5", &["--rounds", "4"], 8),
+        ("ladder", "4", &["--duration", "1s"], 4),
+        ("arena", "5", &["--duration", "2s"], 6),
     ] {
         let ground = Ground::new();
         let flags = ["--format", format, "--players", players];
+        let ports = ["--ports", "auto", "--seed", "4"];
         let ended = ground
-            .start(
-                "run",
-                &[&flags[..], &["--ports", "auto", "--seed", "4"]].concat(),
-            )
+            .start("run", &[&flags[..], &ports, settings].concat())
             .end();
         assert_eq!(ended.code, Some(0), "{ended:?}");
         let results = ground.facts("result_recorded").len();
@@ -307,93 +309,75 @@ fn every_format_is_played_and_verified() {
 }
 
 /// What a format cannot work with, and what the command says.
-const REFUSED: [(&[&str], &str); 14] = [
+const REFUSED: [(&str, &str); 18] = [
     (
-        &["run", "--format", "swiss", "--players", "2"],
+        "run --format swiss --players 2",
         "a Swiss tournament has at least 4 players, not 2: expect more, or choose another format",
     ),
     (
-        &[
-            "run",
-            "--format",
-            "swiss",
-            "--players",
-            "10",
-            "--rounds",
-            "6",
-        ],
+        "run --format swiss --players 10 --rounds 6",
         "10 players can play 1 to 5 rounds of a Swiss tournament without meeting again, not 6",
     ),
     (
-        &[
-            "run",
-            "--format",
-            "swiss",
-            "--players",
-            "10",
-            "--rounds",
-            "999",
-        ],
+        "run --format swiss --players 10 --rounds 999",
         "a Swiss tournament has 1 to 64 rounds, not 999",
     ),
     (
-        &["run", "--format", "swiss", "--rounds", "0"],
+        "run --format swiss --rounds 0",
         "give a whole number from 1 to 1000",
     ),
     (
-        &["run", "--rounds", "2"],
+        "run --rounds 2",
         "the number of rounds of a round robin follows from its players: leave `rounds` out",
     ),
     (
-        &["run", "--format", "knockout", "--rounds", "2"],
+        "run --format knockout --rounds 2",
         "the number of rounds of a knockout follows from its players: leave `rounds` out",
     ),
     (
-        &["run", "--format", "double_elimination", "--rounds", "2"],
+        "run --format double_elimination --rounds 2",
         "the number of rounds of a double elimination follows from its players",
     ),
     (
-        &["run", "--format", "double_elimination", "--players", "2"],
+        "run --format double_elimination --players 2",
         "a double elimination has at least 3 players, not 2",
     ),
     (
-        &["run", "--format", "gauntlet", "--rounds", "2"],
+        "run --format gauntlet --rounds 2",
         "the number of rounds of a gauntlet follows from its players: leave `rounds` out",
     ),
     (
-        &["run", "--format", "knockout", "--legs", "0"],
+        "run --format knockout --legs 0",
         "give a whole number from 1 to 1000",
     ),
+    ("run --format curling", "unknown format; choose one of"),
     (
-        &["run", "--format", "curling"],
-        "unknown format; choose one of",
-    ),
-    (
-        &["manager", "--port", "0", "--late-entry"],
+        "manager --port 0 --late-entry",
         "a round robin takes no players after its start: leave `late_entry` out, or play a Swiss",
     ),
     (
-        &[
-            "manager",
-            "--port",
-            "0",
-            "--format",
-            "knockout",
-            "--late-entry",
-        ],
+        "manager --port 0 --format knockout --late-entry",
         "a knockout takes no players after its start: leave `late_entry` out, or play a Swiss",
     ),
     (
-        &[
-            "manager",
-            "--port",
-            "0",
-            "--format",
-            "swiss",
-            "--players",
-            "3",
-        ],
+        "manager --port 0 --format swiss --players 3",
         "a Swiss tournament has at least 4 players, not 3",
+    ),
+    (
+        "run --format knockout --duration 9m",
+        "leave `duration` out",
+    ),
+    (
+        "run --format swiss --players 9 --groups 2",
+        "leave `groups` out",
+    ),
+    (
+        "run --format groups --players 8 --groups 3",
+        "2 to 2 groups",
+    ),
+    (
+        "run --format arena --players 8 --rounds 3",
+        "leave `rounds` out",
     ),
 ];
 
@@ -401,6 +385,7 @@ const REFUSED: [(&[&str], &str); 14] = [
 fn format_that_cannot_work_is_refused() {
     let ground = Ground::new();
     for (words, cause) in REFUSED {
+        let words: Vec<&str> = words.split(' ').collect();
         let ended = ground.start(words[0], &words[1..]).end();
         assert_eq!(ended.code, Some(2), "{words:?}: {ended:?}");
         assert!(ended.errors.contains(cause), "{words:?}: {ended:?}");
