@@ -413,31 +413,6 @@ impl League {
         self.paused
     }
 
-    /// Whether new players are admitted at this time, and until when.
-    pub fn registration(&self, at: Timestamp) -> (bool, Option<Timestamp>) {
-        let is_open = self.takes_players() && self.registration.is_open(at);
-        (is_open, self.registration.until)
-    }
-
-    /// Whether a player that comes now can still play, if registration is open.
-    pub(crate) fn takes_players(&self) -> bool {
-        match self.phase {
-            Phase::Registering => true,
-            Phase::Running => self.schedule().takes_late_entrants(),
-            Phase::Completed => false,
-        }
-    }
-
-    /// How many players have a seat at most.
-    pub fn capacity(&self) -> u32 {
-        self.registration.capacity
-    }
-
-    /// Whether the organiser set or removed the join code, so that a configured one is void.
-    pub fn has_own_join_code(&self) -> bool {
-        self.registration.has_own_code
-    }
-
     /// The players that wait for a seat, the first first.
     pub fn waiting_players(&self) -> impl Iterator<Item = &PlayerEntry> {
         let players = self.players.members.iter();

@@ -72,6 +72,31 @@ impl RegistrationState {
 }
 
 impl League {
+    /// Whether new players are admitted at this time, and until when.
+    pub fn registration(&self, at: Timestamp) -> (bool, Option<Timestamp>) {
+        let is_open = self.takes_players() && self.registration.is_open(at);
+        (is_open, self.registration.until)
+    }
+
+    /// Whether a player that comes now can still play, if registration is open.
+    pub(crate) fn takes_players(&self) -> bool {
+        match self.phase {
+            Phase::Registering => true,
+            Phase::Running => self.schedule().takes_late_entrants(),
+            Phase::Completed => false,
+        }
+    }
+
+    /// How many players have a seat at most.
+    pub fn capacity(&self) -> u32 {
+        self.registration.capacity
+    }
+
+    /// Whether the organiser set or removed the join code, so that a configured one is void.
+    pub fn has_own_join_code(&self) -> bool {
+        self.registration.has_own_code
+    }
+
     /// Whether a new player gets a seat, or a place to wait.
     pub(crate) fn has_room(&self) -> bool {
         let may_wait = || self.waiting_players().count() < self.registration.waiting as usize;

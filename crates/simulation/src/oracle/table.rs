@@ -21,10 +21,17 @@ pub(crate) struct ExpectedRow {
     draws: u32,
     losses: u32,
     technical_losses: u32,
-    /// Against whom its matches were that count, at which seat, how they ended, and its points.
-    met: Vec<(usize, usize, SeatEnd, u32)>,
+    /// Its matches that count.
+    met: Vec<Meeting>,
     /// What each tiebreaker says of it, the most important first.
     figures: Vec<i64>,
+}
+
+/// A match of a row.
+struct Meeting {
+    other: usize,
+    end: SeatEnd,
+    points: u32,
 }
 
 /// The rows of all players with nothing but their byes.
@@ -73,7 +80,8 @@ pub(crate) fn table_of(league: &League, watch: &LeagueWatch, score: &Score) -> V
             };
             *sum += 1;
             row.points += points;
-            row.met.push((seats[1 - seat], seat, end, points));
+            let other = seats[1 - seat];
+            row.met.push(Meeting { other, end, points });
         }
     }
     for by in deciding(league) {
@@ -101,11 +109,11 @@ fn deciding(league: &League) -> &[Tiebreaker] {
 /// What a tiebreaker says of a row; more is better.
 fn figure(rows: &[ExpectedRow], own: usize, by: Tiebreaker) -> i64 {
     let row = &rows[own];
-    let sum = |count: &dyn Fn(&(usize, usize, SeatEnd, u32)) -> u32| -> i64 {
+    let sum = |count: &dyn Fn(&Meeting) -> u32| -> i64 {
         row.met.iter().map(|met| i64::from(count(met))).sum()
     };
     let opponents = |weakest: usize, strongest: usize| -> i64 {
-        let met = row.met.iter().map(|met| rows[met.0].points);
+        let met = row.met.iter().map(|met| rows[met.other].points);
         let mut points: Vec<u32> = met.collect();
         points.resize(points.len() + row.byes as usize, row.points);
         points.sort_unstable();
@@ -116,13 +124,15 @@ fn figure(rows: &[ExpectedRow], own: usize, by: Tiebreaker) -> i64 {
         Tiebreaker::Points => row.points.into(),
         Tiebreaker::Wins => row.wins.into(),
         Tiebreaker::DrawDifference => i64::from(row.draws) - i64::from(row.losses),
-        Tiebreaker::HeadToHead => sum(&|met| met.3 * u32::from(rows[met.0].figures == row.figures)),
+        Tiebreaker::HeadToHead => {
+            sum(&|met| met.points * u32::from(rows[met.other].figures == row.figures))
+        }
         Tiebreaker::Buchholz => opponents(0, 0),
         Tiebreaker::BuchholzCut1 => opponents(1, 0),
         Tiebreaker::BuchholzMedian => opponents(1, 1),
-        Tiebreaker::SonnebornBerger => sum(&|met| match met.2 {
-            SeatEnd::Won => 2 * rows[met.0].points,
-            SeatEnd::Drew => rows[met.0].points,
+        Tiebreaker::SonnebornBerger => sum(&|met| match met.end {
+            SeatEnd::Won => 2 * rows[met.other].points,
+            SeatEnd::Drew => rows[met.other].points,
             SeatEnd::Lost | SeatEnd::Failed => 0,
         }),
         Tiebreaker::TechnicalLosses => -i64::from(row.technical_losses),

@@ -278,11 +278,11 @@ fn players_that_come_late_are_paired_from_the_next_round_on() {
 #[test]
 fn player_that_comes_late_begins_below_all_and_has_no_bye() {
     let mut swiss = Tournament::new(plan("swiss", 8));
-    swiss.play(|_| MatchEnding::Win(0)).unwrap();
+    swiss.play(|_| MatchEnding::Draw).unwrap();
     let late = swiss.admit();
     let tally = swiss.standings.record(late);
     assert_eq!((tally.points, tally.byes, tally.played()), (0, 0, 0));
-    let second = swiss.play(|_| MatchEnding::Win(0)).unwrap();
+    let second = swiss.play(|_| MatchEnding::Draw).unwrap();
     let own = second.pairings.last().unwrap();
     assert!(own.contains(&late), "{second:?}");
     assert_eq!(second.byes.len(), 1);

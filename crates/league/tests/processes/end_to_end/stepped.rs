@@ -143,7 +143,7 @@ fn player_comes_late_to_a_swiss_tournament_and_is_paired_in_the_next_round() {
     let play = |match_id: &str| {
         while next_step_of(&ground, &manager.endpoint, match_id).1 != "FINISHED" {}
     };
-    ["R1M1", "R1M2"].into_iter().for_each(play);
+    ["R1M1", "R1M2"].iter().copied().for_each(play);
     let second = eventually(|| ground.facts("round_opened").into_iter().nth(1)).unwrap();
     assert!(second["pairings"].to_string().contains("P05"), "{second}");
     assert_eq!(second["byes"].as_array().unwrap().len(), 1, "{second}");
@@ -151,7 +151,7 @@ fn player_comes_late_to_a_swiss_tournament_and_is_paired_in_the_next_round() {
     assert_eq!(refused.code, Some(3), "{refused:?}");
     let why = "Registration closed: the league has begun, and its last round too";
     assert!(refused.errors.contains(why), "{refused:?}");
-    ["R2M1", "R2M2"].into_iter().for_each(play);
+    ["R2M1", "R2M2"].iter().copied().for_each(play);
     manager.process.event("state", "completed");
     assert_eq!(ground.verified()["results"], 4);
 }
