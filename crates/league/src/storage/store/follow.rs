@@ -39,7 +39,7 @@ impl Follower {
     /// # Errors
     ///
     /// The file is missing, or a line does not follow the previous one.
-    pub(crate) fn read_on<Fact: DeserializeOwned>(
+    pub(crate) fn read_on<Fact: DeserializeOwned + Send>(
         &mut self,
         mut visit: impl FnMut(Entry<Fact>),
     ) -> Result<(), StoreError> {

@@ -123,7 +123,7 @@ impl RealLeague {
 }
 
 /// Changes a journal, with all its times, and chains it anew.
-pub(crate) fn rewrite<Event: Serialize + DeserializeOwned>(
+pub(crate) fn rewrite<Event: Serialize + DeserializeOwned + Send>(
     path: &Path,
     change: impl FnOnce(&mut Vec<Record<Event>>),
 ) {
@@ -135,7 +135,7 @@ pub(crate) fn rewrite<Event: Serialize + DeserializeOwned>(
     write_journal(path, times.into_iter().zip(&records));
 }
 
-fn entries<Event: DeserializeOwned>(path: &Path) -> Vec<Entry<Record<Event>>> {
+fn entries<Event: DeserializeOwned + Send>(path: &Path) -> Vec<Entry<Record<Event>>> {
     let mut entries = Vec::new();
     Journal::read(path, |entry| {
         entries.push(entry);
