@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
+use crate::storage::documents::MatchRepository;
 use crate::storage::record::Record;
 use crate::storage::root::Root;
 use crate::storage::store::{Entry, Journal};
@@ -51,6 +52,10 @@ impl RealLeague {
 
     pub(crate) fn verdict(&self) -> Verdict {
         verify(&self.root(), &self.league).unwrap()
+    }
+
+    pub(crate) fn matches(&self) -> MatchRepository {
+        MatchRepository::new(&self.root(), self.league.clone())
     }
 
     pub(crate) fn path(&self, name: &str) -> PathBuf {
