@@ -31,6 +31,7 @@ use crate::agents::identity::{AgentInfo, Identity, Membership, Unregistered, fir
 use crate::agents::{
     HandInWait, KeptTokens, RunningAgent, actor_unavailable, missing, not_for_me, not_in_yet,
 };
+use crate::clock;
 use crate::http::endpoint::{AllowList, BadEndpoint, MAX_ENDPOINT};
 use crate::http::server::Service;
 use crate::storage::document_writer::DocumentWriter;
@@ -200,12 +201,17 @@ impl Observer<Referee> for RefereeObserver {
     }
 
     fn unsynced_records(&mut self) -> Vec<Record<Event>> {
-        let transcripts = self.transcripts.take_all();
+        let transcripts = self.transcripts.take_due(clock::now());
         transcripts.into_iter().map(Record::Transcript).collect()
     }
 
     fn observe(&mut self, sequence: u64, at: Timestamp, record: &Record<Event>, referee: &Referee) {
         self.publisher.take_in(sequence, at, record);
+        if let Record::Event(event) = record
+            && let Some(match_id) = event.match_id()
+        {
+            self.transcripts.hurry(match_id);
+        }
         match record {
             Record::Event(Event::MatchOpened { fixture, .. }) => {
                 self.strict = fixture.strict;
@@ -300,7 +306,8 @@ impl Observer<Referee> for RefereeObserver {
     }
 
     fn wakeup(&self) -> Option<Timestamp> {
-        self.publisher.wakeup()
+        let both = [self.publisher.wakeup(), self.transcripts.wakeup()];
+        both.into_iter().flatten().min()
     }
 
     fn stop(&mut self, at: Timestamp, _: &Referee) {

@@ -635,7 +635,7 @@ impl AgentFiles<'_> {
 }
 
 /// The last league in a journal, if the agent was ever admitted.
-fn last_league<Event: DeserializeOwned>(
+fn last_league<Event: DeserializeOwned + Send>(
     journal: &Path,
     of_event: impl Fn(&Event) -> Option<LastLeague>,
 ) -> Option<LastLeague> {

@@ -230,7 +230,11 @@ fn print_text(document: &MatchDocument, out: &mut impl Write) -> io::Result<()> 
         state.as_str()
     )?;
     if document.transcript.is_empty() {
-        return writeln!(out, "  its messages are secret until it is over");
+        let why = match document.first_line {
+            Some(_) => "what was said is in the journal of its referee, which is not here",
+            None => "its messages are secret until it is over",
+        };
+        return writeln!(out, "  {why}");
     }
     writeln!(out)?;
     let widest = |part: fn(&TranscriptMessage) -> &str| {

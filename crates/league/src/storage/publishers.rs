@@ -164,8 +164,8 @@ impl PlayerPublisher {
 }
 
 /// In a league of more matches than this, each match is a line in a file of its round: making a file
-/// costs more than playing the match.
-pub(crate) const MAX_MATCH_FILES: u64 = 1_000;
+/// costs more than playing the match. A class of 30 has 435 matches.
+pub(crate) const MAX_MATCH_FILES: u64 = 450;
 
 /// Decides when the documents of a referee are due.
 ///
@@ -174,7 +174,8 @@ pub(crate) const MAX_MATCH_FILES: u64 = 1_000;
 pub(crate) struct RefereePublisher {
     matches: MatchesProjection,
     waiting: BTreeMap<MatchId, Timestamp>,
-    over: Vec<MatchDocument>,
+    /// Documents of finished matches, each with the entry that opened it.
+    over: Vec<(MatchDocument, u64)>,
     files: u64,
     many: bool,
 }
@@ -195,10 +196,10 @@ impl RefereePublisher {
             MatchChange::GoesOn(match_id) => {
                 self.waiting.entry(match_id).or_insert(at + MIN_GAP);
             }
-            MatchChange::Over(document) => {
+            MatchChange::Over(document, first) => {
                 self.waiting.remove(&document.match_id);
                 self.count(&document.match_id);
-                self.over.push(*document);
+                self.over.push((*document, first));
             }
         }
     }
@@ -221,7 +222,7 @@ impl RefereePublisher {
         let going = going.iter().filter_map(|id| self.matches.document(id));
         let over = std::mem::take(&mut self.over);
         let mut due: Vec<Publication> = going.map(Publication::Match).collect();
-        due.extend(over.into_iter().map(|document| self.place(document)));
+        due.extend(over.into_iter().map(|over| self.place(over)));
         due
     }
 
@@ -239,11 +240,11 @@ impl RefereePublisher {
         self.waiting.values().min().copied()
     }
 
-    fn place(&self, document: MatchDocument) -> Publication {
+    fn place(&self, (document, first): (MatchDocument, u64)) -> Publication {
         match self.matches.referee_id() {
             Some(referee) if self.many => Publication::MatchLine {
                 referee: referee.clone(),
-                document,
+                document: document.in_round(first),
             },
             _ => Publication::Match(document),
         }

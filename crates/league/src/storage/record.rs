@@ -1,11 +1,18 @@
 //! The entries of a journal: its opening, the events of its state machine, and match transcripts.
 
+use std::borrow::Cow;
+use std::io::{self, Read, Write};
 use std::ops::ControlFlow;
 use std::path::Path;
 
+use base64::prelude::{BASE64_STANDARD, Engine as _};
+use flate2::Compression;
+use flate2::read::GzDecoder;
+use flate2::write::GzEncoder;
 use league_core::league::{Event, LeagueRules};
 use league_protocol::id::{LeagueId, MatchId};
-use serde::{Deserialize, Serialize};
+use serde::ser::Error as _;
+use serde::{Deserialize, Serialize, Serializer};
 
 use crate::storage::documents::{MessageText, TranscriptMessage, Verbatim};
 use crate::storage::store::{Entry, read_backwards};
@@ -57,15 +64,91 @@ impl Opening {
     }
 }
 
-/// Messages of a match.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+/// Messages of a match; in the journal compressed, if that is shorter.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(try_from = "WrittenTranscript<'static>")]
 pub(crate) struct Transcript {
     pub(crate) match_id: MatchId,
     pub(crate) attempt: u32,
     pub(crate) messages: Vec<TranscriptMessage>,
     /// Messages that stood there as hashes so far.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) opened: Vec<OpenedMessage>,
+}
+
+/// A transcript as it is written.
+#[derive(Serialize, Deserialize)]
+struct WrittenTranscript<'a> {
+    match_id: Cow<'a, MatchId>,
+    attempt: u32,
+    #[serde(default, skip_serializing_if = "is_empty")]
+    messages: Cow<'a, [TranscriptMessage]>,
+    #[serde(default, skip_serializing_if = "is_empty")]
+    opened: Cow<'a, [OpenedMessage]>,
+    /// Instead of both: the JSON of `[messages,opened]`, compressed by gzip, in base64.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    gzip: Option<String>,
+}
+
+fn is_empty<T: Clone>(list: &[T]) -> bool {
+    list.is_empty()
+}
+
+impl Serialize for Transcript {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let json = serde_json::to_vec(&(&self.messages, &self.opened)).map_err(S::Error::custom)?;
+        let gzip = compress(&json).map_err(S::Error::custom)?;
+        let mut written = WrittenTranscript {
+            match_id: Cow::Borrowed(&self.match_id),
+            attempt: self.attempt,
+            messages: Cow::default(),
+            opened: Cow::default(),
+            gzip: None,
+        };
+        if gzip.len() < json.len() {
+            written.gzip = Some(gzip);
+        } else {
+            written.messages = Cow::Borrowed(&self.messages);
+            written.opened = Cow::Borrowed(&self.opened);
+        }
+        written.serialize(serializer)
+    }
+}
+
+impl TryFrom<WrittenTranscript<'_>> for Transcript {
+    type Error = io::Error;
+
+    fn try_from(written: WrittenTranscript<'_>) -> Result<Self, io::Error> {
+        let (messages, opened) = match &written.gzip {
+            Some(gzip) => serde_json::from_slice(&decompress(gzip)?)?,
+            None => (written.messages.into_owned(), written.opened.into_owned()),
+        };
+        Ok(Self {
+            match_id: written.match_id.into_owned(),
+            attempt: written.attempt,
+            messages,
+            opened,
+        })
+    }
+}
+
+/// The most bytes that a compressed transcript may have.
+const MAX_TRANSCRIPT_BYTES: u64 = 32 * 1024 * 1024;
+
+fn compress(json: &[u8]) -> io::Result<String> {
+    let mut encoder = GzEncoder::new(Vec::with_capacity(json.len() / 2), Compression::fast());
+    encoder.write_all(json)?;
+    Ok(BASE64_STANDARD.encode(encoder.finish()?))
+}
+
+fn decompress(text: &str) -> io::Result<Vec<u8>> {
+    let gzip = BASE64_STANDARD.decode(text).map_err(io::Error::other)?;
+    let mut json = Vec::new();
+    let mut decoder = GzDecoder::new(&gzip[..]).take(MAX_TRANSCRIPT_BYTES + 1);
+    decoder.read_to_end(&mut json)?;
+    if json.len() as u64 > MAX_TRANSCRIPT_BYTES {
+        return Err(io::ErrorKind::FileTooLarge.into());
+    }
+    Ok(json)
 }
 
 /// A message whose hash was written before.
@@ -109,8 +192,54 @@ mod tests {
     use league_core::league::ReportProblem;
     use league_protocol::id::RefereeId;
     use league_protocol::time::Timestamp;
+    use serde_json::{Value, json};
 
     use super::*;
+
+    fn transcript(messages: usize) -> Transcript {
+        let said = TranscriptMessage {
+            timestamp: Timestamp::default(),
+            from: "player:P01".to_owned(),
+            to: "referee:REF01".to_owned(),
+            message_type: "GAME_JOIN_ACK".to_owned(),
+            message: (&json!({"accept": true, "match_id": "R1M1"})).into(),
+            verbatim: None,
+            seal: None,
+            resumed: false,
+        };
+        Transcript {
+            match_id: MatchId::new("R1M1").unwrap(),
+            attempt: 1,
+            messages: vec![said; messages],
+            opened: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn transcript_is_compressed_if_that_is_shorter() {
+        for (messages, is_compressed) in [(1, false), (4, true)] {
+            let transcript = transcript(messages);
+            let text = serde_json::to_string(&transcript).unwrap();
+            assert_eq!(text.contains("GAME_JOIN_ACK"), !is_compressed, "{text}");
+            assert_eq!(
+                serde_json::from_str::<Transcript>(&text).unwrap(),
+                transcript
+            );
+        }
+    }
+
+    #[test]
+    fn transcript_of_an_earlier_version_and_a_damaged_one_are_told_apart() {
+        let whole = transcript(4);
+        let earlier = json!({"match_id": "R1M1", "attempt": 1, "messages": whole.messages});
+        assert_eq!(
+            serde_json::from_value::<Transcript>(earlier).unwrap(),
+            whole
+        );
+        let mut damaged: Value = serde_json::to_value(&whole).unwrap();
+        damaged["gzip"] = json!("H4sIAAAA");
+        assert!(serde_json::from_value::<Transcript>(damaged).is_err());
+    }
     use crate::storage::store::{Durability, Journal, Store};
 
     fn is_over_after(events: &[Event]) -> bool {

@@ -155,7 +155,7 @@ fn rebuild_league(root: &Root, league_id: &LeagueId) -> Result<u64, ReplayError>
 }
 
 /// Reads a journal to its end, or to the first entry that cannot be applied.
-fn read<Fact: DeserializeOwned>(
+fn read<Fact: DeserializeOwned + Send>(
     file: &Path,
     mut visit: impl FnMut(Entry<Fact>) -> Result<(), ReplayError>,
 ) -> Result<u64, ReplayError> {

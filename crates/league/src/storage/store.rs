@@ -15,7 +15,7 @@ use league_protocol::time::Timestamp;
 #[cfg(test)]
 pub(crate) use error::Damage;
 pub(crate) use error::StoreError;
-pub(crate) use follow::{Follower, read_backwards};
+pub(crate) use follow::{Follower, read_backwards, read_lines};
 pub(crate) use journal::{Cut, Durability, End, Journal, Opened};
 #[cfg(test)]
 pub(crate) use line::MAX_LINE;

@@ -237,7 +237,7 @@ fn beginning(journal: &Path) -> Timestamp {
 }
 
 /// Reads a journal until `check` refuses a line.
-fn read_journal<Fact: serde::de::DeserializeOwned>(
+fn read_journal<Fact: serde::de::DeserializeOwned + Send>(
     path: &Path,
     mut check: impl FnMut(Entry<Fact>) -> Result<(), Finding>,
 ) -> Result<End, Stop> {

@@ -166,7 +166,7 @@ pub(crate) fn write_journal<'records, Event>(
     path: &Path,
     records: impl IntoIterator<Item = (Timestamp, &'records Record<Event>)>,
 ) where
-    Event: Serialize + DeserializeOwned + 'records,
+    Event: Serialize + DeserializeOwned + Send + 'records,
 {
     let opened = Journal::open(
         path,

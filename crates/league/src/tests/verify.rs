@@ -134,7 +134,10 @@ fn write(root: &Path, records: &[Record<Event>]) {
 }
 
 /// Writes a journal with a time for each record.
-fn write_journal<Event: Serialize + DeserializeOwned>(path: &Path, records: &[Record<Event>]) {
+fn write_journal<Event: Serialize + DeserializeOwned + Send>(
+    path: &Path,
+    records: &[Record<Event>],
+) {
     journals::write_journal(path, times().zip(records));
 }
 

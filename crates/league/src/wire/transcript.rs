@@ -10,6 +10,7 @@
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use league_protocol::id::MatchId;
 use league_protocol::message::{MatchState, Message};
@@ -29,6 +30,9 @@ use crate::storage::record::{OpenedMessage, Transcript};
 pub(crate) const MAX_TRANSCRIPT: usize = 512;
 /// The largest message that is kept, in bytes; of a larger message only the type is kept.
 pub(crate) const MAX_MESSAGE: usize = 16 * 1024;
+/// How long a message that nothing hides may wait for an event of its match, to be written with it.
+pub(crate) const MAX_UNWRITTEN: Duration = Duration::from_millis(200);
+
 /// The transcripts of the matches in progress.
 #[derive(Debug, Clone)]
 pub(crate) struct Transcripts {
@@ -42,6 +46,8 @@ struct OpenTranscripts {
     matches: BTreeMap<MatchId, MatchTranscript>,
     /// The matches with messages that are not written.
     changed: BTreeSet<MatchId>,
+    /// When all of these are written at the latest.
+    due: Option<Timestamp>,
 }
 
 /// The transcript of one match.
@@ -55,6 +61,8 @@ struct MatchTranscript {
     /// Whether the referee started again since the last message.
     is_resumed: bool,
     waiting: Vec<(Secrecy, TranscriptMessage)>,
+    /// Whether an event of the match is about to be written, and the waiting messages with it.
+    has_event: bool,
     /// Messages of which only the hash is written.
     sealed: Vec<OpenedMessage>,
 }
@@ -113,8 +121,17 @@ impl MatchTranscript {
         is_hidden && !self.is_decided
     }
 
+    /// Whether its messages must be written with this step: an event goes with them, or a hash must
+    /// be written before the draw. What belongs to the draw itself can wait.
+    fn is_due(&self) -> bool {
+        let hides =
+            |(secrecy, _): &(Secrecy, _)| *secrecy != Secrecy::Decided && self.hides(*secrecy);
+        self.has_event || self.waiting.iter().any(hides)
+    }
+
     /// Takes the messages added since the last call, and those that need not be hashes any more.
     fn take(&mut self, match_id: &MatchId, chance: &Chance) -> Option<Transcript> {
+        self.has_event = false;
         let mut messages = Vec::with_capacity(self.waiting.len());
         for (secrecy, said) in std::mem::take(&mut self.waiting) {
             let said = if self.hides(secrecy) {
@@ -181,7 +198,9 @@ impl Transcripts {
         let kept = kept.filter(|json| json.len() <= MAX_MESSAGE);
         let message = kept.map(MessageText::new).unwrap_or_default();
         let mut open = self.lock();
-        let OpenTranscripts { matches, changed } = &mut *open;
+        let OpenTranscripts {
+            matches, changed, ..
+        } = &mut *open;
         // Messages of a match that is over or was never begun are dropped.
         if let Some(kept) = matches.get_mut(match_id)
             && kept.written + kept.waiting.len() < MAX_TRANSCRIPT
@@ -210,6 +229,7 @@ impl Transcripts {
             written: 0,
             is_resumed: false,
             waiting: Vec::new(),
+            has_event: false,
             sealed: Vec::new(),
         };
         let mut open = self.lock();
@@ -251,14 +271,44 @@ impl Transcripts {
         open.matches.get_mut(match_id)?.take(match_id, &self.chance)
     }
 
-    /// Takes the messages of all matches that are not written.
-    pub(crate) fn take_all(&self) -> Vec<Transcript> {
+    /// An event of the match is written, and its messages with it.
+    pub(crate) fn hurry(&self, match_id: &MatchId) {
         let mut open = self.lock();
-        let OpenTranscripts { matches, changed } = &mut *open;
-        std::mem::take(changed)
-            .iter()
-            .filter_map(|match_id| matches.get_mut(match_id)?.take(match_id, &self.chance))
-            .collect()
+        if open.changed.contains(match_id)
+            && let Some(kept) = open.matches.get_mut(match_id)
+        {
+            kept.has_event = true;
+        }
+    }
+
+    /// Takes the messages that must be written now; all others wait at most [`MAX_UNWRITTEN`].
+    pub(crate) fn take_due(&self, now: Timestamp) -> Vec<Transcript> {
+        let mut open = self.lock();
+        let OpenTranscripts {
+            matches,
+            changed,
+            due,
+        } = &mut *open;
+        let all = due.is_some_and(|due| due <= now);
+        let mut taken = Vec::new();
+        changed.retain(|match_id| {
+            let Some(kept) = matches.get_mut(match_id) else {
+                return false;
+            };
+            let waits = !all && !kept.is_due();
+            if !waits {
+                taken.extend(kept.take(match_id, &self.chance));
+            }
+            waits
+        });
+        let waits = due.unwrap_or(now + MAX_UNWRITTEN);
+        *due = (!changed.is_empty()).then_some(waits);
+        taken
+    }
+
+    /// When messages are due that nothing was written with.
+    pub(crate) fn wakeup(&self) -> Option<Timestamp> {
+        self.lock().due
     }
 
     fn lock(&self) -> MutexGuard<'_, OpenTranscripts> {
@@ -411,16 +461,16 @@ mod tests {
             json!({"message_type": "GAME_JOIN_ACK"}),
         );
         add(&transcripts, &id, Secrecy::Move, choice.clone());
-        let early = transcripts.take_all().pop().unwrap();
+        let early = transcripts.take_due(Timestamp::default()).pop().unwrap();
         assert_eq!(
             early.messages[0].message.value()["message_type"],
             "GAME_JOIN_ACK"
         );
         let sealed = &early.messages[1];
         assert_eq!(sealed.message_type, "CHOOSE_PARITY_RESPONSE");
-        assert!(!serde_json::to_string(&early).unwrap().contains("even"));
+        assert!(!format!("{early:?}").contains("even"));
         assert!(sealed.is_lost() && early.opened.is_empty());
-        assert!(transcripts.take_all().is_empty());
+        assert!(transcripts.take_due(Timestamp::default()).is_empty());
         transcripts.decide(&id);
         add(
             &transcripts,
@@ -447,12 +497,31 @@ mod tests {
     }
 
     #[test]
+    fn open_message_waits_for_an_event_of_its_match_and_not_for_long() {
+        let (transcripts, id) = begun();
+        let at = Timestamp::from_millis;
+        let waited = i64::try_from(MAX_UNWRITTEN.as_millis()).unwrap();
+        let taken = |now| transcripts.take_due(now).len();
+        add(&transcripts, &id, Secrecy::Open, json!({}));
+        assert_eq!((taken(at(0)), transcripts.wakeup()), (0, Some(at(waited))));
+        assert_eq!((taken(at(waited - 1)), taken(at(waited))), (0, 1));
+        assert_eq!(transcripts.wakeup(), None);
+        add(&transcripts, &id, Secrecy::Open, json!({}));
+        assert_eq!(taken(at(waited)), 0);
+        transcripts.hurry(&id);
+        assert_eq!(taken(at(waited)), 1);
+        transcripts.hurry(&id);
+        add(&transcripts, &id, Secrecy::Open, json!({}));
+        assert_eq!(taken(at(waited)), 0, "the event was written before");
+    }
+
+    #[test]
     fn request_for_a_move_is_a_hash_if_its_view_is_private() {
         let (transcripts, id) = begun();
         let cards = json!({"message_type": "GAME_MOVE_CALL", "your_card": "king"});
         add(&transcripts, &id, Secrecy::View, cards.clone());
         let early = transcripts.take(&id).unwrap();
-        assert!(!serde_json::to_string(&early).unwrap().contains("king"));
+        assert!(!format!("{early:?}").contains("king"));
         let (moves, views) = (true, false);
         transcripts.begin(&id, 2, GameSecrets { moves, views });
         add(&transcripts, &id, Secrecy::View, cards.clone());

@@ -1,9 +1,10 @@
 //! `data/matches/<league_id>/<match_id>.json`: one match (000 §9.4.3, ruling 30).
 //!
-//! In a league of very many matches a referee writes one file of lines for each round instead; the
-//! repository finds a match in either. [`MatchesProjection`] makes the documents from a referee's
-//! journal. A match counts as over once the manager has accepted its result. Until then another
-//! referee may replay it with the same secret, so its document reveals nothing hidden.
+//! In a league of very many matches a referee writes one file of lines for each round instead, which
+//! say where in its journal the rest is; the repository finds a match in either.
+//! [`MatchesProjection`] makes the documents from a referee's journal. A match counts as over once
+//! the manager has accepted its result. Until then another referee may replay it with the same
+//! secret, so its document reveals nothing hidden.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions};
@@ -26,9 +27,10 @@ use serde_json::value::RawValue;
 use sha2::{Digest, Sha256};
 
 use super::{RepositoryError, SCHEMA_VERSION, load, save, unwritable};
-use crate::storage::files::make_private;
+use crate::storage::files::{make_private, names_in};
 use crate::storage::record::{OpenedMessage, Record};
 use crate::storage::root::Root;
+use crate::storage::store::{Entry, read_lines};
 use crate::wire::transcript::MAX_TRANSCRIPT;
 
 /// The maximum length of a line in a line file, in bytes.
@@ -62,12 +64,30 @@ pub struct MatchDocument {
     pub version: u64,
     /// Its state, and when that changed.
     pub lifecycle: Lifecycle,
+    /// The line of the referee's journal that opened this attempt; only in a line of a round. What
+    /// was said and came of it is not repeated there: it is in the journal, from this line to
+    /// `version`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub first_line: Option<u64>,
     /// The messages, oldest first; empty until the match is over.
     pub transcript: Vec<TranscriptMessage>,
     /// The result as in GAME_OVER; `None` until the match is over.
     pub result: Option<Value>,
     /// The evidence of the draw; `None` until the match is over.
     pub draw: Option<DrawDocument>,
+}
+
+impl MatchDocument {
+    /// The document as a line of its round.
+    pub(crate) fn in_round(self, first_line: u64) -> Self {
+        Self {
+            first_line: Some(first_line),
+            transcript: Vec::new(),
+            result: None,
+            draw: None,
+            ..self
+        }
+    }
 }
 
 /// The state of a match, and when it changed.
@@ -266,8 +286,44 @@ impl MatchRepository {
     pub fn load(&self, match_id: &MatchId) -> Result<Option<MatchDocument>, RepositoryError> {
         match load(&self.path(match_id))? {
             Some(found) => Ok(Some(found)),
-            None => self.find_in_rounds(match_id),
+            None => Ok(self.find_in_rounds(match_id)?.map(|line| {
+                let first = line.first_line;
+                first
+                    .and_then(|first| self.find_in_journals(&line, first))
+                    .unwrap_or(line)
+            })),
         }
+    }
+
+    /// The whole document of a line, from the journal of its referee, if that is here.
+    fn find_in_journals(&self, line: &MatchDocument, first: u64) -> Option<MatchDocument> {
+        let mut referees = names_in(&self.root.referees_folder(&self.league_id)).ok()?;
+        // A folder may have the name of a port, but mostly it has that of the referee.
+        let referee = line.referee_id.as_ref().map(RefereeId::as_str);
+        referees.sort_by_key(|name| Some(name.as_str()) != referee);
+        let referees = referees
+            .into_iter()
+            .filter_map(|name| RefereeId::new(name).ok());
+        let mut found = referees.filter_map(|referee| {
+            let journal = self.root.referee_journal(&self.league_id, &referee);
+            let mut matches = MatchesProjection::default();
+            let mut found = None;
+            let lines = first..=line.version;
+            let read = read_lines(&journal, lines, |entry: Entry<Record<Event>>| {
+                let change = matches.take_in(entry.sequence, entry.at, &entry.fact);
+                if let MatchChange::Over(over, _) = change
+                    && over.match_id == line.match_id
+                    && over.lifecycle == line.lifecycle
+                {
+                    found = Some(MatchDocument {
+                        referee_id: line.referee_id.clone(),
+                        ..*over
+                    });
+                }
+            });
+            read.ok().and(found)
+        });
+        found.next()
     }
 
     /// Replaces a match unless its file holds a later attempt.
@@ -519,13 +575,15 @@ pub(crate) enum MatchChange {
     Nothing,
     /// An unfinished match has changed; [`MatchesProjection::document`] returns it.
     GoesOn(MatchId),
-    /// A match is over; only its transcript may still follow.
-    Over(Box<MatchDocument>),
+    /// A match is over; only its transcript may still follow. With the entry that opened it.
+    Over(Box<MatchDocument>, u64),
 }
 
 #[derive(Debug, Clone)]
 struct MatchProgress {
     fixture: Arc<MatchOrder>,
+    /// The entry that opened it.
+    first: u64,
     lifecycle: Lifecycle,
     result: Option<Arc<MatchResult>>,
     transcript: Vec<TranscriptMessage>,
@@ -603,6 +661,7 @@ impl MatchesProjection {
         let Some(found) = self.matches.get(match_id) else {
             return MatchChange::Nothing;
         };
+        let first = found.first;
         let document = found.document(self.referee_id.as_ref());
         if found.transcript.is_empty() {
             self.over.insert(closed, match_id.clone());
@@ -615,7 +674,7 @@ impl MatchesProjection {
             self.over.remove(&closed);
             self.matches.remove(match_id);
         }
-        MatchChange::Over(Box::new(document))
+        MatchChange::Over(Box::new(document), first)
     }
 }
 
@@ -623,6 +682,7 @@ impl MatchProgress {
     fn new(fixture: &Arc<MatchOrder>, version: u64, at: Timestamp) -> Self {
         Self {
             fixture: Arc::clone(fixture),
+            first: version,
             lifecycle: Lifecycle {
                 state: MatchState::WaitingForPlayers,
                 attempt: fixture.attempt,
@@ -712,6 +772,7 @@ impl MatchProgress {
             last_updated: self.at,
             version: self.version,
             lifecycle,
+            first_line: None,
             transcript: if shown.is_some() {
                 self.transcript.clone()
             } else {

@@ -77,7 +77,7 @@ impl Journal {
     /// Locks the journal at `path` and visits its entries; [`Opened::accept`] makes it writable.
     ///
     /// Entries are visited one by one and not kept, so a long journal needs little memory.
-    pub(crate) fn open<Fact: DeserializeOwned>(
+    pub(crate) fn open<Fact: DeserializeOwned + Send>(
         path: &Path,
         durability: Durability,
         mut visit: impl FnMut(Entry<Fact>),
@@ -105,7 +105,7 @@ impl Journal {
 
     /// Reads the journal at `path` without a lock, even while another process writes it, until its
     /// end or until `visit` has seen enough.
-    pub(crate) fn read<Fact: DeserializeOwned>(
+    pub(crate) fn read<Fact: DeserializeOwned + Send>(
         path: &Path,
         visit: impl FnMut(Entry<Fact>) -> ControlFlow<()>,
     ) -> Result<End, StoreError> {
@@ -246,9 +246,9 @@ impl fmt::Debug for Journal {
     }
 }
 
-fn read_from<Fact: DeserializeOwned>(
+fn read_from<Fact: DeserializeOwned + Send>(
     path: &Path,
-    source: impl Read,
+    source: impl Read + Send,
     visit: impl FnMut(Entry<Fact>) -> ControlFlow<()>,
 ) -> Result<End, StoreError> {
     let mut scanned = scan(path, source, visit)?;

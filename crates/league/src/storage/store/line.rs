@@ -4,6 +4,8 @@
 //! after its comma, `previous` is the SHA-256 of the previous line without its newline. A line that
 //! is not the last of its batch has `more`, the number of lines that follow in the batch.
 
+use std::borrow::Cow;
+
 use league_protocol::time::Timestamp;
 use league_protocol::token::{hex, unhex};
 use serde::de::DeserializeOwned;
@@ -33,18 +35,39 @@ pub(super) struct Head {
 }
 
 impl Head {
-    /// Advances to the next line.
-    pub(super) fn follow(&mut self, line: &[u8]) {
+    /// Advances to the next line, which has this hash.
+    pub(super) fn follow(&mut self, hash: [u8; 32]) {
         self.sequence += 1;
-        self.hash = Sha256::digest(line).into();
+        self.hash = hash;
     }
 }
 
-/// A decoded line, and how many lines of its batch follow.
+/// A decoded line with a correct checksum.
 #[derive(Debug)]
 pub(super) struct Line<Fact> {
     pub(super) entry: Entry<Fact>,
+    /// How many lines of its batch follow.
     pub(super) more: u32,
+    /// The hash of the line before, as it tells.
+    previous: [u8; 32],
+    /// Its own hash.
+    pub(super) hash: [u8; 32],
+}
+
+impl<Fact> Line<Fact> {
+    /// Checks that it follows `head`.
+    pub(super) fn check(&self, head: &Head) -> Result<(), Damage> {
+        let (expected, found) = (head.sequence + 1, self.entry.sequence);
+        if found != expected {
+            return Err(Damage::Sequence { expected, found });
+        }
+        let found = self.previous;
+        if found != head.hash {
+            let expected = head.hash;
+            return Err(Damage::Chain { expected, found });
+        }
+        Ok(())
+    }
 }
 
 #[derive(Serialize)]
@@ -62,11 +85,13 @@ fn is_zero(number: &u32) -> bool {
 }
 
 #[derive(Deserialize)]
-struct Content<Fact> {
+#[serde(bound(deserialize = "Fact: DeserializeOwned"))]
+struct Content<'line, Fact> {
     sequence: u64,
     #[serde(default)]
     more: u32,
-    previous: String,
+    #[serde(borrow)]
+    previous: Cow<'line, str>,
     at: Timestamp,
     fact: Fact,
 }
@@ -103,7 +128,7 @@ pub(super) fn write_batch<Fact: Serialize>(
         if line.len() >= MAX_LINE {
             return Err(StoreError::TooLong(line.len()));
         }
-        head.follow(line);
+        head.follow(Sha256::digest(line).into());
         out.push(b'\n');
     }
     Ok(())
@@ -123,24 +148,17 @@ fn write<Fact: Serialize>(out: &mut Vec<u8>, line: &Written<'_, Fact>) -> serde_
     Ok(())
 }
 
-/// Decodes a line without its newline, and checks that it follows `head`.
-pub(super) fn read<Fact: DeserializeOwned>(line: &[u8], head: &Head) -> Result<Line<Fact>, Damage> {
+/// Decodes a line without its newline.
+pub(super) fn read<Fact: DeserializeOwned>(line: &[u8]) -> Result<Line<Fact>, Damage> {
     check_sum(line)?;
-    let content: Content<Fact> =
+    let content: Content<'_, Fact> =
         serde_json::from_slice(line).map_err(|error| Damage::Content(error.to_string()))?;
-    let (expected, found) = (head.sequence + 1, content.sequence);
-    if found != expected {
-        return Err(Damage::Sequence { expected, found });
-    }
-    let found = unhex(&content.previous).ok_or(Damage::Form)?;
-    if found != head.hash {
-        let expected = head.hash;
-        return Err(Damage::Chain { expected, found });
-    }
     let (sequence, at, fact) = (content.sequence, content.at, content.fact);
     Ok(Line {
         entry: Entry { sequence, at, fact },
         more: content.more,
+        previous: unhex(&content.previous).ok_or(Damage::Form)?,
+        hash: Sha256::digest(line).into(),
     })
 }
 

@@ -1,8 +1,11 @@
-//! Reads a journal from its first line to its last, with one batch in memory at a time.
+//! Reads a journal from its first line to its last, with one batch and some lines in memory at a
+//! time. A thread of its own decodes the lines of a long journal.
 
 use std::io::{self, BufRead, BufReader, Read};
 use std::ops::ControlFlow;
 use std::path::Path;
+use std::sync::mpsc::sync_channel;
+use std::thread;
 
 use serde::de::DeserializeOwned;
 
@@ -12,6 +15,11 @@ use super::line::{self, Head, MAX_LINE};
 
 /// The maximum number of facts in a batch.
 pub(crate) const MAX_BATCH: u32 = 262_144;
+
+/// How many bytes of lines are decoded at once.
+const CHUNK: usize = 1 << 18;
+/// How many decoded chunks may wait.
+const MAX_AHEAD: usize = 2;
 
 /// How far a journal was read.
 #[derive(Debug, Default)]
@@ -30,54 +38,164 @@ pub(super) struct Scan {
 ///
 /// Entries are visited once their batch is complete. An incomplete last batch is skipped, and so is
 /// a damaged last line; neither is an error, because a crash can leave both.
-pub(super) fn scan<Fact: DeserializeOwned>(
+pub(super) fn scan<Fact: DeserializeOwned + Send>(
     path: &Path,
-    source: impl Read,
+    source: impl Read + Send,
     visit: impl FnMut(Entry<Fact>) -> ControlFlow<()>,
 ) -> Result<Scan, StoreError> {
     scan_on(path, source, Scan::default(), visit)
 }
 
 /// Continues an earlier scan; `source` begins after its last whole batch.
-pub(super) fn scan_on<Fact: DeserializeOwned>(
+pub(super) fn scan_on<Fact: DeserializeOwned + Send>(
     path: &Path,
-    source: impl Read,
+    source: impl Read + Send,
     before: Scan,
-    mut visit: impl FnMut(Entry<Fact>) -> ControlFlow<()>,
+    visit: impl FnMut(Entry<Fact>) -> ControlFlow<()>,
 ) -> Result<Scan, StoreError> {
-    let mut source = BufReader::with_capacity(1 << 16, source);
-    let mut scan = Scan {
-        total: before.whole,
-        broken: None,
-        ..before
+    let mut lines = Lines::new(source);
+    let mut reader = Reader {
+        path,
+        batch: Batch::new(before.head),
+        scan: Scan {
+            total: before.whole,
+            broken: None,
+            ..before
+        },
+        visit,
     };
-    let mut line = Vec::new();
-    let mut batch = Batch::new(scan.head);
-    loop {
-        let read = next_line(&mut source, &mut line).map_err(read_failed(path))?;
-        let offset = scan.total;
-        scan.total += line.len() as u64 + u64::from(read == Ending::Newline);
-        let taken = match read {
-            Ending::Newline => batch.take(&line),
-            Ending::File => return Ok(scan),
-            Ending::Nowhere => Err(Damage::TooLong),
-        };
-        if let Err(damage) = taken {
-            let is_tear = damage.is_tear() && at_end(&mut source).map_err(read_failed(path))?;
-            let damaged = damaged(path, batch.head.sequence + 1, offset, damage);
+    let first = lines.decode().map_err(read_failed(path))?;
+    if reader.take(first)?.is_break() || lines.ended {
+        return Ok(reader.scan);
+    }
+    thread::scope(|threads| {
+        let (decoded, chunks) = sync_channel(MAX_AHEAD);
+        threads.spawn(move || {
+            while !lines.ended {
+                let chunk = lines.decode();
+                lines.ended |= chunk.is_err();
+                // The reader may have seen enough.
+                lines.ended |= decoded.send(chunk).is_err();
+            }
+        });
+        for chunk in chunks {
+            if reader.take(chunk.map_err(read_failed(path))?)?.is_break() {
+                break;
+            }
+        }
+        Ok(reader.scan)
+    })
+}
+
+/// A line of a journal.
+struct Found<Fact> {
+    /// With its newline.
+    length: u64,
+    what: What<Fact>,
+}
+
+enum What<Fact> {
+    Line(line::Line<Fact>),
+    Damaged {
+        damage: Damage,
+        /// Whether nothing follows.
+        at_end: bool,
+    },
+    /// A line without a newline at the end of the file.
+    Rest,
+}
+
+/// The lines of a journal, decoded one by one, whether or not they follow each other.
+struct Lines<Source> {
+    source: BufReader<Source>,
+    line: Vec<u8>,
+    /// Whether there is nothing more to read, or nothing after damage.
+    ended: bool,
+}
+
+impl<Source: Read> Lines<Source> {
+    fn new(source: Source) -> Self {
+        Self {
+            source: BufReader::with_capacity(1 << 16, source),
+            line: Vec::new(),
+            ended: false,
+        }
+    }
+
+    /// Decodes the next lines, up to the first that is damaged.
+    fn decode<Fact: DeserializeOwned>(&mut self) -> io::Result<Vec<Found<Fact>>> {
+        let mut found = Vec::new();
+        let mut bytes = 0;
+        while !self.ended && bytes < CHUNK {
+            let ending = next_line(&mut self.source, &mut self.line)?;
+            bytes += self.line.len();
+            let read = match ending {
+                Ending::Newline => line::read(&self.line),
+                Ending::File => {
+                    self.ended = true;
+                    let (length, what) = (self.line.len() as u64, What::Rest);
+                    found.push(Found { length, what });
+                    break;
+                }
+                Ending::Nowhere => Err(Damage::TooLong),
+            };
+            let what = match read {
+                Ok(line) => What::Line(line),
+                Err(damage) => {
+                    self.ended = true;
+                    let at_end = self.source.fill_buf()?.is_empty();
+                    What::Damaged { damage, at_end }
+                }
+            };
+            let length = self.line.len() as u64 + u64::from(ending == Ending::Newline);
+            found.push(Found { length, what });
+        }
+        Ok(found)
+    }
+}
+
+/// Puts decoded lines together into batches.
+struct Reader<'path, Fact, Visit> {
+    path: &'path Path,
+    scan: Scan,
+    batch: Batch<Fact>,
+    visit: Visit,
+}
+
+impl<Fact, Visit: FnMut(Entry<Fact>) -> ControlFlow<()>> Reader<'_, Fact, Visit> {
+    fn take(&mut self, lines: Vec<Found<Fact>>) -> Result<ControlFlow<()>, StoreError> {
+        for Found { length, what } in lines {
+            let offset = self.scan.total;
+            self.scan.total += length;
+            let (damage, is_tear) = match what {
+                What::Rest => return Ok(ControlFlow::Break(())),
+                What::Damaged { damage, at_end } => {
+                    let is_tear = damage.is_tear() && at_end;
+                    (damage, is_tear)
+                }
+                What::Line(line) => match self.batch.take(line) {
+                    Ok(()) if self.batch.to_follow > 0 => continue,
+                    Ok(()) => {
+                        self.scan.head = self.batch.head;
+                        self.scan.whole = self.scan.total;
+                        let mut entries = self.batch.entries.drain(..);
+                        if entries.any(|entry| (self.visit)(entry).is_break()) {
+                            return Ok(ControlFlow::Break(()));
+                        }
+                        continue;
+                    }
+                    Err(damage) => (damage, false),
+                },
+            };
+            let line = self.batch.head.sequence + 1;
+            let damaged = damaged(self.path, line, offset, damage);
             if !is_tear {
                 return Err(damaged);
             }
-            scan.broken = Some(damaged);
-            return Ok(scan);
+            self.scan.broken = Some(damaged);
+            return Ok(ControlFlow::Break(()));
         }
-        if batch.to_follow == 0 {
-            scan.head = batch.head;
-            scan.whole = scan.total;
-            if batch.entries.drain(..).any(|entry| visit(entry).is_break()) {
-                return Ok(scan);
-            }
-        }
+        Ok(ControlFlow::Continue(()))
     }
 }
 
@@ -88,7 +206,7 @@ struct Batch<Fact> {
     to_follow: u32,
 }
 
-impl<Fact: DeserializeOwned> Batch<Fact> {
+impl<Fact> Batch<Fact> {
     fn new(head: Head) -> Self {
         Self {
             head,
@@ -97,8 +215,8 @@ impl<Fact: DeserializeOwned> Batch<Fact> {
         }
     }
 
-    fn take(&mut self, line: &[u8]) -> Result<(), Damage> {
-        let read = line::read(line, &self.head)?;
+    fn take(&mut self, read: line::Line<Fact>) -> Result<(), Damage> {
+        read.check(&self.head)?;
         let expected = match self.to_follow {
             0 => read.more.min(MAX_BATCH - 1),
             before => before - 1,
@@ -108,7 +226,7 @@ impl<Fact: DeserializeOwned> Batch<Fact> {
             return Err(Damage::Batch { expected, found });
         }
         self.to_follow = read.more;
-        self.head.follow(line);
+        self.head.follow(read.hash);
         self.entries.push(read.entry);
         Ok(())
     }
@@ -138,10 +256,6 @@ fn next_line(source: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<Ending
     } else {
         Ending::File
     })
-}
-
-fn at_end(source: &mut impl BufRead) -> io::Result<bool> {
-    source.fill_buf().map(<[u8]>::is_empty)
 }
 
 fn read_failed(path: &Path) -> impl Fn(io::Error) -> StoreError {

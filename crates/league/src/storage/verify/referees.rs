@@ -190,19 +190,23 @@ impl<'a> RefereeJournal<'a> {
         let (match_id, document) = match change {
             MatchChange::Nothing => return Ok(()),
             MatchChange::GoesOn(match_id) => (match_id, None),
-            MatchChange::Over(document) => {
+            MatchChange::Over(document, first) => {
                 if let Some(what) = transcript::problem(&document) {
                     let what = format!("match `{}`: {what}", document.match_id);
                     return Err(Finding::Line(what));
                 }
-                (document.match_id.clone(), Some(*document))
+                (document.match_id.clone(), Some((*document, first)))
             }
         };
         let referee = self.matches.referee_id();
         if self.handed_in_by.is_some() && self.handed_in_by != referee {
             return Ok(());
         }
-        let made = || document.or_else(|| self.matches.document(&match_id));
+        let made = |in_round: bool| match document {
+            Some((over, first)) if in_round => Some(over.in_round(first)),
+            Some((over, _)) => Some(over),
+            None => self.matches.document(&match_id),
+        };
         self.files
             .compare(self.journal, line, &match_id, referee, made)
             .map_err(Finding::Elsewhere)
@@ -293,6 +297,8 @@ struct MatchFile {
     file: Arc<Path>,
     match_id: MatchId,
     referee: RefereeId,
+    /// Whether it is a line of its round, whose messages stay in the journal.
+    in_round: bool,
     document: Fingerprint,
 }
 
@@ -357,7 +363,7 @@ impl MatchFiles {
         line: u64,
         match_id: &MatchId,
         referee: Option<&RefereeId>,
-        made: impl FnOnce() -> Option<MatchDocument>,
+        made: impl FnOnce(bool) -> Option<MatchDocument>,
     ) -> Result<(), Wrong> {
         let Some(kept) = self.take(line, match_id, referee) else {
             if self.agreed.contains_key(match_id) {
@@ -365,7 +371,7 @@ impl MatchFiles {
             }
             return Ok(());
         };
-        let Some(mut expected) = made() else {
+        let Some(mut expected) = made(kept.in_round) else {
             return Ok(());
         };
         expected.referee_id = Some(kept.referee);
@@ -456,6 +462,7 @@ impl MatchFiles {
             file: Arc::from(file),
             match_id: document.match_id.clone(),
             referee,
+            in_round: document.first_line.is_some(),
             document: fingerprint(document),
         };
         self.kept.entry(document.version).or_default().push(kept);

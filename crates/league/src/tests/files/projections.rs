@@ -243,7 +243,7 @@ fn same_journals_give_the_same_documents() {
         let mut projection = MatchesProjection::default();
         for (sequence, at, record) in journals.referee(number) {
             let change = projection.take_in(*sequence, *at, record);
-            if let MatchChange::Over(document) = change {
+            if let MatchChange::Over(document, _) = change {
                 let written = matches.load(&document.match_id).unwrap().unwrap();
                 assert_eq!(written, *document);
                 found += 1;

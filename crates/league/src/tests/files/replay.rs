@@ -22,7 +22,7 @@ use tempfile::TempDir;
 
 use crate::tests::journals::{Entry, Journals, league_id, opening, write_documents, write_journal};
 
-fn write<'entries, Event: Serialize + DeserializeOwned + 'entries>(
+fn write<'entries, Event: Serialize + DeserializeOwned + Send + 'entries>(
     file: &Path,
     opening: Record<Event>,
     entries: impl IntoIterator<Item = &'entries Entry<Event>>,

@@ -2,8 +2,12 @@
 
 use std::fs;
 
+use league_core::referee;
 use league_protocol::id::RefereeId;
 use serde_json::{Value, json};
+
+use crate::storage::record::Record;
+use crate::storage::store::{Entry, Journal};
 
 use crate::tests::verify::real::RealLeague;
 use crate::tests::verify::witnesses::{change_text, decided, wrong};
@@ -42,6 +46,66 @@ fn matches_in_lines_are_compared() {
     let found = wrong(played.verdict());
     assert!(file.ends_with(&found.file), "{found:?}");
     assert!(found.what.contains("parity_choice"), "{}", found.what);
+}
+
+/// Puts all matches of a referee into one file of lines that leave all in the journal.
+fn in_journal(played: &RealLeague, referee: &RefereeId) -> std::path::PathBuf {
+    let mut opened = std::collections::BTreeMap::new();
+    let journal = played.path_of_referee(referee);
+    Journal::read(&journal, |entry: Entry<Record<referee::Event>>| {
+        if let Record::Event(referee::Event::MatchOpened { fixture, .. }) = &entry.fact {
+            opened.insert(fixture.match_id.to_string(), entry.sequence);
+        }
+        std::ops::ControlFlow::Continue(())
+    })
+    .unwrap();
+    let file = in_lines(played, referee);
+    let text = fs::read_to_string(&file).unwrap();
+    let lines = text
+        .lines()
+        .filter_map(|line| serde_json::from_str(line).ok());
+    let lines = lines.map(|mut document: Value| {
+        document["first_line"] = json!(opened[document["match_id"].as_str().unwrap()]);
+        document["transcript"] = json!([]);
+        document["result"] = Value::Null;
+        document["draw"] = Value::Null;
+        format!("{document}\n")
+    });
+    fs::write(&file, lines.collect::<String>()).unwrap();
+    file
+}
+
+#[test]
+fn line_of_a_round_says_where_its_match_is_in_the_journal() {
+    let played = RealLeague::league();
+    let (match_id, referee) = decided(&played);
+    let matches = played.matches();
+    let whole = matches.load(&match_id).unwrap().unwrap();
+    assert!(whole.transcript.len() > 10, "{whole:?}");
+    let file = in_journal(&played, &referee);
+    let found = matches.load(&match_id).unwrap().unwrap();
+    assert_eq!(found, whole);
+    let verdict = played.verdict();
+    assert_eq!(verdict.wrong, None);
+    assert_eq!(verdict.checked.match_files, 6);
+
+    // A folder may be named after a port.
+    let folder = played.league_file("referees");
+    fs::rename(folder.join(referee.as_str()), folder.join("port-9001")).unwrap();
+    let found = matches.load(&match_id).unwrap().unwrap();
+    assert_eq!(found, whole);
+    fs::rename(folder.join("port-9001"), folder.join(referee.as_str())).unwrap();
+
+    let text = fs::read_to_string(&file).unwrap();
+    let changed = text.replacen("\"first_line\":", "\"first_line\":1", 1);
+    assert_ne!(text, changed);
+    fs::write(&file, changed).unwrap();
+    let found = wrong(played.verdict());
+    assert!(found.what.contains("`first_line`"), "{}", found.what);
+
+    played.remove_referees();
+    let found = matches.load(&match_id).unwrap().unwrap();
+    assert_eq!((found.transcript, found.result), (Vec::new(), None));
 }
 
 #[test]

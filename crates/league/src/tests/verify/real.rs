@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
+use crate::storage::documents::MatchRepository;
 use crate::storage::record::Record;
 use crate::storage::root::Root;
 use crate::storage::store::{Entry, Journal};
@@ -51,6 +52,10 @@ impl RealLeague {
 
     pub(crate) fn verdict(&self) -> Verdict {
         verify(&self.root(), &self.league).unwrap()
+    }
+
+    pub(crate) fn matches(&self) -> MatchRepository {
+        MatchRepository::new(&self.root(), self.league.clone())
     }
 
     pub(crate) fn path(&self, name: &str) -> PathBuf {
@@ -123,7 +128,7 @@ impl RealLeague {
 }
 
 /// Changes a journal, with all its times, and chains it anew.
-pub(crate) fn rewrite<Event: Serialize + DeserializeOwned>(
+pub(crate) fn rewrite<Event: Serialize + DeserializeOwned + Send>(
     path: &Path,
     change: impl FnOnce(&mut Vec<Record<Event>>),
 ) {
@@ -135,7 +140,7 @@ pub(crate) fn rewrite<Event: Serialize + DeserializeOwned>(
     write_journal(path, times.into_iter().zip(&records));
 }
 
-fn entries<Event: DeserializeOwned>(path: &Path) -> Vec<Entry<Record<Event>>> {
+fn entries<Event: DeserializeOwned + Send>(path: &Path) -> Vec<Entry<Record<Event>>> {
     let mut entries = Vec::new();
     Journal::read(path, |entry| {
         entries.push(entry);

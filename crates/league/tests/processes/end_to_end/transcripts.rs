@@ -1,7 +1,11 @@
 //! What the files tell of a match while it is played, and after its referee was killed in the middle.
 
 use std::fs;
+use std::io::Read;
+use std::path::Path;
 
+use base64::prelude::{BASE64_STANDARD, Engine as _};
+use flate2::read::GzDecoder;
 use serde_json::Value;
 
 use crate::end_to_end::ground::{Agent, Ground, LEAGUE};
@@ -37,8 +41,7 @@ impl Match {
     }
 
     fn journal(&self) -> String {
-        let journal = self.ground.league("referees/REF01/journal.jsonl");
-        fs::read_to_string(journal).unwrap_or_default()
+        plain(&self.ground.league("referees/REF01/journal.jsonl"))
     }
 
     /// Waits until the journal of the referee holds a text.
@@ -67,6 +70,23 @@ impl Match {
         });
         found.unwrap()
     }
+}
+
+/// The text of a file, with what is compressed in it.
+fn plain(file: &Path) -> String {
+    let text = fs::read_to_string(file).unwrap_or_default();
+    let compressed = text.split(r#""gzip":""#).skip(1);
+    let compressed: Vec<String> = compressed
+        .map(|rest| {
+            let gzip = BASE64_STANDARD.decode(rest.split('"').next().unwrap());
+            let mut json = String::new();
+            // The last line may be incomplete.
+            let gzip = gzip.unwrap_or_default();
+            let _ = GzDecoder::new(&gzip[..]).read_to_string(&mut json);
+            json
+        })
+        .collect();
+    text + &compressed.concat()
 }
 
 fn kinds(said: &[Value]) -> Vec<String> {
@@ -116,7 +136,7 @@ fn hidden_choice_is_a_hash_in_every_file_until_the_end() {
             .iter()
             .flat_map(|folder| game.ground.files(folder))
         {
-            let text = fs::read_to_string(&file).unwrap_or_default();
+            let text = plain(&file);
             assert!(
                 !text.contains(r#"parity_choice":"even"#),
                 "{}: {text}",
