@@ -52,6 +52,9 @@ pub(crate) enum Campaign {
     Fuzz(Fuzz),
     /// Play strategies against each other, and check the figures of `docs/strategies.md`.
     Lab(LabCampaign),
+    /// Simulate leagues of players of known strength, and count how often the 95 % intervals of
+    /// ratings hold it.
+    Coverage(Coverage),
     /// Let every strategy play every game in real calls, and check that none is late or deviates.
     Networked(Networked),
     /// Flood the agents of a real league, and compare what honest callers notice.
@@ -61,9 +64,10 @@ pub(crate) enum Campaign {
 }
 
 /// The campaigns of `all`, each with its usual options.
-const ALL: [&str; 11] = [
+const ALL: [&str; 12] = [
     "sim",
     "lab",
+    "coverage",
     "networked",
     "rogue",
     "kill9",
@@ -87,6 +91,7 @@ impl Campaign {
             Self::Rogue(options) => options.run(),
             Self::Fuzz(options) => options.run(),
             Self::Lab(options) => options.run(),
+            Self::Coverage(options) => options.run(),
             Self::Networked(options) => options.run(),
             Self::Flood(options) => options.run(),
             Self::All => run_all(),
@@ -212,6 +217,13 @@ pub(crate) struct LabCampaign {
 }
 
 #[derive(Args)]
+pub(crate) struct Coverage {
+    /// Number of leagues.
+    #[arg(long, default_value_t = 100_000)]
+    leagues: u64,
+}
+
+#[derive(Args)]
 pub(crate) struct Networked {
     /// Number of games of each strategy in each game, at least.
     #[arg(long, default_value_t = 50)]
@@ -331,6 +343,17 @@ impl LabCampaign {
                 .args(["test", "--quiet", "--package", "league-core"])
                 .args(["--test", "all", "--", "--nocapture", "lab::"])
                 .env("LEAGUE_LAB_PERCENT", self.percent.to_string()),
+        )
+    }
+}
+
+impl Coverage {
+    fn run(&self) -> anyhow::Result<ExitCode> {
+        hand_over(
+            program("cargo")
+                .args(["test", "--quiet", "--package", "league-core"])
+                .args(["--test", "all", "--", "--nocapture", "coverage::"])
+                .env("LEAGUE_COVERAGE_LEAGUES", self.leagues.to_string()),
         )
     }
 }

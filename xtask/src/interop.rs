@@ -15,6 +15,9 @@ use crate::shell::{build_league, hand_over, program, root, run, target};
 /// One environment of Python for each list of versions.
 const ENVIRONMENTS: [&str; 2] = ["fastmcp-4", "fastmcp-2"];
 
+/// The environment with another program's ratings.
+const RATINGS: &str = "ratings";
+
 /// Makes the missing environments, then runs the tests.
 pub(crate) fn interop() -> anyhow::Result<ExitCode> {
     let place = target().join("interop");
@@ -22,6 +25,7 @@ pub(crate) fn interop() -> anyhow::Result<ExitCode> {
         make(name, &place.join(name))?;
         add_sdk(&place.join(name))?;
     }
+    make(RATINGS, &place.join(RATINGS))?;
     run(
         program("node").arg("--version").stdout(Stdio::null()),
         "install Node.js 18 or later (package `nodejs`)",

@@ -10,7 +10,7 @@ use league_protocol::message::Score;
 use serde_json::Value;
 
 use crate::entrant::{LocalGame, LocalPlayer, mixed};
-use crate::rating::PairScore;
+use crate::rating::{PairScore, by_pair};
 use crate::strategy::Strategy;
 
 /// Which strategies meet in which game.
@@ -24,27 +24,28 @@ pub struct Lab {
 /// The results of some seasons.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct LabScores {
-    /// The results of each pair; the strategies are numbered as they were given.
-    pub pairs: Vec<PairScore>,
-    /// The matches that the first seat won, drew and lost.
-    pub first_seat: [u64; 3],
+    /// The results of each pair in each order of its seats; the strategies are numbered as they were
+    /// given.
+    pub seated: Vec<PairScore>,
 }
 
 impl LabScores {
     /// Adds the results of other seasons of the same lab.
     pub fn add(&mut self, more: &Self) {
-        if self.pairs.is_empty() {
-            self.pairs.clone_from(&more.pairs);
-        } else {
-            for (sum, part) in self.pairs.iter_mut().zip(&more.pairs) {
-                sum.wins += part.wins;
-                sum.draws += part.draws;
-                sum.losses += part.losses;
-            }
+        if self.seated.is_empty() {
+            self.seated.clone_from(&more.seated);
+            return;
         }
-        for (sum, part) in self.first_seat.iter_mut().zip(more.first_seat) {
-            *sum += part;
+        for (sum, part) in self.seated.iter_mut().zip(&more.seated) {
+            sum.wins += part.wins;
+            sum.draws += part.draws;
+            sum.losses += part.losses;
         }
+    }
+
+    /// The results of each pair, whoever sat at seat A.
+    pub fn pairs(&self) -> Vec<PairScore> {
+        by_pair(&self.seated)
     }
 }
 
@@ -74,7 +75,8 @@ impl Lab {
         let size = self.strategies.len();
         for first in 0..size {
             let rest = first + 1..size;
-            scores.pairs.extend(rest.map(|second| PairScore {
+            let seats = rest.flat_map(|second| [[first, second], [second, first]]);
+            scores.seated.extend(seats.map(|[first, second]| PairScore {
                 first,
                 second,
                 ..PairScore::default()
@@ -85,22 +87,16 @@ impl Lab {
         for meeting in 0..meetings {
             // Odd seasons begin with the other seat, so that seats are even over all.
             let is_swapped = (u64::from(meeting) + number) % 2 == 1;
-            for (pair, place) in scores.pairs.iter_mut().zip(1..) {
-                let (a, b) = (pair.first, pair.second);
-                let seats = if is_swapped { [b, a] } else { [a, b] };
+            for (orders, place) in scores.seated.chunks_mut(2).zip(1..) {
+                let score = &mut orders[usize::from(is_swapped)];
+                let seats = [score.first, score.second];
                 let match_id = MatchId::numbered(meeting + 1, place);
                 let named = (meeting + 1, match_id);
                 let course = self.game.play(&mut players, seats, named, &mut draw);
-                let first_seat = match course.ending.winner() {
-                    Some(0) => 0,
-                    Some(_) => 2,
-                    None => 1,
-                };
-                scores.first_seat[first_seat] += 1;
-                match (first_seat, is_swapped) {
-                    (1, _) => pair.draws += 1,
-                    (0, false) | (2, true) => pair.wins += 1,
-                    _ => pair.losses += 1,
+                match course.ending.winner() {
+                    Some(0) => score.wins += 1,
+                    Some(_) => score.losses += 1,
+                    None => score.draws += 1,
                 }
             }
         }

@@ -11,6 +11,7 @@
 pub mod breaker;
 pub mod draw;
 pub mod entrant;
+pub mod forecast;
 pub mod lab;
 pub mod league;
 pub mod letter;

@@ -145,6 +145,7 @@ impl<'p> LeagueBuilder<'p> {
     /// The league cannot be played as it is set up.
     pub fn run(self) -> Result<PlayedLeague, LocalLeagueError> {
         let (game, schedule) = (self.listed()?, self.schedule()?);
+        let sides_matter = self.sides_matter();
         let (mut names, mut players) = (Vec::new(), Vec::new());
         for ((name, entrant), number) in self.players.into_iter().zip(1..) {
             names.push((PlayerId::numbered(number), Arc::from(name)));
@@ -168,8 +169,11 @@ impl<'p> LeagueBuilder<'p> {
                 &self.score,
             ));
         }
-        let standings = standings.table(|| names).rows.clone();
-        Ok(PlayedLeague { standings, matches })
+        Ok(PlayedLeague {
+            standings: standings.table(|| names).rows.clone(),
+            matches,
+            sides_matter,
+        })
     }
 
     fn listed(&self) -> Result<LocalGame, LocalLeagueError> {
@@ -179,6 +183,11 @@ impl<'p> LeagueBuilder<'p> {
         let league_id = LeagueId::new("local").map_err(|_| unknown())?;
         let game = LocalGame::new(listing, game_type, league_id, &self.settings, self.score)?;
         Ok(game)
+    }
+
+    fn sides_matter(&self) -> bool {
+        let listing = league_games::find(&self.game);
+        listing.is_none_or(|listing| listing.rules.sides_matter)
     }
 
     fn schedule(&self) -> Result<RoundRobin, LocalLeagueError> {
@@ -196,9 +205,7 @@ impl<'p> LeagueBuilder<'p> {
         if !(1..=MAX_LEGS).contains(&self.legs) {
             return Err(LocalLeagueError::Legs(self.legs));
         }
-        let listing = league_games::find(&self.game);
-        let sides_matter = listing.is_none_or(|listing| listing.rules.sides_matter);
-        let sides = Sides::for_game(sides_matter);
+        let sides = Sides::for_game(self.sides_matter());
         let schedule = RoundRobin::new(count as u32, sides).with_legs(self.legs);
         match schedule.total_matches() {
             total if total > MAX_LOCAL_MATCHES => Err(LocalLeagueError::Matches(total)),
@@ -214,6 +221,8 @@ pub struct PlayedLeague {
     pub standings: Arc<[StandingRow]>,
     /// All matches, in the order of play.
     pub matches: Vec<LocalMatch>,
+    /// Whether the seat may be an advantage in the game.
+    pub sides_matter: bool,
 }
 
 impl PlayedLeague {
@@ -237,7 +246,8 @@ impl PlayedLeague {
             draws: u64::from(played.status == MatchStatus::Draw),
             losses: u64::from(played.winner == Some(1)),
         });
-        Ratings::estimate(self.standings.len(), &scores.collect::<Vec<_>>())
+        let scores: Vec<PairScore> = scores.collect();
+        Ratings::estimate(self.standings.len(), &scores, self.sides_matter)
     }
 }
 

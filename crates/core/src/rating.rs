@@ -1,17 +1,22 @@
 //! Ratings from results of pairs: strengths with their errors, rank groups, and whether the results
 //! show more than luck.
 //!
-//! The model is Bradley–Terry with draws (Davidson 1970): with strengths `a` and `b` on a logarithmic
-//! scale, a win, a draw and a loss of the first have weights `exp((a-b)/2)`, `exp(draw)` and
-//! `exp((b-a)/2)`. A weak prior keeps every estimate finite. The order of results does not matter:
-//! the players do not learn or tire in this model.
+//! Three systems give the same kind of answer: Bradley–Terry looks at all results at once, Elo and
+//! Glicko-2 go from one period to the next.
 
+mod bradley_terry;
 mod normal;
+mod periods;
 mod sequential;
 mod statistics;
 
+pub use bradley_terry::SeatAdvantage;
+pub(crate) use bradley_terry::outcome_shares;
+pub(crate) use normal::standard_normal;
 pub use sequential::{SequentialOutcome, SequentialTest};
 pub use statistics::{Interval, chi_square_tail, share, sign_test};
+
+use std::collections::BTreeMap;
 
 use normal::Matrix;
 
@@ -19,20 +24,16 @@ use normal::Matrix;
 pub const ELO: f64 = 400.0 / std::f64::consts::LN_10;
 /// The half width of a 95 % interval, in standard errors.
 pub const Z95: f64 = 1.959_963_984_540_054;
+/// The most players that Bradley–Terry rates: its work grows with the cube of their number.
+pub const MAX_RATED: usize = 60;
+/// The most players that Elo and Glicko-2 rate.
+const MAX_RATED_ONE_BY_ONE: usize = 1_000;
 
-/// The prior's standard deviation of a strength, about 700 Elo points.
-const STRENGTH_PRIOR: f64 = 4.0;
-/// The prior's standard deviation of the draw parameter; 0 stands for a third of draws among equals.
-const DRAW_PRIOR: f64 = 5.0;
-const MAX_STEPS: usize = 100;
-/// The change of every parameter below which the estimate has converged.
-const PRECISION: f64 = 1e-10;
-/// The longest step of one parameter, so that no step overshoots far.
-const MAX_STEP: f64 = 2.0;
 /// The fewest decided games of a pair, on average, for which pairs are tested one by one.
 const MIN_DECIDED: f64 = 5.0;
 
-/// The results of one pair, as its first player sees them; the players are numbered from 0.
+/// The results of one pair, as its first player sees them; the players are numbered from 0. The first
+/// sat at seat A, where the seat matters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct PairScore {
     pub first: usize,
@@ -55,23 +56,130 @@ impl PairScore {
     fn surplus(&self) -> f64 {
         self.wins as f64 - self.losses as f64
     }
+
+    fn is_among(&self, players: usize) -> bool {
+        self.first < players && self.second < players && self.first != self.second
+    }
+}
+
+/// One score for each pair, whoever sat at seat A; the lower number is first.
+pub fn by_pair(scores: &[PairScore]) -> Vec<PairScore> {
+    let mut pairs: BTreeMap<[usize; 2], PairScore> = BTreeMap::new();
+    for score in scores {
+        let [first, second] = [score.first.min(score.second), score.first.max(score.second)];
+        let [wins, losses] = match score.first == first {
+            true => [score.wins, score.losses],
+            false => [score.losses, score.wins],
+        };
+        let pair = pairs.entry([first, second]).or_default();
+        *pair = PairScore {
+            first,
+            second,
+            wins: pair.wins + wins,
+            draws: pair.draws + score.draws,
+            losses: pair.losses + losses,
+        };
+    }
+    pairs.into_values().collect()
+}
+
+/// How ratings are worked out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum RatingSystem {
+    /// From all results at once, with draws (Davidson), around a mean of 0.
+    #[default]
+    BradleyTerry,
+    /// As FIDE works it out, from 1500 on.
+    Elo,
+    /// Glickman's, from 1500 on.
+    Glicko2,
+}
+
+impl RatingSystem {
+    pub const ALL: [Self; 3] = [Self::BradleyTerry, Self::Elo, Self::Glicko2];
+
+    /// The name in settings and commands.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::BradleyTerry => "bradley_terry",
+            Self::Elo => "elo",
+            Self::Glicko2 => "glicko2",
+        }
+    }
+
+    /// The name in sentences.
+    pub const fn title(self) -> &'static str {
+        match self {
+            Self::BradleyTerry => "Bradley–Terry",
+            Self::Elo => "Elo",
+            Self::Glicko2 => "Glicko-2",
+        }
+    }
+
+    /// Whether the mean of all ratings is 0; else a player begins with 1500.
+    pub const fn is_around_mean(self) -> bool {
+        matches!(self, Self::BradleyTerry)
+    }
+
+    /// Whether it says how sure its ratings are.
+    pub const fn has_intervals(self) -> bool {
+        !matches!(self, Self::Elo)
+    }
+
+    /// The most players that are rated.
+    pub const fn max_players(self) -> usize {
+        match self {
+            Self::BradleyTerry => MAX_RATED,
+            Self::Elo | Self::Glicko2 => MAX_RATED_ONE_BY_ONE,
+        }
+    }
+
+    /// Rates so many players by the results of some periods, the earliest first; `None` if there are
+    /// too many players. `sides_matter` says whether the seat may be an advantage.
+    pub fn rate(
+        self,
+        players: usize,
+        periods: &[Vec<PairScore>],
+        sides_matter: bool,
+    ) -> Option<Ratings> {
+        if players > self.max_players() {
+            return None;
+        }
+        Some(match self {
+            Self::BradleyTerry => Ratings::estimate(players, &periods.concat(), sides_matter),
+            Self::Elo => periods::elo(players, periods),
+            Self::Glicko2 => periods::glicko2(players, periods),
+        })
+    }
 }
 
 /// The ratings of some players from their results.
 #[derive(Debug, Clone)]
 pub struct Ratings {
+    /// The rating of strength 0.
+    base: f64,
     strengths: Vec<f64>,
-    /// The covariance of the strengths, around their mean.
+    /// The covariance of the strengths, around their mean; zero if the system knows no errors.
     covariance: Matrix,
+    /// The 95 % interval of each strength.
+    intervals: Vec<Interval>,
     games: Vec<u64>,
+    seat: Option<SeatAdvantage>,
 }
 
-/// A rating on the Elo scale; the mean of all players is 0.
+/// A rating on the Elo scale, and its 95 % interval.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Rating {
     pub elo: f64,
-    /// The half width of the 95 % interval.
-    pub error: f64,
+    pub low: f64,
+    pub high: f64,
+}
+
+impl Rating {
+    /// Half the width of the interval.
+    pub fn error(&self) -> f64 {
+        (self.high - self.low) / 2.0
+    }
 }
 
 /// The ranks that a player may truly have: "1–3".
@@ -93,48 +201,12 @@ impl std::fmt::Display for RankGroup {
 }
 
 impl Ratings {
-    /// Estimates the strengths of so many players; scores of players beyond are left out.
-    pub fn estimate(players: usize, scores: &[PairScore]) -> Self {
-        let is_valid = |score: &&PairScore| {
-            score.first < players && score.second < players && score.first != score.second
-        };
-        let scores: Vec<PairScore> = scores.iter().filter(is_valid).copied().collect();
-        let mut games = vec![0; players];
-        for score in &scores {
-            games[score.first] += score.games();
-            games[score.second] += score.games();
-        }
-        // The last parameter is the draw parameter.
-        let mut parameters = vec![0.0; players + 1];
-        for _ in 0..MAX_STEPS {
-            let (gradient, information) = derivatives(&parameters, &scores);
-            let mut step = information.cholesky().solve(&gradient);
-            let longest = step.iter().fold(0.0_f64, |most, part| most.max(part.abs()));
-            let scale = (MAX_STEP / longest.max(MAX_STEP)).min(1.0);
-            step.iter_mut().for_each(|part| *part *= scale);
-            for (parameter, part) in parameters.iter_mut().zip(&step) {
-                *parameter += part;
-            }
-            if longest < PRECISION {
-                break;
-            }
-        }
-        let (_, information) = derivatives(&parameters, &scores);
-        parameters.pop();
-        Self {
-            strengths: centred(parameters),
-            covariance: around_mean(&information.cholesky().inverse(), players),
-            games,
-        }
-    }
-
     /// A player's rating; `None` if it has not played.
     pub fn rating(&self, player: usize) -> Option<Rating> {
         let has_played = *self.games.get(player)? > 0;
-        has_played.then(|| Rating {
-            elo: ELO * self.strengths[player],
-            error: ELO * Z95 * self.covariance.at(player, player).max(0.0).sqrt(),
-        })
+        let Interval { low, high } = self.intervals[player];
+        let [elo, low, high] = [self.strengths[player], low, high].map(|it| self.base + ELO * it);
+        has_played.then_some(Rating { elo, low, high })
     }
 
     /// The players from the strongest to the weakest; players without a game last.
@@ -147,13 +219,16 @@ impl Ratings {
         order
     }
 
-    /// By how much the first of two players is stronger, with its error.
+    /// By how much the first of two players is stronger.
     pub fn difference(&self, one: usize, other: usize) -> Rating {
         let variance = self.covariance.at(one, one) + self.covariance.at(other, other)
             - 2.0 * self.covariance.at(one, other);
+        let elo = ELO * (self.strengths[one] - self.strengths[other]);
+        let error = ELO * Z95 * variance.max(0.0).sqrt();
         Rating {
-            elo: ELO * (self.strengths[one] - self.strengths[other]),
-            error: ELO * Z95 * variance.max(0.0).sqrt(),
+            elo,
+            low: elo - error,
+            high: elo + error,
         }
     }
 
@@ -164,8 +239,8 @@ impl Ratings {
         let (mut ahead, mut behind) = (0, 0);
         for other in others {
             let difference = self.difference(player, other);
-            ahead += usize::from(difference.elo + difference.error < 0.0);
-            behind += usize::from(difference.elo - difference.error > 0.0);
+            ahead += usize::from(difference.high < 0.0);
+            behind += usize::from(difference.low > 0.0);
         }
         RankGroup {
             best: 1 + ahead,
@@ -180,71 +255,22 @@ impl Ratings {
         let means: Vec<f64> = candidates.iter().map(|&at| self.strengths[at]).collect();
         normal::probability_of_first(&means, &self.covariance.of(candidates))
     }
-}
 
-/// The probabilities of a win, a draw and a loss.
-fn probabilities(difference: f64, draw: f64) -> [f64; 3] {
-    let exponents = [difference / 2.0, draw, -difference / 2.0];
-    let highest = exponents.into_iter().fold(f64::NEG_INFINITY, f64::max);
-    let weights = exponents.map(|exponent| (exponent - highest).exp());
-    let sum: f64 = weights.iter().sum();
-    weights.map(|weight| weight / sum)
-}
-
-/// The gradient of the log-posterior, and the information matrix: minus its second derivative.
-fn derivatives(parameters: &[f64], scores: &[PairScore]) -> (Vec<f64>, Matrix) {
-    let size = parameters.len();
-    let last = size - 1;
-    let mut gradient = vec![0.0; size];
-    let mut information = Matrix::zero(size);
-    for (at, parameter) in parameters.iter().enumerate() {
-        let deviation = if at == last {
-            DRAW_PRIOR
-        } else {
-            STRENGTH_PRIOR
-        };
-        let precision = 1.0 / (deviation * deviation);
-        gradient[at] -= parameter * precision;
-        information.add(at, at, precision);
+    /// What seat A is worth among equals; `None` if the seat does not matter in the game, or the
+    /// system does not look at seats.
+    pub const fn seat_advantage(&self) -> Option<SeatAdvantage> {
+        self.seat
     }
+}
+
+/// The games of each player.
+fn games_of(players: usize, scores: &[PairScore]) -> Vec<u64> {
+    let mut games = vec![0; players];
     for score in scores {
-        let (a, b) = (score.first, score.second);
-        let games = score.games() as f64;
-        let [win, draw, loss] = probabilities(parameters[a] - parameters[b], parameters[last]);
-        let slope = (score.surplus() - games * (win - loss)) / 2.0;
-        gradient[a] += slope;
-        gradient[b] -= slope;
-        gradient[last] += score.draws as f64 - games * draw;
-        let spread = games * (win + loss - (win - loss) * (win - loss)) / 4.0;
-        let mixed = -games * draw * (win - loss) / 2.0;
-        for (row, sign) in [(a, 1.0), (b, -1.0)] {
-            information.add(row, a, sign * spread);
-            information.add(row, b, -sign * spread);
-            information.add(row, last, sign * mixed);
-            information.add(last, row, sign * mixed);
-        }
-        information.add(last, last, games * draw * (1.0 - draw));
+        games[score.first] += score.games();
+        games[score.second] += score.games();
     }
-    (gradient, information)
-}
-
-fn centred(mut strengths: Vec<f64>) -> Vec<f64> {
-    let mean = strengths.iter().sum::<f64>() / strengths.len().max(1) as f64;
-    strengths.iter_mut().for_each(|strength| *strength -= mean);
-    strengths
-}
-
-/// Leaves the draw parameter out, and the uncertainty of the mean: only the prior tells the mean,
-/// and independently of all differences.
-fn around_mean(covariance: &Matrix, players: usize) -> Matrix {
-    let of_mean = STRENGTH_PRIOR * STRENGTH_PRIOR / players.max(1) as f64;
-    let mut centred = covariance.of(&(0..players).collect::<Vec<_>>());
-    for row in 0..players {
-        for column in 0..players {
-            centred.add(row, column, -of_mean);
-        }
-    }
-    centred
+    games
 }
 
 /// The test of "all players are equal".
@@ -268,10 +294,8 @@ impl LuckTest {
 /// Pairs with many decided games are tested one by one, which also shows circles (each of three beats
 /// the next). With few games a pair, the sums of the players are tested.
 pub fn luck_test(players: usize, scores: &[PairScore]) -> LuckTest {
-    let decided = scores.iter().filter(|score| score.decided() > 0);
-    let decided: Vec<&PairScore> = decided
-        .filter(|score| score.first.max(score.second) < players)
-        .collect();
+    let mut decided = by_pair(scores);
+    decided.retain(|score| score.decided() > 0 && score.is_among(players));
     let games: u64 = decided.iter().map(|score| score.decided()).sum();
     let (chi_square, degrees) = if games as f64 >= MIN_DECIDED * decided.len() as f64 {
         let parts = decided.iter();
@@ -288,7 +312,7 @@ pub fn luck_test(players: usize, scores: &[PairScore]) -> LuckTest {
 }
 
 /// The score test of the Bradley–Terry model: how far the players' surpluses are from 0.
-fn of_players(players: usize, decided: &[&PairScore]) -> (f64, u64) {
+fn of_players(players: usize, decided: &[PairScore]) -> (f64, u64) {
     /// Makes the matrix solvable although the surpluses sum up to 0.
     const RIDGE: f64 = 1e-9;
     let mut surplus = vec![0.0; players];
@@ -308,7 +332,7 @@ fn of_players(players: usize, decided: &[&PairScore]) -> (f64, u64) {
 }
 
 /// The players, minus one for each group whose members met each other directly or by others.
-fn degrees(players: usize, decided: &[&PairScore]) -> u64 {
+fn degrees(players: usize, decided: &[PairScore]) -> u64 {
     let mut group: Vec<usize> = (0..players).collect();
     let mut joined = 0;
     for score in decided {

@@ -17,6 +17,7 @@ mod leagues;
 mod model;
 mod network;
 mod new;
+mod plan;
 mod play;
 mod query;
 mod replay;
@@ -80,6 +81,7 @@ Examples:
   league schema GAME_INVITATION            the JSON Schema of a message
   league schema --dialect v1 > v1.json     the schemas of all messages of a dialect
   league games                             the games, and the rules of each
+  league plan --players 30 --minutes 90    what each format takes, and how sure its order is
   league cert 192.168.1.10                 certificates for a league over HTTPS
   league new player --lang python          write a player of your own to start from
   league completions bash                  a script that lets a shell complete these commands
@@ -109,6 +111,7 @@ enum CliCommand {
     Explain(explain::ExplainArgs),
     Schema(schema::SchemaArgs),
     Games(games::GamesArgs),
+    Plan(plan::PlanArgs),
     Completions(completions::CompletionsArgs),
     New(new::NewArgs),
     Cert(cert::CertArgs),
@@ -234,6 +237,7 @@ impl CliCommand {
             Self::Explain(explain) => explain.run(out),
             Self::Schema(schema) => schema.run(out),
             Self::Games(games) => games.run(out),
+            Self::Plan(plan) => plan.run(out),
             Self::Completions(completions) => completions.run(out),
             Self::New(new) => new.run(out),
             Self::Cert(cert) => cert.run(out),

@@ -19,6 +19,7 @@ use league_core::league::{
     LeagueRules, Lever, Phase, PlayerEntry, RulesError, Tiebreaker,
 };
 use league_core::machine::Machine;
+use league_core::rating::RatingSystem;
 use league_core::referee::SpectatorView;
 use league_protocol::id::{MatchId, PlayerId, RefereeId};
 use league_protocol::message::{MatchResult, MatchState, StandingRow};
@@ -69,6 +70,7 @@ pub struct LeagueView {
     promises: BTreeMap<MatchId, Commitment>,
     /// How many rounds are over.
     closed_rounds: u32,
+    rating: RatingSystem,
     ratings: Option<RatingTable>,
     /// Ranks of the players when the last round ended.
     ranks: BTreeMap<PlayerId, u32>,
@@ -150,6 +152,7 @@ impl LeagueView {
             order: VecDeque::new(),
             promises: BTreeMap::new(),
             closed_rounds: 0,
+            rating: RatingSystem::default(),
             ratings: None,
             ranks: BTreeMap::new(),
             taken: BTreeMap::new(),

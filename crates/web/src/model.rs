@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use league_core::league::{AgentState, Expulsion, Phase};
+use league_core::rating::{RankGroup, RatingSystem, SeatAdvantage};
 use league_core::referee::SpectatorView;
 use league_games::Picture;
 use league_protocol::fault::Code;
@@ -127,8 +128,9 @@ pub struct Board {
 }
 
 /// How strong the players are by their results.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct RatingTable {
+    pub system: RatingSystem,
     /// The round that it was made after.
     pub round: u32,
     /// The strongest first.
@@ -136,19 +138,24 @@ pub struct RatingTable {
     /// In how many of a hundred leagues players of equal strength would differ as much; `None` if that
     /// is too rare for luck.
     pub luck: Option<u32>,
-    /// The probability that the first is truly the strongest, in per cent.
-    pub certainty: u32,
+    /// The probability that the first is truly the strongest, in per cent; `None` if the system does
+    /// not tell.
+    pub certainty: Option<u32>,
+    /// What seat A is worth among equals; `None` if the seat does not matter, or the system does not
+    /// tell.
+    pub seat: Option<SeatAdvantage>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RatedPlayer {
     pub player: PlayerRef,
-    /// On the Elo scale, around the mean of all players.
+    /// On the Elo scale.
     pub elo: i64,
-    /// The half width of the 95 % interval.
-    pub error: i64,
-    /// The ranks that it may truly have: "1–3".
-    pub ranks: String,
+    /// The 95 % interval; the rating itself if the system has none.
+    pub low: i64,
+    pub high: i64,
+    /// The ranks that it may truly have.
+    pub ranks: RankGroup,
 }
 
 /// The round after the current one.

@@ -34,6 +34,7 @@ use crate::season::Season;
 pub(crate) use board::main as board_main;
 pub use board::parts as board_parts;
 pub use organiser_page::OrganiserPage;
+pub(crate) use ratings::sentence as rating_sentence;
 pub use seat::{SeatMove, SeatPage, SeatResult, SeatStage, SeatTurn, label, seat, seat_page};
 
 /// Without a script, a page of a running league is reloaded after so many seconds.

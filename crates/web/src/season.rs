@@ -6,6 +6,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use league_core::league::Phase;
+use league_core::rating::{MAX_RATED, PairScore, RatingSystem, Ratings};
 use league_protocol::id::PlayerId;
 use league_protocol::message::StandingRow;
 use league_protocol::time::Timestamp;
@@ -71,6 +72,10 @@ pub struct Season {
     pub leagues: Vec<SeasonLeague>,
     /// The best first: by titles, then points, wins and name.
     pub rows: Vec<SeasonRow>,
+    /// The results of the players of `rows`, a period for each league, the oldest first.
+    periods: Vec<Vec<PairScore>>,
+    /// Whether the seat may be an advantage in a game that was played.
+    sides_matter: bool,
 }
 
 /// What a season keeps of one league, which is little.
@@ -78,6 +83,9 @@ pub struct Season {
 pub struct SeasonEntry {
     league: SeasonLeague,
     players: BTreeMap<PlayerId, SeasonPlayer>,
+    /// What rates its players, in the order of `players`; empty if they are too many.
+    scores: Vec<PairScore>,
+    sides_matter: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -122,6 +130,8 @@ impl SeasonEntry {
         let names = champions.iter().map(|row| row.display_name.to_string());
         Self {
             league: SeasonLeague::of(summary, view.league().ended_early(), names.collect()),
+            scores: scores_of(view, &players),
+            sides_matter: view.league().rules().sides_matter,
             players,
         }
     }
@@ -161,26 +171,56 @@ impl Season {
             .iter()
             .map(|entry| (entry.league.league_id.as_str(), *entry))
             .collect();
+        let mut sorted = entries.clone();
+        sorted.sort_by(|one, other| {
+            let key = |entry: &SeasonEntry| (entry.league.started.is_none(), entry.league.started);
+            key(one)
+                .cmp(&key(other))
+                .then_with(|| one.league_id().cmp(other.league_id()))
+        });
         let mut rows: BTreeMap<String, SeasonRow> = BTreeMap::new();
+        // The name of each player of each league, in the order of its players.
+        let mut names: Vec<Vec<String>> = Vec::new();
         for entry in &entries {
-            let ranked = entry.players.iter();
-            for (id, player) in ranked.filter(|(_, player)| player.row.leagues > 0) {
+            for (id, player) in entry.players.iter().filter(|it| it.1.row.leagues > 0) {
                 rows.entry(first_name(entry, &by_id, id))
                     .or_default()
                     .add(&player.row);
             }
         }
-        let mut leagues: Vec<SeasonLeague> =
-            entries.iter().map(|entry| entry.league.clone()).collect();
-        leagues.sort_by(|one, other| {
-            let key = |league: &SeasonLeague| (league.started.is_none(), league.started);
-            key(one)
-                .cmp(&key(other))
-                .then_with(|| one.league_id.cmp(&other.league_id))
-        });
-        let mut rows: Vec<SeasonRow> = rows.into_values().collect();
-        rows.sort_by_cached_key(|row| (Reverse(row.merits()), row.name.clone()));
-        Self { leagues, rows }
+        for entry in &sorted {
+            let players = entry.players.keys();
+            names.push(players.map(|id| first_name(entry, &by_id, id)).collect());
+        }
+        let mut rows: Vec<(String, SeasonRow)> = rows.into_iter().collect();
+        rows.sort_by_cached_key(|(_, row)| (Reverse(row.merits()), row.name.clone()));
+        let places = rows.iter().map(|(name, _)| name.as_str()).zip(0..);
+        let places: BTreeMap<&str, usize> = places.collect();
+        let seated = |entry: &SeasonEntry, names: &[String]| {
+            let scores = entry.scores.iter().filter_map(|score| {
+                let place = |at: usize| places.get(names.get(at)?.as_str()).copied();
+                Some(PairScore {
+                    first: place(score.first)?,
+                    second: place(score.second)?,
+                    ..*score
+                })
+            });
+            scores.collect::<Vec<_>>()
+        };
+        let periods = sorted.iter().zip(&names);
+        let periods = periods.map(|(entry, names)| seated(entry, names));
+        Self {
+            periods: periods.filter(|scores| !scores.is_empty()).collect(),
+            sides_matter: entries.iter().any(|entry| entry.sides_matter),
+            leagues: sorted.iter().map(|entry| entry.league.clone()).collect(),
+            rows: rows.into_iter().map(|(_, row)| row).collect(),
+        }
+    }
+
+    /// The ratings of the players of `rows` over all leagues; `None` if there are too many players. A
+    /// league is a period; leagues of more than [`MAX_RATED`] players are left out.
+    pub fn rate(&self, system: RatingSystem) -> Option<Ratings> {
+        system.rate(self.rows.len(), &self.periods, self.sides_matter)
     }
 }
 
@@ -200,6 +240,25 @@ impl SeasonRow {
         self.losses += other.losses;
         self.points += other.points;
     }
+}
+
+/// The results between the players of a league, numbered in their order; none for too many players.
+fn scores_of(view: &LeagueView, players: &BTreeMap<PlayerId, SeasonPlayer>) -> Vec<PairScore> {
+    if players.len() > MAX_RATED {
+        return Vec::new();
+    }
+    let registered = view.league().players();
+    let numbers: BTreeMap<&PlayerId, usize> = players.keys().zip(0..).collect();
+    let number = |player: usize| numbers.get(registered.get(player)?.id()).copied();
+    let scores = view.scores_by_round().concat().into_iter();
+    let scores = scores.filter_map(|score| {
+        Some(PairScore {
+            first: number(score.first)?,
+            second: number(score.second)?,
+            ..score
+        })
+    });
+    scores.collect()
 }
 
 /// The name of a player in the first league of its chain of kept seats, without case.
@@ -223,6 +282,61 @@ mod tests {
     use super::*;
 
     #[test]
+    fn ratings_follow_a_player_through_its_leagues() {
+        let entry = |id: &str, names: [&str; 2], wins| {
+            let player = |name: &str| SeasonPlayer {
+                row: SeasonRow {
+                    name: name.to_owned(),
+                    leagues: 1,
+                    ..SeasonRow::default()
+                },
+                before: None,
+            };
+            let numbered = (1..).map(PlayerId::numbered).zip(names.map(player));
+            SeasonEntry {
+                league: SeasonLeague {
+                    league_id: id.to_owned(),
+                    game: "Nim".to_owned(),
+                    phase: Phase::Completed,
+                    players: 2,
+                    played: 4,
+                    matches: 4,
+                    started: None,
+                    ended: None,
+                    champions: Vec::new(),
+                },
+                players: numbered.collect(),
+                scores: vec![PairScore {
+                    first: 0,
+                    second: 1,
+                    wins,
+                    draws: 0,
+                    losses: 4 - wins,
+                }],
+                sides_matter: false,
+            }
+        };
+        // Ann beats Bob, and Bob beats Cid from the other seat: Cid never met Ann.
+        let entries = [entry("a", ["Ann", "Bob"], 4), entry("b", ["Cid", "bob"], 0)];
+        let season = Season::of(&entries);
+        let names: Vec<&str> = season.rows.iter().map(|row| row.name.as_str()).collect();
+        assert_eq!(names, ["Ann", "Cid", "bob"]);
+        for system in RatingSystem::ALL {
+            let ratings = season.rate(system).unwrap();
+            assert_eq!(ratings.order(), [0, 2, 1], "{system:?}");
+        }
+        assert_eq!(
+            season
+                .rate(RatingSystem::Elo)
+                .unwrap()
+                .rating(0)
+                .unwrap()
+                .elo,
+            1_580.0
+        );
+    }
+
+    #[test]
     fn players_that_only_names_tell_apart_share_a_place() {
         let row = |name: &str, points| SeasonRow {
             name: name.to_owned(),
@@ -232,6 +346,7 @@ mod tests {
         let season = Season {
             leagues: Vec::new(),
             rows: vec![row("a", 9), row("b", 7), row("c", 7), row("d", 1)],
+            ..Season::default()
         };
         let places: Vec<String> = season.places().map(|(place, _)| place).collect();
         assert_eq!(places, ["1", "=2", "=2", "4"]);

@@ -7,12 +7,16 @@ use league_protocol::message::{MatchStatus, StandingRow};
 use serde_json::{Value, json};
 
 use crate::league_view::{EndedMatch, LeagueObservations, LeagueView, round_of};
+use crate::model::RatedPlayer;
+use crate::page::rating_sentence;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TableKind {
     Standings,
     /// Every match that is over, as it counts, in the order in which they ended.
     Matches,
+    /// The ratings after the last round that ended; no row if there are none.
+    Ratings,
 }
 
 /// The names of the columns, then the rows.
@@ -28,7 +32,7 @@ pub fn csv(view: &LeagueView, table: TableKind) -> String {
     lines.map(|line: Vec<String>| csv_line(&line)).collect()
 }
 
-/// Both tables as one object.
+/// All tables as one object.
 pub fn json(view: &LeagueView) -> Value {
     let league = view.league();
     let rules = league.rules();
@@ -51,10 +55,13 @@ pub fn json(view: &LeagueView) -> Value {
         "accepted_losses": league.epoch(),
         "standings": listed(TableKind::Standings),
         "matches": listed(TableKind::Matches),
+        "rating_system": view.rating_system().name(),
+        "ratings": listed(TableKind::Ratings),
+        "ratings_note": view.ratings().map(rating_sentence),
     })
 }
 
-/// Both tables, with a heading each.
+/// All tables, with a heading each; ratings only if there are any.
 pub fn markdown(view: &LeagueView) -> String {
     let summary = view.summary(&LeagueObservations::default());
     let mut text = format!("# {}\n\n", cell(&summary.title));
@@ -80,14 +87,26 @@ pub fn markdown(view: &LeagueView) -> String {
     for (title, table) in [
         ("Standings", TableKind::Standings),
         ("Matches", TableKind::Matches),
+        ("Ratings", TableKind::Ratings),
     ] {
         let (head, rows) = rows(view, table);
+        if table == TableKind::Ratings && rows.is_empty() {
+            continue;
+        }
         text += &format!("\n## {title}\n\n| {} |\n", head.join(" | "));
         text += &format!("|{}\n", "---|".repeat(head.len()));
         for row in rows {
             let cells: Vec<String> = row.iter().map(|text| cell(text)).collect();
             text += &format!("| {} |\n", cells.join(" | "));
         }
+    }
+    if let Some(table) = view.ratings() {
+        let system = table.system.title();
+        text += &format!(
+            "\n{system} after round {}. {}\n",
+            table.round,
+            cell(&rating_sentence(table))
+        );
     }
     text
 }
@@ -114,6 +133,15 @@ fn rows(view: &LeagueView, table: TableKind) -> Rows {
             });
             table_of(&match_columns(), matches.collect::<Vec<_>>().iter())
         }
+        TableKind::Ratings => {
+            let rated = view.ratings().map_or(&[][..], |table| &table.rows);
+            let (mut head, mut cells) = table_of(&RATING_COLUMNS, rated.iter());
+            if !view.rating_system().has_intervals() {
+                head.truncate(POINT_COLUMNS);
+                cells.iter_mut().for_each(|row| row.truncate(POINT_COLUMNS));
+            }
+            (head, cells)
+        }
     }
 }
 
@@ -137,6 +165,18 @@ const STANDINGS_COLUMNS: [Column<StandingRow>; 9] = [
     ("technical_losses", |row| row.technical_losses.to_string()),
     ("points", |row| row.points.to_string()),
 ];
+
+const RATING_COLUMNS: [Column<RatedPlayer>; 7] = [
+    ("player_id", |row| row.player.id.to_string()),
+    ("display_name", |row| row.player.name.clone()),
+    ("rating", |row| row.elo.to_string()),
+    ("low", |row| row.low.to_string()),
+    ("high", |row| row.high.to_string()),
+    ("rank_best", |row| row.ranks.best.to_string()),
+    ("rank_worst", |row| row.ranks.worst.to_string()),
+];
+/// The columns of ratings without intervals.
+const POINT_COLUMNS: usize = 3;
 
 /// A row of the table of matches.
 struct FinishedMatch<'v> {
@@ -240,7 +280,8 @@ fn csv_line(cells: &[String]) -> String {
 }
 
 fn csv_cell(text: &str) -> String {
-    let formula = text.starts_with(['=', '+', '-', '@', '\t', '\r']);
+    let formula =
+        text.starts_with(['=', '+', '-', '@', '\t', '\r']) && text.parse::<i64>().is_err();
     let text = if formula {
         format!("'{text}")
     } else {
@@ -266,7 +307,7 @@ fn value(column: &str, cell: String) -> Value {
             cell.into()
         }
         _ => cell
-            .parse::<u64>()
+            .parse::<i64>()
             .map_or_else(|_| cell.into(), Value::from),
     }
 }

@@ -68,7 +68,7 @@ impl Matrix {
     }
 }
 
-fn dot(one: &[f64], other: &[f64]) -> f64 {
+pub(crate) fn dot(one: &[f64], other: &[f64]) -> f64 {
     one.iter().zip(other).map(|(a, b)| a * b).sum()
 }
 
@@ -127,7 +127,7 @@ pub(crate) fn probability_of_first(means: &[f64], covariance: &Matrix) -> f64 {
 }
 
 /// A standard normal number (Box–Muller).
-fn standard_normal(dice: &mut Dice) -> f64 {
+pub(crate) fn standard_normal(dice: &mut Dice) -> f64 {
     const PARTS: u64 = 1 << 53;
     let mut uniform = || dice.roll(1..=PARTS) as f64 / PARTS as f64;
     let (radius, angle) = (uniform(), uniform());

@@ -6,6 +6,7 @@
     reason = "a test that cannot go on has failed, in a function beside it too"
 )]
 
+mod coverage;
 mod lab;
 mod league;
 mod local;

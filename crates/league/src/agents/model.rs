@@ -27,8 +27,8 @@ use crate::config::{ModelWire, ModelsConfig, PriceConfig};
 use crate::http::client::{AnswerStream, CallError, Client};
 use crate::http::endpoint::{BadEndpoint, Endpoint, Scheme};
 use league_core::strategy::{self, Strategy, UnknownStrategy};
-pub(crate) use ledger::Budget;
-use ledger::{Ledger, cost};
+use ledger::Ledger;
+pub(crate) use ledger::{Budget, cost};
 use prompt::UnusableAnswer;
 pub(crate) use prompt::{ExternalMove, Prompt, legal};
 use wire::{Speech, SpeechReader};
@@ -88,16 +88,14 @@ impl Model {
     ///
     /// Says what is missing.
     pub(crate) fn find(text: &str, config: &ModelsConfig) -> Result<Self, ModelError> {
-        let named = text.split_once('/').filter(|(provider, name)| {
-            !name.is_empty() && config.providers.contains_key(*provider)
-        });
+        let (named, name) = config.split(text);
         let usual = if text.starts_with("claude") {
             "anthropic"
         } else {
             "openai"
         };
         let is_named = named.is_some();
-        let (provider, name) = named.unwrap_or((usual, text));
+        let provider = named.unwrap_or(usual);
         let plain = |letter: char| !letter.is_control() && !letter.is_whitespace();
         if name.is_empty() || name.chars().count() > ModelUse::MAX_TEXT || !name.chars().all(plain)
         {

@@ -186,7 +186,7 @@ impl LabArgs {
                 scores.add(&part);
             }
         }
-        let played = scores.pairs.iter().map(PairScore::games).sum();
+        let played = scores.seated.iter().map(PairScore::games).sum();
         let summary = LabSummary::new(
             &self.game_args.game,
             lab.strategies(),
@@ -257,7 +257,7 @@ impl LabArgs {
             let end = plan.len().min(begin + begin.clamp(fewest, most));
             for season in self.play(lab, begin..end, &plan) {
                 sum.add(&season);
-                let score = sum.pairs[0];
+                let score = sum.pairs()[0];
                 verdict = test.verdict(score.wins, score.draws, score.losses);
                 if verdict != SequentialOutcome::Open {
                     break;
@@ -265,7 +265,7 @@ impl LabArgs {
             }
             begin = end;
         }
-        let score = sum.pairs[0];
+        let score = sum.pairs()[0];
         self.print_verdict(out, &test, verdict, (score, seed))?;
         let exit = match verdict {
             SequentialOutcome::Stronger => Exit::Yes,

@@ -10,7 +10,7 @@ use league_protocol::id::LeagueId;
 use league_web::tables::{self, TableKind};
 use serde_json::json;
 
-use crate::cli::arguments::number;
+use crate::cli::arguments::{RatingArgs, number};
 use crate::cli::failure::{CommandError, chain};
 use crate::cli::leagues::StoredLeagueArgs;
 use crate::cli::screen;
@@ -29,6 +29,7 @@ Examples:
   league report SHARED -o league.html --matches 100000   with the messages of more matches
   league report --format csv > standings.csv
   league report --format csv --table matches -o matches.csv
+  league report --format csv --table ratings --rating glicko2
   league report --format markdown | less")]
 pub(crate) struct ReportArgs {
     #[command(flatten)]
@@ -42,6 +43,8 @@ pub(crate) struct ReportArgs {
     /// The table, for CSV
     #[arg(long, value_enum, default_value_t, value_name = "WHICH")]
     table: ReportTable,
+    #[command(flatten)]
+    rating_args: RatingArgs,
     /// How many matches have a page at most, the latest first
     #[arg(long, value_name = "N", default_value_t = 1_000, value_parser = number::<usize>(0..=1_000_000))]
     matches: usize,
@@ -54,9 +57,9 @@ enum ReportFormat {
     Html,
     /// One table with commas.
     Csv,
-    /// One object with both tables.
+    /// One object with all tables.
     Json,
-    /// Both tables.
+    /// All tables.
     Markdown,
 }
 
@@ -67,15 +70,18 @@ enum ReportTable {
     Standings,
     /// Every match.
     Matches,
+    /// The ratings, after the last round that ended.
+    Ratings,
 }
 
 impl ReportArgs {
     pub(crate) fn run(&self, out: &mut impl Write) -> Result<Exit, CommandError> {
         let (root, league) = self.stored.find()?;
-        let source = ReportSource::open(root, league.clone()).map_err(|error| {
-            let hint = "`league verify` shows what is wrong with it";
-            CommandError::world("could not read the league", chain(&error), hint)
-        })?;
+        let source =
+            ReportSource::open(root, league.clone(), self.rating_args.rating).map_err(|error| {
+                let hint = "`league verify` shows what is wrong with it";
+                CommandError::world("could not read the league", chain(&error), hint)
+            })?;
         let broken = source.verification().filter(|found| !found.holds);
         if let Some(broken) = broken {
             let words = &broken.detail;
@@ -135,6 +141,7 @@ impl ReportArgs {
         match self.table {
             ReportTable::Standings => TableKind::Standings,
             ReportTable::Matches => TableKind::Matches,
+            ReportTable::Ratings => TableKind::Ratings,
         }
     }
 }

@@ -29,6 +29,16 @@ with_defaults! {
     }
 }
 
+impl ModelsConfig {
+    /// The provider that `MODEL` or `PROVIDER/MODEL` names, if it does, and the name of the model.
+    pub(crate) fn split<'t>(&self, text: &'t str) -> (Option<&'t str>, &'t str) {
+        let named = text
+            .split_once('/')
+            .filter(|(provider, name)| !name.is_empty() && self.providers.contains_key(*provider));
+        named.map_or((None, text), |(provider, name)| (Some(provider), name))
+    }
+}
+
 /// A server of models.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ProviderConfig {

@@ -23,6 +23,7 @@ mod games;
 mod kits;
 mod mistakes;
 mod python;
+mod ratings;
 mod remembering;
 mod sdk;
 mod signing;

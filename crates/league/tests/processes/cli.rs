@@ -14,12 +14,14 @@ mod explain;
 mod games;
 mod lab;
 mod new;
+mod plan;
 mod play;
 mod query;
 mod reach;
 mod readme;
 mod replay;
 mod schema;
+mod season;
 mod try_player;
 mod watch;
 

@@ -5,70 +5,82 @@
 use std::collections::BTreeMap;
 
 use league_core::league::standings::MatchEnding;
-use league_core::rating::{PairScore, Ratings, luck_test};
+use league_core::rating::{PairScore, RatingSystem, luck_test};
 
 use super::LeagueView;
 use crate::model::{RatedPlayer, RatingTable};
 
-/// The most players that are rated: the work grows with the cube of their number.
-const MAX_RATED: usize = 60;
-
 impl LeagueView {
-    /// The ratings after the last round that ended; `None` for too many players, or if no match was
-    /// played.
+    /// Shows ratings of this system from now on.
+    pub fn rate_by(&mut self, system: RatingSystem) {
+        self.rating = system;
+        self.ratings = self.rate();
+    }
+
+    pub fn rating_system(&self) -> RatingSystem {
+        self.rating
+    }
+
+    /// The ratings after the last round that ended; `None` before, for too many players, or if no
+    /// match was played.
+    pub fn ratings(&self) -> Option<&RatingTable> {
+        self.ratings.as_ref()
+    }
+
     pub(crate) fn rate(&self) -> Option<RatingTable> {
-        let players = self.league.players().len();
-        let scores = match players <= MAX_RATED {
-            true => self.pair_scores(),
-            false => return None,
-        };
-        if scores.is_empty() {
+        let (system, players) = (self.rating, self.league.players().len());
+        if players > system.max_players() {
             return None;
         }
-        let ratings = Ratings::estimate(players, &scores);
+        let rounds = self.scores_by_round();
+        if rounds.is_empty() {
+            return None;
+        }
+        let ratings = system.rate(players, &rounds, self.league.rules().sides_matter)?;
         let rows = ratings.order().into_iter().filter_map(|number| {
             let rating = ratings.rating(number)?;
             Some(RatedPlayer {
                 player: self.player_at(u32::try_from(number).ok()?)?,
                 elo: rating.elo.round() as i64,
-                error: rating.error.ceil() as i64,
-                ranks: ratings.rank_group(number).to_string(),
+                low: rating.low.floor() as i64,
+                high: rating.high.ceil() as i64,
+                ranks: ratings.rank_group(number),
             })
         });
-        let test = luck_test(players, &scores);
+        let test = luck_test(players, &rounds.concat());
         let percent = |share: f64| (share * 100.0).round() as u32;
+        let certainty = || percent(ratings.certainty_of_first());
         Some(RatingTable {
+            system,
             round: self.closed_rounds,
             rows: rows.collect(),
             luck: test.is_luck().then(|| percent(test.p)),
-            certainty: percent(ratings.certainty_of_first()),
+            certainty: system.has_intervals().then(certainty),
+            seat: ratings.seat_advantage(),
         })
     }
 
-    /// The results of each pair, of matches in which both played.
-    fn pair_scores(&self) -> Vec<PairScore> {
+    /// The results of matches in which both played, for each round that is over and had such matches;
+    /// the first of a score sat at seat A.
+    pub(crate) fn scores_by_round(&self) -> Vec<Vec<PairScore>> {
+        let rounds = 1..=self.closed_rounds.min(self.league.schedule().rounds());
+        let scores = rounds.map(|round| self.scores_of(round));
+        scores.filter(|scores| !scores.is_empty()).collect()
+    }
+
+    fn scores_of(&self, round: u32) -> Vec<PairScore> {
         let mut scores: BTreeMap<[u32; 2], PairScore> = BTreeMap::new();
-        let reached = self.league.round().map_or(0, |round| round.number());
-        let rounds = 1..=reached.min(self.league.schedule().rounds());
-        let pairings = rounds.flat_map(|round| {
-            let matches = 0..self.league.matches_in(round);
-            matches.filter_map(move |index| self.league.pairing(round, index))
-        });
-        for pairing in pairings {
-            let ending = self.league.counted_at(pairing).ending();
-            let [a, b] = pairing.seats;
-            let score = scores
-                .entry([a.min(b), a.max(b)])
-                .or_insert_with(|| PairScore {
-                    first: a.min(b) as usize,
-                    second: a.max(b) as usize,
-                    ..PairScore::default()
-                });
-            match ending {
+        let matches = 0..self.league.matches_in(round);
+        for pairing in matches.filter_map(|index| self.league.pairing(round, index)) {
+            let [first, second] = pairing.seats.map(|seat| seat as usize);
+            let score = scores.entry(pairing.seats).or_insert(PairScore {
+                first,
+                second,
+                ..PairScore::default()
+            });
+            match self.league.counted_at(pairing).ending() {
                 Some(MatchEnding::Draw) => score.draws += 1,
-                Some(MatchEnding::Win(seat)) if pairing.seats[seat.min(1)] == a.min(b) => {
-                    score.wins += 1;
-                }
+                Some(MatchEnding::Win(0)) => score.wins += 1,
                 Some(MatchEnding::Win(_)) => score.losses += 1,
                 _ => {}
             }

@@ -4,6 +4,7 @@ use maud::{Markup, html};
 
 use super::format::{bare_name, counted};
 use crate::model::{RatedPlayer, RatingTable};
+use league_core::rating::RatingSystem;
 
 /// Players in the card.
 const MAX_SHOWN: usize = 20;
@@ -21,11 +22,10 @@ pub(crate) fn ratings(table: Option<&RatingTable>) -> Markup {
                             thead { tr {
                                 th scope="col" { abbr title="The ranks that the player may truly have, with 95 % confidence" { "Rank" } }
                                 th.text scope="col" { "Player" }
-                                th scope="col" { abbr title="Strength on the Elo scale; the mean of all players is 0" { "Elo" } }
-                                th scope="col" { abbr title="Half the width of the 95 % interval" { "±" } }
-                                th scope="col" { "Interval" }
+                                th scope="col" { abbr title=(scale(table.system)) { (table.system.title()) } }
+                                @if table.system.has_intervals() { th scope="col" { "95 % interval" } }
                             } }
-                            tbody { @for row in table.rows.iter().take(MAX_SHOWN) { (rated(row)) } }
+                            tbody { @for row in table.rows.iter().take(MAX_SHOWN) { (rated(row, table.system)) } }
                         }
                     }
                     @if let Some(more) = table.rows.len().checked_sub(MAX_SHOWN).filter(|more| *more > 0) {
@@ -37,44 +37,58 @@ pub(crate) fn ratings(table: Option<&RatingTable>) -> Markup {
     }
 }
 
-fn rated(row: &RatedPlayer) -> Markup {
+fn rated(row: &RatedPlayer, system: RatingSystem) -> Markup {
+    let shown = |elo| rating(elo, system);
     html! {
         tr {
             td { (row.ranks) }
             th scope="row" { (bare_name(&row.player)) }
-            td { (signed(row.elo)) }
-            td { (row.error) }
-            td { (signed(row.elo - row.error)) " to " (signed(row.elo + row.error)) }
+            td { (shown(row.elo)) }
+            @if system.has_intervals() { td { (shown(row.low)) " to " (shown(row.high)) } }
         }
     }
 }
 
-fn signed(elo: i64) -> String {
-    match elo {
-        0 => "0".to_owned(),
-        below if below < 0 => format!("−{}", below.unsigned_abs()),
-        above => format!("+{above}"),
+fn scale(system: RatingSystem) -> &'static str {
+    match system.is_around_mean() {
+        true => "Strength on the Elo scale; the mean of all players is 0",
+        false => "Strength on the Elo scale; a player begins with 1500",
     }
 }
 
-/// How sure the order is, in one sentence.
-fn sentence(table: &RatingTable) -> String {
+/// A rating as it is shown: with its sign if it stands around the mean.
+fn rating(elo: i64, system: RatingSystem) -> String {
+    match elo {
+        elo if elo < 0 => format!("−{}", elo.unsigned_abs()),
+        elo if elo > 0 && system.is_around_mean() => format!("+{elo}"),
+        elo => elo.to_string(),
+    }
+}
+
+/// How sure the order is, and what seat A is worth, in a few sentences.
+pub(crate) fn sentence(table: &RatingTable) -> String {
     let first = table.rows.first().map_or("", |row| &row.player.name);
-    match table.luck {
-        Some(percent) => format!(
+    let mut told = match (table.luck, table.certainty) {
+        (Some(percent), _) => format!(
             "The results show no more than luck: players of equal strength would differ as much in {percent} of 100 leagues."
         ),
-        None => format!(
-            "The results show more than luck. {first} is truly the strongest with a probability of {} %.",
-            table.certainty
+        (None, Some(certainty)) => format!(
+            "The results show more than luck. {first} is truly the strongest with a probability of {certainty} %."
         ),
+        (None, None) => "The results show more than luck.".to_owned(),
+    };
+    if let Some(seat) = &table.seat {
+        told += " ";
+        told += &seat.sentence();
     }
+    told
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::model::PlayerRef;
+    use league_core::rating::{Interval, RankGroup, SeatAdvantage};
     use league_protocol::id::PlayerId;
 
     fn table(luck: Option<u32>) -> RatingTable {
@@ -84,14 +98,23 @@ mod tests {
                 name: format!("<{number}>"),
             },
             elo,
-            error: 90,
-            ranks: "1–2".to_owned(),
+            low: elo - 90,
+            high: elo + 95,
+            ranks: RankGroup { best: 1, worst: 2 },
         };
         RatingTable {
+            system: RatingSystem::default(),
             round: 3,
             rows: vec![row(1, 40), row(2, -40)],
             luck,
-            certainty: 81,
+            certainty: Some(81),
+            seat: Some(SeatAdvantage {
+                share: 0.62,
+                interval: Interval {
+                    low: 0.55,
+                    high: 0.69,
+                },
+            }),
         }
     }
 
@@ -101,7 +124,11 @@ mod tests {
         assert!(luck.contains("no more than luck"), "{luck}");
         assert!(luck.contains("in 37 of 100 leagues"), "{luck}");
         assert!(
-            luck.contains("−50 to +130") && luck.contains("1–2"),
+            luck.contains("−50 to +135") && luck.contains("1–2"),
+            "{luck}"
+        );
+        assert!(
+            luck.contains("seat A wins 62 % of the decided matches (55–69 %): an advantage"),
             "{luck}"
         );
         let skill = ratings(Some(&table(None))).into_string();
@@ -110,5 +137,18 @@ mod tests {
             "{skill}"
         );
         assert!(!ratings(None).into_string().contains("table"));
+    }
+
+    #[test]
+    fn elo_is_shown_without_what_it_does_not_know() {
+        let mut elo = table(None);
+        (elo.system, elo.certainty, elo.seat) = (RatingSystem::Elo, None, None);
+        elo.rows[0].elo = 1_520;
+        let shown = ratings(Some(&elo)).into_string();
+        assert!(shown.contains("<td>1520</td>"), "{shown}");
+        assert!(
+            !shown.contains("interval") && !shown.contains("probability"),
+            "{shown}"
+        );
     }
 }

@@ -69,5 +69,25 @@ fn tables_as_markdown() {
     | match_id | round_id | recorded_at | referee_id | player_A_id | player_A_name | player_B_id | player_B_name | status | winner | points_A | points_B | choice_A | choice_B | reason | note | recorded_status | recorded_winner |
     |---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|
     | R1M1 | 1 | 1970-01-01T00:16:40.000Z | REF01 | P02 | Player 2 | P03 | =HYPERLINK("http://x"),\|a\| \<b\> | DRAW |  | 1 | 1 | even | even | P02 and P03 both chose even, number was 6 (even) |  | DRAW |  |
+
+    ## Ratings
+
+    | player_id | display_name | rating | low | high | rank_best | rank_worst |
+    |---|---|---|---|---|---|---|
+    | P02 | Player 2 | 0 | -642 | 642 | 1 | 3 |
+    | P03 | =HYPERLINK("http://x"),\|a\| \<b\> | 0 | -642 | 642 | 1 | 3 |
+
+    Bradley–Terry after round 1. The results show no more than luck: players of equal strength would differ as much in 100 of 100 leagues.
+    "#);
+}
+
+#[test]
+fn ratings_as_csv() {
+    let csv = csv(&hostile(), TableKind::Ratings).replace("\r\n", "\n");
+    insta::assert_snapshot!(csv, @r#"
+    player_id,display_name,rating,low,high,rank_best,rank_worst
+    P02,Player 2,0,-642,642,1,3
+    P03,"'=HYPERLINK(""http://x""),|a|
+    <b>",0,-642,642,1,3
     "#);
 }

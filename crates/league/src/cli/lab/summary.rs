@@ -4,9 +4,7 @@
 use std::io::{self, Write};
 
 use league_core::lab::LabScores;
-use league_core::rating::{
-    Interval, LuckTest, PairScore, Rating, Ratings, luck_test, share, sign_test,
-};
+use league_core::rating::{Interval, LuckTest, PairScore, Ratings, luck_test, share, sign_test};
 use league_core::strategy::Strategy;
 use league_protocol::id::GameType;
 use league_web::report::{PlainTable, write_tables};
@@ -20,7 +18,9 @@ pub(super) struct LabSummary {
     matches: u64,
     seed: u64,
     names: Vec<&'static str>,
-    scores: LabScores,
+    pairs: Vec<PairScore>,
+    /// The matches that seat A won, drew and lost.
+    first_seat: [u64; 3],
     ratings: Ratings,
     luck: LuckTest,
 }
@@ -37,10 +37,20 @@ impl LabSummary {
             game: game.clone(),
             matches,
             seed,
-            ratings: Ratings::estimate(names.len(), &scores.pairs),
-            luck: luck_test(names.len(), &scores.pairs),
+            ratings: Ratings::estimate(names.len(), &scores.seated, true),
+            luck: luck_test(names.len(), &scores.seated),
             names,
-            scores,
+            pairs: scores.pairs(),
+            first_seat: scores
+                .seated
+                .iter()
+                .fold([0; 3], |[wins, draws, losses], score| {
+                    [
+                        wins + score.wins,
+                        draws + score.draws,
+                        losses + score.losses,
+                    ]
+                }),
         }
     }
 
@@ -64,7 +74,7 @@ impl LabSummary {
     /// A line for each pair.
     pub(super) fn csv(&self) -> String {
         let mut text = "strategy_A,strategy_B,wins_A,draws,wins_B,p\r\n".to_owned();
-        for pair in &self.scores.pairs {
+        for pair in &self.pairs {
             let PairScore {
                 wins,
                 draws,
@@ -86,7 +96,7 @@ impl LabSummary {
             let Interval { low, high } = self.share(player);
             json!({
                 "strategy": self.names[player], "rank_best": ranks.best, "rank_worst": ranks.worst,
-                "rating": rating.map(|it| rounded(it.elo)), "error": rating.map(|it| rounded(it.error)),
+                "rating": rating.map(|it| rounded(it.elo)), "error": rating.map(|it| rounded(it.error())),
                 "wins": wins, "draws": draws, "losses": losses,
                 "share_low": rounded(low), "share_high": rounded(high),
             })
@@ -98,13 +108,18 @@ impl LabSummary {
                 "p": rounded(sign_test(pair.wins, pair.losses)),
             })
         };
-        let [first, draws, second] = self.scores.first_seat;
+        let [first, draws, second] = self.first_seat;
+        let seat_a = self.ratings.seat_advantage().map(|seat| {
+            let Interval { low, high } = seat.interval;
+            json!({"share": rounded(seat.share), "low": rounded(low), "high": rounded(high)})
+        });
         json!({
             "event": "lab", "game_type": self.game, "seed": self.seed,
             "matches_per_pair": self.matches,
             "strategies": self.ratings.order().iter().map(row).collect::<Vec<_>>(),
-            "pairs": self.scores.pairs.iter().map(pair).collect::<Vec<_>>(),
+            "pairs": self.pairs.iter().map(pair).collect::<Vec<_>>(),
             "first_seat": {"wins": first, "draws": draws, "losses": second},
+            "seat_a_among_equals": seat_a,
             "luck": {
                 "chi_square": rounded(self.luck.chi_square), "degrees": self.luck.degrees,
                 "p": rounded(self.luck.p), "is_luck": self.luck.is_luck(),
@@ -126,7 +141,7 @@ impl LabSummary {
     /// Wins, draws and losses of a strategy against all others.
     fn sums(&self, player: usize) -> [u64; 3] {
         let mut sums = [0; 3];
-        for pair in &self.scores.pairs {
+        for pair in &self.pairs {
             let counts = match player {
                 at if at == pair.first => [pair.wins, pair.draws, pair.losses],
                 at if at == pair.second => [pair.losses, pair.draws, pair.wins],
@@ -158,7 +173,7 @@ impl LabSummary {
             let found = 100.0 * points(wins, draws) / games.max(1) as f64;
             let Interval { low, high } = self.share(player);
             let (rating, error) = match self.ratings.rating(player) {
-                Some(Rating { elo, error }) => (format!("{elo:+.0}"), format!("{error:.0}")),
+                Some(it) => (format!("{:+.0}", it.elo), format!("{:.0}", it.error())),
                 None => ("–".to_owned(), "–".to_owned()),
             };
             vec![
@@ -200,7 +215,7 @@ impl LabSummary {
 
     fn against(&self, player: usize, other: usize) -> String {
         let (a, b) = (player.min(other), player.max(other));
-        let mut pairs = self.scores.pairs.iter();
+        let mut pairs = self.pairs.iter();
         let found = pairs.find(|pair| (pair.first, pair.second) == (a, b));
         let Some(pair) = found else {
             return "–".to_owned();
@@ -216,7 +231,7 @@ impl LabSummary {
 
     fn notes(&self) -> Vec<String> {
         let mut notes = vec![self.luck_note()];
-        if let [pair] = &self.scores.pairs[..] {
+        if let [pair] = &self.pairs[..] {
             notes.push(self.pair_note(pair));
         }
         if !self.luck.is_luck()
@@ -279,24 +294,10 @@ impl LabSummary {
     }
 
     fn seat_note(&self) -> String {
-        let [first, _, second] = self.scores.first_seat;
-        let decided = first + second;
-        if decided == 0 {
-            return "No match was decided by the seat.".to_owned();
+        match self.ratings.seat_advantage() {
+            Some(seat) => seat.sentence(),
+            None => "No match was decided by the seat.".to_owned(),
         }
-        let Interval { low, high } = share(first as f64, decided);
-        let found = 100.0 * first as f64 / decided as f64;
-        let (low, high) = (100.0 * low, 100.0 * high);
-        let verdict = if low > 50.0 {
-            "an advantage"
-        } else if high < 50.0 {
-            "a disadvantage"
-        } else {
-            "no advantage that shows"
-        };
-        format!(
-            "The first seat won {found:.1} % of the decided matches ({low:.1}–{high:.1} %): {verdict}."
-        )
     }
 }
 

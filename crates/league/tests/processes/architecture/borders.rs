@@ -48,6 +48,7 @@ const ALLOWED: [Allowed; 6] = [
             "serde",
             "serde_json",
             "sha2",
+            "skillratings",
             "smol_str",
             "thiserror",
         ],

@@ -1,0 +1,476 @@
+//! `league plan`: what each format would take with so many players, and how sure its order would be.
+
+use std::io::Write;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use clap::Args;
+use league_core::entrant::{ChoiceError, Entrant};
+use league_core::forecast::{Assumptions, Forecast};
+use league_core::league::League;
+use league_core::league::format::{Format, FormatPlan, Sides};
+use league_core::player::{MatchRecord, Think};
+use league_games::{Dice, Listing};
+use league_protocol::message::MatchStatus;
+use serde_json::{Value, json};
+
+use crate::agents::model::{Prompt, cost};
+use crate::cli::arguments::{FormatArgs, GameArgs, duration, existing_config, number, seed};
+use crate::cli::failure::CommandError;
+use crate::cli::text::{count, paragraph, print_object};
+use crate::cli::{Exit, Output};
+use crate::config::PriceConfig;
+use crate::storage::root::{DEFAULT_ROOT, Root};
+
+const WHAT: &str = "could not plan a league";
+/// The matches by which the length of a game is measured.
+const SAMPLE: u32 = 40;
+/// The bytes of a prompt that make a token, about.
+const BYTES_A_TOKEN: f64 = 4.0;
+/// The tokens of a model's answer, about.
+const ANSWER_TOKENS: f64 = 150.0;
+/// Correlations that differ by less are as good as equal.
+const NOTICEABLE: f64 = 0.01;
+
+/// Tell what each format would take with so many players, and how sure its order would be
+///
+/// The length of a match is that of matches between random players. How sure an order is follows from
+/// simulated events between players of assumed strengths: nobody knows the true ones before.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  league plan --players 30 --game connect_four --minutes 90
+  league plan --players 12 --format swiss --rounds 6 --move-time 10s
+  league plan --players 8 --game kuhn_poker --legs 4 --llm gpt-4o-mini
+  league plan --players 30 --output json | jq '.formats[] | select(.fits)'")]
+pub(crate) struct PlanArgs {
+    /// How many players
+    #[arg(long, value_name = "N", value_parser = number::<u32>(2..=10_000))]
+    players: u32,
+    #[command(flatten)]
+    game_args: GameArgs,
+    /// The time that there is; formats that fit in it are marked
+    #[arg(long, value_name = "N", value_parser = number::<u32>(1..=100_000))]
+    minutes: Option<u32>,
+    #[command(flatten)]
+    format_args: FormatArgs,
+    /// The time that a player takes for a move
+    #[arg(long, value_name = "TIME", value_parser = duration, default_value = "2s")]
+    move_time: Duration,
+    /// How many matches are played at once [default: all of a round]
+    #[arg(long, value_name = "N", value_parser = number::<u32>(1..=1_000_000))]
+    matches_at_once: Option<u32>,
+    /// How far apart the players are assumed to be: the standard deviation of their strengths, in Elo
+    /// points
+    #[arg(long, value_name = "ELO", default_value_t = 200, value_parser = number::<u32>(0..=2_000))]
+    spread: u32,
+    /// All players ask this language model: tells tokens, and the cost if its price is in config
+    #[arg(long, value_name = "MODEL")]
+    llm: Option<String>,
+    /// Take all chance from this number
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = seed)]
+    seed: u64,
+    /// Folder whose configuration holds the prices of models
+    #[arg(long, value_name = "DIR", default_value = DEFAULT_ROOT)]
+    root: PathBuf,
+    /// Output format: text, or one JSON object
+    #[arg(long, value_enum, default_value_t, value_name = "FORM")]
+    output: Output,
+}
+
+/// A usual match of a game.
+struct UsualMatch {
+    /// Questions to both players.
+    moves: f64,
+    /// The moves that follow each other: players that choose at the same time share one.
+    turns: f64,
+    /// The share of draws.
+    draws: f64,
+    /// The length of a question to a language model, in bytes.
+    prompt: f64,
+}
+
+/// A player that chooses at random and counts what it is asked.
+#[derive(Default)]
+struct CountingPlayer {
+    questions: u64,
+    prompt_bytes: u64,
+}
+
+impl Entrant for CountingPlayer {
+    fn choose(
+        &mut self,
+        think: &Think,
+        history: &[Arc<MatchRecord>],
+        dice: &mut Dice,
+    ) -> Result<Value, ChoiceError> {
+        const LEFT: Duration = Duration::from_secs(30);
+        self.questions += 1;
+        let prompt = Prompt::new(think, history, LEFT);
+        self.prompt_bytes += prompt.map_or(0, |prompt| prompt.bytes() as u64);
+        let last = think.options.len().saturating_sub(1) as u64;
+        let option = think.options.get(dice.roll(0..=last) as usize);
+        option.cloned().ok_or_else(|| "no option".into())
+    }
+}
+
+impl UsualMatch {
+    fn of(listing: &Listing, seed: u64) -> Result<Self, CommandError> {
+        let mut players = [CountingPlayer::default(), CountingPlayer::default()];
+        let [one, other] = &mut players;
+        let league = League::builder()
+            .game(listing.rules.game_type)
+            .legs(SAMPLE)
+            .seed(seed)
+            .player("one", one)
+            .player("other", other);
+        let played = league.run().map_err(|error| {
+            CommandError::usage(WHAT, error.to_string(), "choose another `--game`")
+        })?;
+        let matches = played.matches.len().max(1) as f64;
+        let drawn = played.matches.iter();
+        let drawn = drawn.filter(|one| one.status == MatchStatus::Draw).count();
+        let questions: u64 = players.iter().map(|player| player.questions).sum();
+        let bytes: u64 = players.iter().map(|player| player.prompt_bytes).sum();
+        let moves = questions as f64 / matches;
+        Ok(Self {
+            moves,
+            turns: moves / if listing.rules.simultaneous { 2.0 } else { 1.0 },
+            draws: drawn as f64 / matches,
+            prompt: bytes as f64 / questions.max(1) as f64,
+        })
+    }
+}
+
+/// What a format would take.
+struct FormatRow {
+    format: Format,
+    /// Why it cannot be played, or what is expected of it.
+    result: Result<Expected, String>,
+}
+
+struct Expected {
+    rounds: f64,
+    matches: f64,
+    calls: f64,
+    minutes: f64,
+    /// `None` for events that are too large to simulate.
+    forecast: Option<Forecast>,
+}
+
+/// The language model that plays.
+struct PlannedModel {
+    name: String,
+    price: Option<PriceConfig>,
+    /// Tokens that it reads and writes for a move.
+    tokens: [f64; 2],
+}
+
+impl PlannedModel {
+    /// The tokens that it reads and writes for so many moves, in all.
+    fn tokens(&self, calls: f64) -> [u64; 2] {
+        self.tokens.map(|tokens| (calls * tokens).round() as u64)
+    }
+
+    /// What so many moves cost, in US dollars.
+    fn dollars(&self, calls: f64) -> Option<f64> {
+        let [input, output] = self.tokens(calls);
+        let price = self.price?;
+        Some(cost(price, input, output) as f64 / 1e6)
+    }
+}
+
+/// A plan, ready to be printed.
+struct LeaguePlan<'a> {
+    arguments: &'a PlanArgs,
+    usual: UsualMatch,
+    model: Option<PlannedModel>,
+    rows: Vec<FormatRow>,
+}
+
+impl PlanArgs {
+    pub(crate) fn run(&self, out: &mut impl Write) -> Result<Exit, CommandError> {
+        let game = self.game_args.game.as_str();
+        let listing = league_games::find(game).ok_or_else(|| {
+            let cause = format!("the game `{game}` is not listed");
+            CommandError::usage(WHAT, cause, "list the games with `league games`")
+        })?;
+        let usual = UsualMatch::of(listing, self.seed)?;
+        let model = self.model(&usual)?;
+        let assumed = Assumptions {
+            spread: self.spread.into(),
+            draws: usual.draws,
+            seat: 0.5,
+        };
+        let named = |format: &Format| self.format_args.format.is_none_or(|only| only == *format);
+        let rows = Format::all().filter(named).map(|format| FormatRow {
+            format,
+            result: self.expected(format, listing, &usual, &assumed),
+        });
+        let plan = LeaguePlan {
+            arguments: self,
+            rows: rows.collect(),
+            usual,
+            model,
+        };
+        if let [only] = &plan.rows[..]
+            && let Err(refusal) = &only.result
+        {
+            let hint = "change `--format`, `--rounds`, `--legs` or `--players`";
+            return Err(CommandError::usage(WHAT, refusal.clone(), hint));
+        }
+        match self.output {
+            Output::Json => print_object(out, &plan.json())?,
+            Output::Text => plan.print(out)?,
+        }
+        Ok(Exit::Yes)
+    }
+
+    fn expected(
+        &self,
+        format: Format,
+        listing: &Listing,
+        usual: &UsualMatch,
+        assumed: &Assumptions,
+    ) -> Result<Expected, String> {
+        let plan = FormatPlan {
+            format,
+            players: self.players,
+            legs: self.format_args.legs.unwrap_or(1),
+            rounds: self.format_args.rounds,
+            sides: Sides::for_game(listing.rules.sides_matter),
+        };
+        plan.check().map_err(|error| error.to_string())?;
+        let at_once = self.matches_at_once.unwrap_or(u32::MAX);
+        let forecast = assumed.forecast(plan, at_once, self.seed);
+        let (rounds, matches) = (f64::from(plan.rounds()), plan.total_matches() as f64);
+        let [rounds, matches, turns] = match &forecast {
+            Some(found) => [found.rounds, found.matches, found.turns],
+            None => [rounds, matches, rounds.max(matches / f64::from(at_once))],
+        };
+        Ok(Expected {
+            rounds,
+            matches,
+            calls: matches * usual.moves,
+            minutes: turns * usual.turns * self.move_time.as_secs_f64() / 60.0,
+            forecast,
+        })
+    }
+
+    fn model(&self, usual: &UsualMatch) -> Result<Option<PlannedModel>, CommandError> {
+        let Some(named) = &self.llm else {
+            return Ok(None);
+        };
+        let models = existing_config(&Root::new(&self.root))?.models;
+        let (_, name) = models.split(named);
+        Ok(Some(PlannedModel {
+            name: name.to_owned(),
+            price: models.prices.get(name).copied(),
+            tokens: [usual.prompt / BYTES_A_TOKEN, ANSWER_TOKENS],
+        }))
+    }
+
+    fn fits(&self, expected: &Expected) -> bool {
+        let most = self.minutes.map(f64::from);
+        most.is_none_or(|most| expected.minutes <= most)
+    }
+}
+
+impl LeaguePlan<'_> {
+    /// The format that fits and whose order is the surest; of those as good as equal the shortest.
+    fn recommended(&self) -> Option<(Format, &Expected, &Forecast)> {
+        let rows = self.rows.iter().filter_map(|row| {
+            let expected = row.result.as_ref().ok()?;
+            let fits = self.arguments.fits(expected);
+            fits.then_some((row.format, expected, expected.forecast.as_ref()?))
+        });
+        let rows: Vec<_> = rows.collect();
+        let surest = rows
+            .iter()
+            .map(|row| row.2.correlation)
+            .fold(-1.0, f64::max);
+        let good = rows
+            .into_iter()
+            .filter(|row| row.2.correlation > surest - NOTICEABLE);
+        good.min_by(|one, other| one.1.minutes.total_cmp(&other.1.minutes))
+    }
+
+    fn print(&self, out: &mut impl Write) -> Result<(), CommandError> {
+        let arguments = self.arguments;
+        let UsualMatch { moves, turns, .. } = self.usual;
+        let pace = arguments.move_time.as_secs_f64();
+        let at_once = match arguments.matches_at_once {
+            Some(number) => format!("{} at once", count(number.into(), "match")),
+            None => "all matches of a round at once".to_owned(),
+        };
+        let title = format!(
+            "{}, {}: a match has about {moves:.0} moves and takes {}, {pace} s a move; {at_once}",
+            arguments.game_args.game,
+            count(arguments.players.into(), "player"),
+            time(turns * pace)
+        );
+        writeln!(out, "{}\n", paragraph("", 0, &title))?;
+        writeln!(
+            out,
+            "  {:<20} {:>6} {:>8} {:>9} {:>9} {:>10} {:>6}",
+            "format", "rounds", "matches", "moves", "time", "best wins", "order"
+        )?;
+        for row in &self.rows {
+            self.print_row(out, row)?;
+        }
+        writeln!(out)?;
+        for note in self.notes() {
+            writeln!(out, "{}", paragraph("", 0, &note))?;
+        }
+        Ok(())
+    }
+
+    fn print_row(&self, out: &mut impl Write, row: &FormatRow) -> Result<(), CommandError> {
+        let name = row.format.name();
+        let expected = match &row.result {
+            Ok(expected) => expected,
+            Err(refusal) => {
+                let label = format!("  {name:<20} ");
+                writeln!(out, "{}", paragraph(&label, 23, refusal))?;
+                return Ok(());
+            }
+        };
+        let fits = self.arguments.minutes.is_some() && self.arguments.fits(expected);
+        let mark = if fits { "*" } else { " " };
+        let [best_wins, order] = match &expected.forecast {
+            Some(forecast) => [
+                format!("{:.0} %", 100.0 * forecast.best_wins),
+                format!("{:.2}", forecast.correlation),
+            ],
+            None => ["–".to_owned(), "–".to_owned()],
+        };
+        writeln!(
+            out,
+            "{mark} {name:<20} {:>6.0} {:>8.0} {:>9.0} {:>9} {best_wins:>10} {order:>6}",
+            expected.rounds,
+            expected.matches,
+            expected.calls,
+            time(60.0 * expected.minutes)
+        )?;
+        let Some(model) = &self.model else {
+            return Ok(());
+        };
+        let [input, output] = model.tokens(expected.calls);
+        let cost = model.dollars(expected.calls);
+        let cost = cost.map_or_else(String::new, |cost| format!(", {cost:.2} US dollars"));
+        Ok(writeln!(
+            out,
+            "{:23}{input} tokens in, {output} out{cost}",
+            ""
+        )?)
+    }
+
+    fn notes(&self) -> Vec<String> {
+        let arguments = self.arguments;
+        let mut notes = vec![format!(
+            "`best wins`: how often the strongest player comes first; `order`: how well the order of \
+             the table agrees with the true one, 1 is perfect (Spearman). Assumed: strengths with a \
+             standard deviation of {} Elo points, {:.0} % draws among equals, no advantage of a seat.",
+            arguments.spread,
+            100.0 * self.usual.draws
+        )];
+        if let Some(model) = &self.model {
+            let [input, output] = model.tokens;
+            let unknown = match model.price {
+                Some(_) => "",
+                None => "; its price is not in `models.prices`",
+            };
+            notes.push(format!(
+                "`{}`: about {input:.0} tokens in and {output:.0} out for a move{unknown}.",
+                model.name
+            ));
+        }
+        let minutes = arguments
+            .minutes
+            .map(|minutes| count(minutes.into(), "minute"));
+        if let Some(minutes) = &minutes {
+            notes.push(format!("* fits in {minutes}; messages take a little more."));
+        }
+        notes.push(self.advice(minutes));
+        notes
+    }
+
+    /// Which format to take, in a sentence.
+    fn advice(&self, minutes: Option<String>) -> String {
+        let Some((format, expected, forecast)) = self.recommended() else {
+            let fits =
+                |row: &FormatRow| row.result.as_ref().is_ok_and(|it| self.arguments.fits(it));
+            return match minutes.filter(|_| !self.rows.iter().any(fits)) {
+                Some(minutes) => format!(
+                    "No format fits in {minutes}: allow less time for a move, more matches at once, \
+                     or play a shorter game."
+                ),
+                None => "What fits is too large to be simulated.".to_owned(),
+            };
+        };
+        let why = match (self.rows.len(), minutes) {
+            (1, _) => String::new(),
+            (_, None) => format!("Take `{}`: its order is the surest. ", format.name()),
+            (_, Some(_)) => format!(
+                "Take `{}`: of the formats that fit, its order is the surest. ",
+                format.name()
+            ),
+        };
+        format!(
+            "{why}The strongest player comes first in {:.0} of 100 events, and it takes {}.",
+            100.0 * forecast.best_wins,
+            time(60.0 * expected.minutes)
+        )
+    }
+
+    fn json(&self) -> Value {
+        let arguments = self.arguments;
+        let rows = self.rows.iter().map(|row| match &row.result {
+            Err(refusal) => json!({"format": row.format.name(), "refused": refusal}),
+            Ok(expected) => {
+                let forecast = expected.forecast.as_ref();
+                let mut object = json!({
+                    "format": row.format.name(), "rounds": rounded(expected.rounds),
+                    "matches": rounded(expected.matches), "moves": rounded(expected.calls),
+                    "minutes": rounded(expected.minutes), "fits": arguments.fits(expected),
+                    "best_wins": forecast.map(|it| rounded(it.best_wins)),
+                    "rank_correlation": forecast.map(|it| rounded(it.correlation)),
+                    "simulated_events": forecast.map(|it| it.events),
+                });
+                if let Some(model) = &self.model {
+                    let [input, output] = model.tokens(expected.calls);
+                    object["tokens_in"] = input.into();
+                    object["tokens_out"] = output.into();
+                    object["cost_usd"] = json!(model.dollars(expected.calls));
+                }
+                object
+            }
+        });
+        json!({
+            "event": "plan", "game_type": arguments.game_args.game, "players": arguments.players,
+            "minutes": arguments.minutes, "seed": arguments.seed,
+            "match": {
+                "moves": rounded(self.usual.moves), "draws": rounded(self.usual.draws),
+                "seconds": rounded(self.usual.turns * arguments.move_time.as_secs_f64()),
+            },
+            "assumed_spread_elo": arguments.spread,
+            "formats": rows.collect::<Vec<_>>(),
+            "recommended": self.recommended().map(|it| it.0.name()),
+        })
+    }
+}
+
+/// A figure with two decimals.
+fn rounded(figure: f64) -> f64 {
+    (100.0 * figure).round() / 100.0
+}
+
+/// A time as people say it.
+fn time(seconds: f64) -> String {
+    match seconds {
+        few if few < 90.0 => format!("{few:.0} s"),
+        some if some < 90.0 * 60.0 => format!("{:.0} min", some / 60.0),
+        many => format!("{:.1} h", many / 3_600.0),
+    }
+}
