@@ -65,8 +65,14 @@ impl Assumptions {
             .collect()
     }
 
-    /// Plays an event to its end; the plan was checked.
-    pub fn play(&self, plan: FormatPlan, strengths: &[f64], dice: &mut Dice) -> SimulatedEvent {
+    /// Plays an event to its end, or so many rounds; the plan was checked.
+    pub fn play(
+        &self,
+        plan: FormatPlan,
+        rounds: u32,
+        strengths: &[f64],
+        dice: &mut Dice,
+    ) -> SimulatedEvent {
         let schedule = Schedule::new(plan);
         let standings = Standings::new(schedule, Score::default());
         let mut standings = standings.ordered_by(plan.format.tiebreakers());
@@ -75,7 +81,7 @@ impl Assumptions {
             matches: Vec::new(),
             order: Vec::new(),
         };
-        for round in 1..=plan.max_rounds() {
+        for round in 1..=rounds.min(plan.max_rounds()) {
             if !standings.schedule().is_computed() {
                 match standings.next_round(&|_| true) {
                     Some(next) => standings.open(&next),
@@ -120,10 +126,21 @@ impl Assumptions {
         }
     }
 
-    /// Simulates events of a plan that was checked, so many matches at once; `None` if an event has
-    /// more matches than can be simulated. The same seed gives the same forecast.
-    pub fn forecast(&self, plan: FormatPlan, at_once: u32, seed: u64) -> Option<Forecast> {
-        let planned = plan.total_matches().max(1);
+    /// Simulates events of a plan that was checked, of at most so many rounds and so many matches at
+    /// once; `None` if an event has more matches than can be simulated. The same seed gives the same
+    /// forecast.
+    pub fn forecast(
+        &self,
+        plan: FormatPlan,
+        rounds: u32,
+        at_once: u32,
+        seed: u64,
+    ) -> Option<Forecast> {
+        let planned = match plan.max_rounds() {
+            u32::MAX => u64::from(rounds) * u64::from(plan.players / 2),
+            _ => plan.total_matches(),
+        }
+        .max(1);
         if planned > MAX_FORECAST_MATCHES {
             return None;
         }
@@ -140,7 +157,7 @@ impl Assumptions {
         for number in 0..events {
             let mut dice = Dice::seeded(mixed([seed, number, 0]));
             let strengths = self.strengths(plan.players, &mut dice);
-            let event = self.play(plan, &strengths, &mut dice);
+            let event = self.play(plan, rounds, &strengths, &mut dice);
             let mut truth: Vec<usize> = (0..strengths.len()).collect();
             truth.sort_by(|&a, &b| strengths[b].total_cmp(&strengths[a]));
             let turns = event

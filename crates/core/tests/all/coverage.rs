@@ -73,7 +73,7 @@ fn intervals_hold_the_truth_as_often_as_they_promise() {
         };
         let strengths = assumed.strengths(players, &mut dice);
         let mean = strengths.iter().sum::<f64>() / strengths.len() as f64;
-        let event = assumed.play(plan, &strengths, &mut dice);
+        let event = assumed.play(plan, u32::MAX, &strengths, &mut dice);
         let ratings = Ratings::estimate(strengths.len(), &event.matches, true);
         for (player, strength) in strengths.iter().enumerate() {
             let Some(rating) = ratings.rating(player) else {

@@ -36,7 +36,7 @@ const NOTICEABLE: f64 = 0.01;
 /// Tell what each format would take with so many players, and how sure its order would be
 ///
 /// The length of a match is that of matches between random players. How sure an order is follows from
-/// simulated events between players of assumed strengths: nobody knows the true ones before.
+/// simulated events between players of assumed strengths: the true ones are not known before.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -217,7 +217,7 @@ impl PlanArgs {
         if let [only] = &plan.rows[..]
             && let Err(refusal) = &only.result
         {
-            let hint = "change `--format`, `--rounds`, `--legs` or `--players`";
+            let hint = "change `--format`, its settings or `--players`";
             return Err(CommandError::usage(WHAT, refusal.clone(), hint));
         }
         match self.output {
@@ -239,11 +239,15 @@ impl PlanArgs {
             players: self.players,
             legs: self.format_args.legs.unwrap_or(1),
             rounds: self.format_args.rounds,
+            groups: self.format_args.groups,
+            duration: self.format_args.duration,
             sides: Sides::for_game(listing.rules.sides_matter),
+            ..FormatPlan::default()
         };
         plan.check().map_err(|error| error.to_string())?;
         let at_once = self.matches_at_once.unwrap_or(u32::MAX);
-        let forecast = assumed.forecast(plan, at_once, self.seed);
+        let most = self.most_rounds(&plan, usual)?;
+        let forecast = assumed.forecast(plan, most, at_once, self.seed);
         let (rounds, matches) = (f64::from(plan.rounds()), plan.total_matches() as f64);
         let [rounds, matches, turns] = match &forecast {
             Some(found) => [found.rounds, found.matches, found.turns],
@@ -256,6 +260,26 @@ impl PlanArgs {
             minutes: turns * usual.turns * self.move_time.as_secs_f64() / 60.0,
             forecast,
         })
+    }
+
+    /// How many rounds there is time for, in a format that only time ends.
+    fn most_rounds(&self, plan: &FormatPlan, usual: &UsualMatch) -> Result<u32, String> {
+        if plan.max_rounds() != u32::MAX {
+            return Ok(u32::MAX);
+        }
+        let asked = self.format_args.duration;
+        let minutes = self
+            .minutes
+            .map(|minutes| Duration::from_secs(u64::from(minutes) * 60));
+        let time = asked.or(minutes).or(plan.ends_after()).ok_or_else(|| {
+            let title = plan.format.title();
+            format!("a {title} goes on without end: give `--rounds`, `--duration` or `--minutes`")
+        })?;
+        let at_once = self.matches_at_once.unwrap_or(u32::MAX);
+        let turns = (plan.players / 2).div_ceil(at_once).max(1);
+        let round = f64::from(turns) * usual.turns * self.move_time.as_secs_f64();
+        // `u32::MAX` would be without bound.
+        Ok((time.as_secs_f64() / round).clamp(1.0, f64::from(u32::MAX - 1)) as u32)
     }
 
     fn model(&self, usual: &UsualMatch) -> Result<Option<PlannedModel>, CommandError> {

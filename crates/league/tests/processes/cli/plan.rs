@@ -128,8 +128,8 @@ fn format_that_cannot_work_is_refused_with_its_reason() {
     --- out
     --- errors
     error: could not plan a league
-      cause: a Swiss tournament has at least 4 players, not 2: play a round robin
-    hint: change `--format`, `--rounds`, `--legs` or `--players`
+      cause: a Swiss tournament has at least 4 players, not 2: expect more, or choose another format
+    hint: change `--format`, its settings or `--players`
     ");
     let told = league(&["plan", "--players", "1"], "");
     assert!(told.starts_with("exit code 2\n"), "{told}");
