@@ -34,6 +34,8 @@ pub struct Strategy {
     /// The games that it supports; empty if it fits every game.
     pub games: &'static [&'static str],
     pub idea: &'static Idea,
+    /// Whether it may take more than a moment, so that it needs a thread of its own.
+    pub is_slow: bool,
 }
 
 impl fmt::Debug for Strategy {
@@ -50,6 +52,14 @@ impl Strategy {
             about,
             games,
             idea,
+            is_slow: false,
+        }
+    }
+
+    const fn slow(self) -> Self {
+        Self {
+            is_slow: true,
+            ..self
         }
     }
 
@@ -94,21 +104,26 @@ static STRATEGIES: [Strategy; 25] = [
     Strategy::new("frequency", SIMULTANEOUS, &simultaneous::frequency)
         .about("the reply to the opponent's most frequent choice"),
     Strategy::new("pattern", SIMULTANEOUS, &simultaneous::pattern)
-        .about("the reply to what continues the opponent's repeating pattern"),
+        .about("the reply to what continues the opponent's repeating pattern")
+        .slow(),
     Strategy::new("markov", SIMULTANEOUS, &simultaneous::markov)
-        .about("the reply to what most often follows the opponent's last choice"),
+        .about("the reply to what most often follows the opponent's last choice")
+        .slow(),
     Strategy::new("minimax", &["tic_tac_toe"], &tic_tac_toe::minimax)
-        .about("perfect tic-tac-toe: it never loses"),
+        .about("perfect tic-tac-toe: it never loses")
+        .slow(),
     Strategy::new("alternating", SIMULTANEOUS, &simultaneous::alternating)
         .about("its choices in turn, whatever happens"),
     Strategy::new("mirror", SIMULTANEOUS, &simultaneous::mirror)
         .about("what the opponent chose last"),
     Strategy::new("bayesian", SIMULTANEOUS, &simultaneous::bayesian)
-        .about("the highest expected payoff, by what followed such a turn before"),
+        .about("the highest expected payoff, by what followed such a turn before")
+        .slow(),
     Strategy::new("bandit", SIMULTANEOUS, &simultaneous::bandit)
         .about("the choice that paid most so far, and now and then another"),
     Strategy::new("adaptive", SIMULTANEOUS, &simultaneous::adaptive)
-        .about("the reply to the opponent model that was right most often"),
+        .about("the reply to the opponent model that was right most often")
+        .slow(),
     Strategy::new("tit-for-tat", &[DILEMMA], &simultaneous::tit_for_tat)
         .about("cooperates, then does what the opponent did last"),
     Strategy::new("grim", &[DILEMMA], &simultaneous::grim)
@@ -120,7 +135,8 @@ static STRATEGIES: [Strategy; 25] = [
     Strategy::new("greedy", &[CONNECT_FOUR, NIM], &greedy)
         .about("the nearest gain: a win or a stopped win in connect four, most sticks in nim"),
     Strategy::new("alpha-beta", &[CONNECT_FOUR], &connect_four::alpha_beta)
-        .about("connect four, six moves ahead"),
+        .about("connect four, six moves ahead")
+        .slow(),
     Strategy::new("solver", &[NIM], &turns::nim_solver)
         .about("perfect nim: it wins every won position"),
     Strategy::new("recall", &["memory"], &turns::recall)

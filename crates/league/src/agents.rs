@@ -20,7 +20,7 @@ use std::sync::Arc;
 
 use league_core::machine::Machine;
 use league_protocol::fault::Code;
-use league_protocol::message::{LeagueError, Message};
+use league_protocol::message::LeagueError;
 use league_protocol::token::AuthToken;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
@@ -91,11 +91,11 @@ fn actor_unavailable(error: ActorError) -> ServiceReply {
     ServiceReply::error(LeagueError::new(code, error.to_string()))
 }
 
-/// The answer to a message that this kind of agent does not handle.
-fn not_for_me(message: &Message) -> ServiceReply {
+/// The answer to a message of a type that this kind of agent does not handle.
+fn not_for_me(message_type: Option<&str>) -> ServiceReply {
     let detail = "this kind of agent does not take that message";
     let mut error = LeagueError::new(Code::InvalidMessage, detail);
-    error.original_message_type = message.v2_type().map(str::to_owned);
+    error.original_message_type = message_type.map(str::to_owned);
     ServiceReply::error(error)
 }
 

@@ -21,18 +21,22 @@ const TAKEN_OUT: &str = "…";
 
 /// Whether a name is that of a secret: `auth_token`, `X-Api-Key`.
 pub fn is_secret_name(name: &str) -> bool {
-    let letters = name.bytes().filter(u8::is_ascii_alphanumeric);
-    let mut rest = letters.map(|letter| letter.to_ascii_lowercase());
-    loop {
-        let here = rest.clone();
-        let Some(first) = rest.next() else {
-            return is_key(name);
-        };
-        let is_here = |secret: &&str| secret.bytes().eq(here.clone().take(secret.len()));
-        if secret_names(first).iter().any(is_here) {
-            return true;
-        }
-    }
+    let bytes = name.as_bytes();
+    let begins_secret = |start: usize| {
+        let mut secrets = secret_names(bytes[start].to_ascii_lowercase()).iter();
+        secrets.any(|secret| spells(&bytes[start..], secret))
+    };
+    (0..bytes.len()).any(begins_secret) || is_key(name)
+}
+
+/// Whether a text begins with this word, whatever stands between its letters.
+fn spells(text: &[u8], word: &str) -> bool {
+    let mut letters = text.iter().filter(|letter| letter.is_ascii_alphanumeric());
+    word.bytes().all(|letter| {
+        letters
+            .next()
+            .is_some_and(|it| it.to_ascii_lowercase() == letter)
+    })
 }
 
 /// Parts of the names of secrets that begin with a letter, without separators.
@@ -73,9 +77,12 @@ pub fn keys_masked(text: &str) -> Cow<'_, str> {
 }
 
 fn masked_by(forms: [Form; 2], text: &str) -> Cow<'_, str> {
+    let mut found = [forms[0](text, 0), forms[1](text, 0)];
+    if found == [None, None] {
+        return Cow::Borrowed(text);
+    }
     let mut shown = String::new();
     let mut end = 0;
-    let mut found = forms.map(|form| form(text, 0));
     let first = |secret: &&Range<usize>| (secret.start, Reverse(secret.end));
     while let Some(secret) = found.iter().flatten().min_by_key(first).cloned() {
         shown.push_str(&text[end..secret.start]);
@@ -88,10 +95,7 @@ fn masked_by(forms: [Form; 2], text: &str) -> Cow<'_, str> {
             }
         }
     }
-    match end {
-        0 => Cow::Borrowed(text),
-        _ => Cow::Owned(shown + &text[end..]),
-    }
+    Cow::Owned(shown + &text[end..])
 }
 
 /// Hides secrets in a peer's text, by form and by name; hides the whole text if a structure has the
@@ -102,7 +106,8 @@ pub fn hidden(text: &str) -> Cow<'_, str> {
 
 /// As [`hidden`], but `None` if a whole structure has the name of a secret, or is one.
 pub fn without_secrets(text: &str) -> Option<Cow<'_, str>> {
-    if text.contains("PRIVATE KEY-----") {
+    // Few texts have the dashes, and they are found more quickly than the words.
+    if text.contains("-----") && text.contains("PRIVATE KEY-----") {
         return None;
     }
     let values = values_by_name(text)?;
@@ -121,8 +126,17 @@ pub fn without_secrets(text: &str) -> Option<Cow<'_, str>> {
 }
 
 /// Characters of words and tokens.
-const fn is_part(letter: u8) -> bool {
-    letter.is_ascii_alphanumeric() || matches!(letter, b'-' | b'_')
+static PARTS: [bool; 256] = {
+    let (mut parts, mut letter) = ([false; 256], 0_u8);
+    while letter < 128 {
+        parts[letter as usize] = letter.is_ascii_alphanumeric() || matches!(letter, b'-' | b'_');
+        letter += 1;
+    }
+    parts
+};
+
+fn is_part(letter: u8) -> bool {
+    PARTS[usize::from(letter)]
 }
 
 /// The next word from a position on. Bytes are enough: no part of a word is in a longer character.
@@ -166,6 +180,10 @@ const FORMS: [Form; 2] = [secret_word, secret_of_address];
 
 /// Finds user and password in the first address that has them.
 fn secret_of_address(text: &str, from: usize) -> Option<Range<usize>> {
+    // Few texts have the sign, and it is found quickly.
+    if !text[from..].contains('@') {
+        return None;
+    }
     let mut schemes = text[from..].match_indices("://");
     schemes.find_map(|(place, sign)| {
         let start = from + place + sign.len();

@@ -326,6 +326,10 @@ impl Identity {
     /// Whether a league has admitted it; waits up to `timeout` for an admission that is still under
     /// way.
     pub(crate) async fn is_in(&self, timeout: Duration) -> bool {
+        // Most calls come after the admission, and need neither a waiter nor a timer.
+        if self.is_admitted() {
+            return true;
+        }
         let mut membership = self.membership();
         let admitted = membership.wait_for(|now| *now != Membership::Registering);
         let waited = tokio::time::timeout(timeout, admitted).await;

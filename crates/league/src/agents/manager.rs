@@ -10,6 +10,7 @@ mod registration;
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use caller_limit::CallerLimit;
 pub(crate) use hand_in::collect_journals;
@@ -89,6 +90,10 @@ impl LeagueNews {
             }
         })
     }
+
+    /// The pause before news are read, so that one reading takes in those of many decisions: it
+    /// wakes a thread and opens the journal.
+    pub(crate) const PAUSE: Duration = Duration::from_millis(20);
 
     /// Waits for more events; returns whether the manager still runs.
     pub(crate) async fn wait(&mut self) -> bool {
@@ -387,7 +392,7 @@ impl AgentService for ManagerService {
                 }
             }
             Message::Ping => return ServiceReply::Message(Box::new(Message::Acknowledged)),
-            other => return not_for_me(&other),
+            other => return not_for_me(other.v2_type()),
         };
         self.ask(command).await
     }

@@ -245,13 +245,13 @@ impl AgentService for PlayerService {
             return not_in_yet();
         }
         let token = received.token.as_ref().map(AuthToken::hash);
-        let refused = not_for_me(&received.message);
+        let message_type = received.message.v2_type();
         let told = self.style.chooser.bot().map(|_| ForwardedMessage {
             message: received.message.clone(),
             from: received.sender.into_agent().unwrap_or(Agent::Manager),
         });
-        let ours = received.conversation.as_ref();
-        let ours = ours.is_some_and(|named| self.identity.is_own_registration(named));
+        let named = received.conversation.as_ref().filter(|_| admits);
+        let ours = named.is_some_and(|named| self.identity.is_own_registration(named));
         let sent = received.sent;
         let command = Command::from_message(received.message, token).map(|command| match command {
             Command::MoveWanted { mut call, token } => {
@@ -269,7 +269,7 @@ impl AgentService for PlayerService {
             None if self.identity.takes_anything() => {
                 ServiceReply::Message(Box::new(Message::Acknowledged))
             }
-            None => refused,
+            None => not_for_me(message_type),
         }
     }
 
@@ -453,7 +453,10 @@ impl PlayerService {
             told,
         };
         let until = think.until.since(clock::now());
-        tokio::time::sleep(self.style.pace.min(until / 2)).await;
+        let pause = self.style.pace.min(until / 2);
+        if !pause.is_zero() {
+            tokio::time::sleep(pause).await;
+        }
         let chosen = self.style.chooser.choose(think, thinking).await;
         let chosen = chosen.map_err(|error| {
             tracing::warn!(
@@ -701,12 +704,18 @@ async fn by_strategy(strategy: &'static Strategy, think: Think, thinking: Choice
     let (match_id, turn) = (think.match_id.clone(), think.turn);
     let until = think.until.since(clock::now());
     let name = strategy.name;
-    let choosing = tokio::task::spawn_blocking(move || strategy.choose(&think, &memory, &mut dice));
-    let chosen = tokio::time::timeout(until, choosing).await;
+    let mut choose = move || strategy.choose(&think, &memory, &mut dice);
+    let choice = if strategy.is_slow {
+        let choosing = tokio::task::spawn_blocking(choose);
+        let chosen = tokio::time::timeout(until, choosing).await;
+        chosen.ok().and_then(Result::ok)
+    } else {
+        Some(choose())
+    };
     Command::Chosen {
         match_id,
         turn,
-        choice: chosen.ok().and_then(Result::ok),
+        choice,
         nonce: Some(nonce),
         reasoning: Some(format!("chosen by the strategy `{name}`")),
         model: None,

@@ -392,7 +392,7 @@ impl AgentService for RefereeService {
                               referee's call, before the deadline";
                 return ServiceReply::error(LeagueError::new(Code::DeadlinePassed, detail));
             }
-            other => return not_for_me(&other),
+            other => return not_for_me(other.v2_type()),
         };
         self.ask(command).await
     }

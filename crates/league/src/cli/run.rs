@@ -17,7 +17,7 @@ use serde_json::json;
 use crate::agents::arena::{Arena, ArenaError, BoundPorts, Plan, SeatChoice};
 use crate::agents::assemble::Shared;
 use crate::agents::assemble::StartError;
-use crate::agents::manager::{InvitedPlayer, collect_journals};
+use crate::agents::manager::{InvitedPlayer, LeagueNews, collect_journals};
 use crate::agents::people::{NoSeat, People};
 use crate::agents::seat::ExternalSeat;
 use crate::cli::Exit;
@@ -335,6 +335,7 @@ async fn follow<W: Write>(
                 if !is_running {
                     return Err(stopped("the manager ended".to_owned(), again));
                 }
+                tokio::time::sleep(LeagueNews::PAUSE).await;
             }
         }
     }

@@ -4,17 +4,20 @@
 //! clients cost half as much again (decision 0006).
 
 use std::collections::BTreeMap;
+use std::future::poll_fn;
 use std::io;
 use std::net::SocketAddr;
+use std::pin::{Pin, pin};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Waker};
 use std::time::Duration;
 
 use bytes::Bytes;
 use http_body_util::{BodyExt, Full, Limited};
 use hyper::body::Incoming;
-use hyper::client::conn::http1::{SendRequest, handshake};
+use hyper::client::conn::http1::{self, SendRequest, handshake};
 use hyper::header::{ACCEPT, CONTENT_TYPE, HOST, HeaderMap, HeaderName, HeaderValue};
-use hyper::{Method, Request};
+use hyper::{Method, Request, Response};
 use hyper_util::rt::TokioIo;
 use league_protocol::peer::{self, EventStream, StreamState, Verb};
 use league_protocol::time::in_words;
@@ -54,10 +57,47 @@ impl Default for Client {
     }
 }
 
+type Driver = http1::Connection<TokioIo<Transport<TcpStream>>, Full<Bytes>>;
+
+/// A connection, whose bytes move while a call polls it: no task and no wake-up stand between them.
 #[derive(Debug)]
 struct Connection {
     requests: SendRequest<Full<Bytes>>,
+    /// Moves the bytes; none once the connection is closed.
+    driver: Option<Box<Driver>>,
     room: OwnedSemaphorePermit,
+}
+
+impl Connection {
+    /// Sends a request, and waits for the head of the answer.
+    async fn send(&mut self, request: Request<Full<Bytes>>) -> hyper::Result<Response<Incoming>> {
+        let sending = self.requests.send_request(request);
+        self.during(sending).await
+    }
+
+    /// Moves bytes until something that waits for them is done.
+    async fn during<T>(&mut self, waiting: impl Future<Output = T>) -> T {
+        let mut waiting = pin!(waiting);
+        poll_fn(|context| {
+            self.move_bytes(context);
+            waiting.as_mut().poll(context)
+        })
+        .await
+    }
+
+    fn move_bytes(&mut self, context: &mut Context<'_>) {
+        let driver = self.driver.as_mut();
+        // The pending request reports a broken connection to its caller.
+        if driver.is_some_and(|driver| Pin::new(driver).poll(context).is_ready()) {
+            self.driver = None;
+        }
+    }
+
+    /// Whether it takes a request, as far as is known here. No task waits for it from now on.
+    fn is_idle(&mut self) -> bool {
+        self.move_bytes(&mut Context::from_waker(Waker::noop()));
+        self.requests.is_ready()
+    }
 }
 
 /// Connections that are alike: the scheme, the address if it is fixed and, for a name or over TLS, the
@@ -82,7 +122,7 @@ pub(crate) struct AnswerStream {
     pub(crate) retry_after: Option<String>,
     body: Incoming,
     read: usize,
-    _connection: Connection,
+    connection: Connection,
 }
 
 impl AnswerStream {
@@ -92,7 +132,7 @@ impl AnswerStream {
     ///
     /// The connection broke, or the answer is too large.
     pub(crate) async fn next(&mut self) -> Result<Option<Bytes>, CallError> {
-        while let Some(frame) = self.body.frame().await {
+        while let Some(frame) = self.connection.during(self.body.frame()).await {
             let Ok(piece) = frame.map_err(|error| broken(&error))?.into_data() else {
                 continue;
             };
@@ -219,7 +259,7 @@ impl Client {
             };
             request.headers_mut().insert(name, value);
         }
-        let sent = connection.requests.send_request(request).await;
+        let sent = connection.send(request).await;
         let response = sent.map_err(|error| unanswered(endpoint, &error))?;
         let retry_after = header(response.headers(), "retry-after").map(str::to_owned);
         Ok(AnswerStream {
@@ -227,7 +267,7 @@ impl Client {
             retry_after,
             body: response.into_body(),
             read: 0,
-            _connection: connection,
+            connection,
         })
     }
 
@@ -258,8 +298,7 @@ impl Client {
         request: Request<Full<Bytes>>,
     ) -> Result<Answer, ExchangeError> {
         let response = connection
-            .requests
-            .send_request(request)
+            .send(request)
             .await
             .map_err(|error| ExchangeError::BeforeAnswer(unanswered(endpoint, &error)))?;
         self.shortage.end();
@@ -269,9 +308,12 @@ impl Client {
         let session = header(response.headers(), "mcp-session-id").map(str::to_owned);
         let body = match id.filter(|_| event_stream) {
             // The stream may continue after the answer, so its connection is not reused.
-            Some(id) => events(response.into_body(), id).await?,
+            Some(id) => {
+                let events = events(response.into_body(), id);
+                connection.during(events).await?
+            }
             None => {
-                let body = whole(response.into_body()).await?;
+                let body = connection.during(whole(response.into_body())).await?;
                 if is_tls_wanted(endpoint, status, &body) {
                     return Err(ExchangeError::Within(speaks_tls(endpoint)));
                 }
@@ -344,11 +386,11 @@ impl Client {
         let (requests, connection) = handshake(TokioIo::new(stream))
             .await
             .map_err(|error| broken(&error))?;
-        tokio::spawn(async move {
-            // The pending request reports a broken connection to its caller.
-            let _ = connection.await;
-        });
-        Ok(Connection { requests, room })
+        Ok(Connection {
+            requests,
+            driver: Some(Box::new(connection)),
+            room,
+        })
     }
 
     /// Room for a connection, if need be that of an idle one.
@@ -375,7 +417,8 @@ impl Client {
     fn take(&self, endpoint: &Endpoint) -> Option<Connection> {
         let (mut idle, key) = (self.idle(), key(endpoint));
         let kept = idle.get_mut(&key)?;
-        let ready = std::iter::from_fn(|| kept.pop()).find(|kept| kept.requests.is_ready());
+        let ready =
+            std::iter::from_fn(|| kept.pop()).find_map(|mut kept| kept.is_idle().then_some(kept));
         remove_if_empty(&mut idle, &key);
         ready
     }
@@ -386,14 +429,14 @@ impl Client {
         self.idle().values().map(Vec::len).sum()
     }
 
-    fn put(&self, endpoint: &Endpoint, connection: Connection) {
-        if connection.requests.is_closed() {
+    fn put(&self, endpoint: &Endpoint, mut connection: Connection) {
+        if !connection.is_idle() {
             return;
         }
         let mut idle = self.idle();
         let kept = idle.entry(key(endpoint)).or_default();
         // The latest is used first, so that those that the peer has closed lie at the bottom.
-        let open = kept.iter().position(|kept| !kept.requests.is_closed());
+        let open = kept.iter_mut().position(Connection::is_idle);
         kept.drain(..open.unwrap_or(kept.len()));
         if kept.len() < MAX_IDLE_PER_ADDRESS {
             kept.push(connection);

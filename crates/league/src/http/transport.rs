@@ -68,6 +68,7 @@ impl Listener {
 }
 
 /// One connection.
+#[derive(Debug)]
 pub(crate) enum Transport<S> {
     Plain(S),
     /// Boxed, because its state is large and most connections are plain.

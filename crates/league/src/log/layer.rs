@@ -102,6 +102,8 @@ struct LogFields {
     conversation_id: String,
     message: String,
     details: Details,
+    /// A value before it is masked.
+    value: String,
 }
 
 /// The component of the lines that belong to neither a league nor an agent; it names their log.
@@ -191,7 +193,13 @@ impl Visit for LogFields {
                 own.clear();
                 let _ = write!(own, "{value:?}");
             }
-            None => self.record_str(field, &format!("{value:?}")),
+            None => {
+                let mut text = std::mem::take(&mut self.value);
+                text.clear();
+                let _ = write!(text, "{value:?}");
+                self.record_str(field, &text);
+                self.value = text;
+            }
         }
     }
 

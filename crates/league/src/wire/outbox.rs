@@ -256,17 +256,28 @@ impl<M: Machine> LetterQueue<M> {
             }
             session
         });
+        // Boxed, as all that peers of other styles need: the task of each letter has the room of its
+        // largest future, and is moved.
+        Box::pin(self.try_in_session(letter, &session)).await
+    }
+
+    /// Tries once to call a peer whose style is to be found out, or is not the usual one.
+    async fn try_in_session<C: Carrier>(
+        &self,
+        letter: &Letter<M::CorrelationId>,
+        session: &PeerSession<C>,
+    ) -> CallOutcome {
         // A reply to a call by tool name may tell the style of a peer, without further questions.
         if letter.to.speech.is_none() && letter.message != Message::Ping && session.is_unknown() {
             let _permit = self.permit(letter).await?;
-            let call = self.call_unknown(&session, letter);
+            let call = self.call_unknown(session, letter);
             return self.timed(letter, None, call).await;
         }
         // Detection has its own budget: the timeout of the letter starts when it is sent.
         let profile = session.profile().await;
         let _permit = self.permit(letter).await?;
         let grace = late_grace(letter).filter(|_| profile.layout().is_some());
-        let call = self.call_in_session(&session, profile, letter);
+        let call = self.call_in_session(session, profile, letter);
         self.timed(letter, grace, call).await
     }
 
@@ -345,20 +356,32 @@ impl<M: Machine> LetterQueue<M> {
                     return Attempt::Replied(reply.outcome);
                 }
                 // The manager may be a foreign implementation with another call layout.
-                let session = self.context.sessions.session(&letter.to, endpoint);
-                session.assume(CallStyle::Tool);
-                session.refuse_tools();
-                let (profile, until) = (session.profile().await, Instant::now() + timeout);
                 let call = LetterCall { letter, encoded };
-                let other = self
-                    .try_layouts(&session, &profile, &call, &reply, until)
-                    .await;
-                match other {
-                    Some(other) => Attempt::Replied(other.outcome),
-                    None => self.try_mcp(&session, letter, reply).await,
-                }
+                Box::pin(self.call_foreign_manager(endpoint, &call, reply)).await
             }
             Err(error) => Attempt::Lost(error),
+        }
+    }
+
+    /// Registers with a manager that did not understand the usual call.
+    async fn call_foreign_manager(
+        &self,
+        endpoint: &Endpoint,
+        call: &LetterCall<'_, M::CorrelationId>,
+        reply: LetterReply,
+    ) -> Attempt {
+        let letter = call.letter;
+        let session = self.context.sessions.session(&letter.to, endpoint);
+        session.assume(CallStyle::Tool);
+        session.refuse_tools();
+        let timeout = letter.retry.timeout + late_grace(letter).unwrap_or_default();
+        let (profile, until) = (session.profile().await, Instant::now() + timeout);
+        let other = self
+            .try_layouts(&session, &profile, call, &reply, until)
+            .await;
+        match other {
+            Some(other) => Attempt::Replied(other.outcome),
+            None => self.try_mcp(&session, letter, reply).await,
         }
     }
 

@@ -24,6 +24,8 @@ use crate::agents::identity::{Identity, LogNames};
 
 /// Digits of a digest that distinguish one registration from another.
 const DIGITS: usize = 8;
+/// What the types of all messages of a registration have in their names.
+const REGISTRATION: &[u8] = b"REGIST";
 /// The longest logged message type, in characters; a peer can send any type.
 const MAX_TYPE: usize = 64;
 
@@ -142,7 +144,7 @@ impl Direction {
 }
 
 /// Logs a message or, if the end of its call is given, the answer, which has the opposite
-/// direction.
+/// direction. What is no message is logged for debugging only.
 pub(crate) fn log(
     own: &Identity,
     way: Direction,
@@ -150,7 +152,11 @@ pub(crate) fn log(
     peer: impl Display,
     end: Option<&CallEnd<'_>>,
 ) {
-    if call.message_type.is_none() && !tracing::enabled!(tracing::Level::DEBUG) {
+    // Neither a call without a type nor a plain acknowledgement is a message of the documents.
+    let is_acknowledgement =
+        end.is_some_and(|end| end.answer.is_none() && end.outcome == "answered");
+    let is_message = call.message_type.is_some() && !is_acknowledgement;
+    if !is_message && !tracing::enabled!(tracing::Level::DEBUG) {
         return;
     }
     let latest = own.latest();
@@ -243,7 +249,11 @@ fn may_register(kind: Option<&str>) -> bool {
             .into_iter()
             .any(|dialect| types(dialect).contains(&kind))
     };
-    kind.is_some_and(|kind| kind.to_ascii_uppercase().contains("REGIST") || !is_known(kind))
+    let names_it = |kind: &str| {
+        let mut parts = kind.as_bytes().windows(REGISTRATION.len());
+        parts.any(|part| part.eq_ignore_ascii_case(REGISTRATION))
+    };
+    kind.is_some_and(|kind| names_it(kind) || !is_known(kind))
 }
 
 fn cut(kind: &str) -> &str {

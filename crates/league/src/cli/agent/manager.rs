@@ -809,6 +809,8 @@ impl ManagerScreen {
                 if !runtime.block_on(news.wait()) {
                     return;
                 }
+                // Not by the runtime, which may be ending.
+                std::thread::sleep(LeagueNews::PAUSE);
             }
         }
     }
