@@ -2,10 +2,13 @@
 //!
 //! The [`LeagueView`](crate::league_view::LeagueView) fills it in; [`page`](crate::page) draws it.
 
+mod views;
+
 use std::sync::Arc;
 use std::time::Duration;
 
 use league_core::league::{AgentState, Expulsion, Phase};
+use league_core::rating::RankGroup;
 use league_core::referee::SpectatorView;
 use league_games::Picture;
 use league_protocol::fault::Code;
@@ -14,6 +17,11 @@ use league_protocol::message::{MatchResult, ModelUse, StandingRow};
 use league_protocol::time::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+
+pub use views::{
+    Group, GroupPlayer, LadderRow, LeagueViews, ScoreCell, ScoreRow, ScoreTable, Tie, TieGame,
+    TiePlace, TiePlayer,
+};
 
 /// What every page shows of the league.
 #[derive(Debug, Clone, PartialEq)]
@@ -118,7 +126,9 @@ pub struct Board {
     /// `None` once the league has begun.
     pub lobby: Option<Lobby>,
     pub next: Option<NextRound>,
+    /// Empty if the format shows something else.
     pub cross: Cross,
+    pub views: LeagueViews,
     pub chart: Chart,
     /// `None` before a round has ended, and for very many players.
     pub ratings: Option<RatingTable>,
@@ -147,8 +157,8 @@ pub struct RatedPlayer {
     pub elo: i64,
     /// The half width of the 95 % interval.
     pub error: i64,
-    /// The ranks that it may truly have: "1–3".
-    pub ranks: String,
+    /// The ranks that it may truly have.
+    pub ranks: RankGroup,
 }
 
 /// The round after the current one.

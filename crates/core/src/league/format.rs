@@ -12,6 +12,7 @@ mod knockout;
 mod matching;
 mod round_robin;
 mod swiss;
+mod view;
 
 use std::fmt;
 
@@ -23,6 +24,9 @@ use super::standings::{MatchEnding, PlayerTally, Standings};
 use super::tiebreak::Tiebreaker;
 
 pub use round_robin::{RoundRobin, Sides};
+pub use view::{
+    BracketPart, BracketPlace, BracketTie, FormatView, GroupRow, GroupTable, LadderPlace,
+};
 
 /// Every format, the usual one first.
 static FORMATS: &[&dyn FormatRule] = &[
@@ -76,6 +80,11 @@ pub(crate) trait FormatRule: Sync {
     /// How far each player has come, if that counts before points.
     fn progress(&self, _: &SoFar<'_>) -> Option<Vec<u32>> {
         None
+    }
+
+    /// What shows the league beside its table.
+    fn views(&self, _: &SoFar<'_>) -> Vec<FormatView> {
+        vec![FormatView::CrossTable]
     }
 }
 

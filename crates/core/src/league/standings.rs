@@ -15,7 +15,7 @@ use league_games::Outcome;
 use league_protocol::id::PlayerId;
 use league_protocol::message::{MatchResult, MatchStatus, Score, StandingRow, WinLossDraw};
 
-use super::format::{NextRound, SoFar};
+use super::format::{FormatView, NextRound, SoFar};
 use super::schedule::{Pairing, Schedule};
 use super::tiebreak::Tiebreaker;
 
@@ -245,6 +245,15 @@ impl Standings {
         let standings = self;
         let so_far = SoFar { standings, is_in };
         self.schedule.plan().format.rule().next_round(&so_far)
+    }
+
+    /// What shows the league beside its table.
+    pub fn views(&self) -> Vec<FormatView> {
+        let so_far = SoFar {
+            standings: self,
+            is_in: &|_| true,
+        };
+        self.schedule.plan().format.rule().views(&so_far)
     }
 
     /// Begins a round that follows from results; byes count at once.

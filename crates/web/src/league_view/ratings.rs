@@ -14,6 +14,10 @@ use crate::model::{RatedPlayer, RatingTable};
 const MAX_RATED: usize = 60;
 
 impl LeagueView {
+    pub(crate) fn ratings(&self) -> Option<&RatingTable> {
+        self.ratings.as_ref()
+    }
+
     /// The ratings after the last round that ended; `None` for too many players, or if no match was
     /// played.
     pub(crate) fn rate(&self) -> Option<RatingTable> {
@@ -32,7 +36,7 @@ impl LeagueView {
                 player: self.player_at(u32::try_from(number).ok()?)?,
                 elo: rating.elo.round() as i64,
                 error: rating.error.ceil() as i64,
-                ranks: ratings.rank_group(number).to_string(),
+                ranks: ratings.rank_group(number),
             })
         });
         let test = luck_test(players, &scores);

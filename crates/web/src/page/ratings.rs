@@ -1,51 +1,120 @@
-//! The ratings of a league: strengths with their intervals, and a sentence on how sure they are.
+//! The ratings of a league: strengths with their intervals, drawn on one scale, and a sentence on how
+//! sure they are.
 
 use maud::{Markup, html};
 
 use super::format::{bare_name, counted};
+use super::rows::items;
 use crate::model::{RatedPlayer, RatingTable};
+use crate::parts::ListItem;
 
 /// Players in the card.
-const MAX_SHOWN: usize = 20;
+const MAX_SHOWN: usize = 60;
+/// Marks of the scale at most.
+const MAX_MARKS: i64 = 5;
 
-/// The card; empty before the first round has ended.
-pub(crate) fn ratings(table: Option<&RatingTable>) -> Markup {
+/// After which round, and how sure they are; empty before the first round has ended.
+pub(crate) fn words(table: Option<&RatingTable>) -> Markup {
     html! {
-        div #ratings {
+        div #ratings-words {
             @if let Some(table) = table {
-                section.card aria-labelledby="ratings-title" {
-                    h2 #ratings-title { "Ratings after " (counted(table.round.into(), "round", "rounds")) }
-                    p { (sentence(table)) }
-                    div.scroll tabindex="0" role="region" aria-labelledby="ratings-title" {
-                        table {
-                            thead { tr {
-                                th scope="col" { abbr title="The ranks that the player may truly have, with 95 % confidence" { "Rank" } }
-                                th.text scope="col" { "Player" }
-                                th scope="col" { abbr title="Strength on the Elo scale; the mean of all players is 0" { "Elo" } }
-                                th scope="col" { abbr title="Half the width of the 95 % interval" { "±" } }
-                                th scope="col" { "Interval" }
-                            } }
-                            tbody { @for row in table.rows.iter().take(MAX_SHOWN) { (rated(row)) } }
-                        }
-                    }
-                    @if let Some(more) = table.rows.len().checked_sub(MAX_SHOWN).filter(|more| *more > 0) {
-                        p.more { "and " (more) " more" }
-                    }
+                p { "After " (counted(table.round.into(), "round", "rounds")) ". " (sentence(table)) }
+                @if let Some(more) = table.rows.len().checked_sub(MAX_SHOWN).filter(|more| *more > 0) {
+                    p.more { "The " (more) " weakest are left out." }
                 }
             }
         }
     }
 }
 
-fn rated(row: &RatedPlayer) -> Markup {
+/// The head of the table, with the marks of the scale.
+pub(crate) fn head(table: Option<&RatingTable>) -> Markup {
+    let scale = Scale::of(shown(table));
     html! {
-        tr {
+        tr #ratings-head {
+            th scope="col" { abbr title="The ranks that the player may truly have, with 95 % confidence" { "Rank" } }
+            th.text scope="col" { "Player" }
+            th.interval scope="col" {
+                span.hush { "95 % interval" }
+                svg aria-hidden="true" { @for mark in &scale.marks {
+                    text x=(scale.at(*mark)) y="70%" text-anchor="middle" { (signed(*mark)) }
+                } }
+            }
+            th scope="col" { abbr title="Strength on the Elo scale, and half the width of the 95 % interval" { "Elo" } }
+        }
+    }
+}
+
+/// A row for each player, the strongest first.
+pub(crate) fn rows(table: Option<&RatingTable>) -> Vec<ListItem> {
+    let shown = shown(table);
+    let scale = Scale::of(shown);
+    let placed: Vec<(usize, &RatedPlayer)> = shown.iter().enumerate().collect();
+    items(&placed, |(place, row)| {
+        let key = format!("rating-{}", row.player.id);
+        let html = rated(&key, row, is_apart(&shown[..*place], row), &scale);
+        (key, html)
+    })
+}
+
+fn shown(table: Option<&RatingTable>) -> &[RatedPlayer] {
+    let rows = table.map_or(&[][..], |table| &table.rows);
+    &rows[..rows.len().min(MAX_SHOWN)]
+}
+
+/// Whether all players above are surely stronger.
+fn is_apart(above: &[RatedPlayer], row: &RatedPlayer) -> bool {
+    let lowest = above.iter().map(|row| row.ranks.worst).max();
+    lowest.is_some_and(|lowest| lowest < row.ranks.best)
+}
+
+fn rated(key: &str, row: &RatedPlayer, is_apart: bool, scale: &Scale) -> Markup {
+    let (low, high) = (row.elo - row.error, row.elo + row.error);
+    html! {
+        tr.first[row.ranks.best == 1].apart[is_apart] id=(key) {
             td { (row.ranks) }
             th scope="row" { (bare_name(&row.player)) }
-            td { (signed(row.elo)) }
-            td { (row.error) }
-            td { (signed(row.elo - row.error)) " to " (signed(row.elo + row.error)) }
+            td.interval {
+                svg aria-hidden="true" {
+                    line.mean x1=(scale.at(0)) x2=(scale.at(0)) y1="0" y2="100%" {}
+                    line.span x1=(scale.at(low)) x2=(scale.at(high)) y1="50%" y2="50%" {}
+                    circle cx=(scale.at(row.elo)) cy="50%" r="5" {}
+                }
+            }
+            td { b { (signed(row.elo)) } span.more { " ± " (row.error) } }
         }
+    }
+}
+
+/// Maps strengths to places between the left and the right, in per cent.
+struct Scale {
+    low: i64,
+    high: i64,
+    marks: Vec<i64>,
+}
+
+impl Scale {
+    fn of(rows: &[RatedPlayer]) -> Self {
+        let least = rows.iter().map(|row| row.elo - row.error).min();
+        let most = rows.iter().map(|row| row.elo + row.error).max();
+        let (least, most) = (least.unwrap_or(-1).min(-1), most.unwrap_or(1).max(1));
+        let mut steps = [25, 50, 100, 200, 250, 500, 1_000].into_iter();
+        let step = steps.find(|step| (most - least) / step < MAX_MARKS);
+        let step = step.unwrap_or((most - least) / MAX_MARKS);
+        // From mark to mark, so that the scale seldom changes from round to round.
+        let first = least.div_euclid(step);
+        let last = -(-most).div_euclid(step);
+        Self {
+            low: first * step,
+            high: last * step,
+            marks: (first..=last).map(|count| count * step).collect(),
+        }
+    }
+
+    /// With room for the marks at both ends.
+    fn at(&self, elo: i64) -> String {
+        let share = (elo - self.low) as f64 / (self.high - self.low) as f64;
+        format!("{:.1}%", 5.0 + 90.0 * share)
     }
 }
 
@@ -75,6 +144,7 @@ fn sentence(table: &RatingTable) -> String {
 mod tests {
     use super::*;
     use crate::model::PlayerRef;
+    use league_core::rating::RankGroup;
     use league_protocol::id::PlayerId;
 
     fn table(luck: Option<u32>) -> RatingTable {
@@ -85,7 +155,7 @@ mod tests {
             },
             elo,
             error: 90,
-            ranks: "1–2".to_owned(),
+            ranks: RankGroup { best: 1, worst: 2 },
         };
         RatingTable {
             round: 3,
@@ -97,18 +167,73 @@ mod tests {
 
     #[test]
     fn ratings_show_intervals_and_say_if_it_is_luck() {
-        let luck = ratings(Some(&table(Some(37)))).into_string();
+        let luck = words(Some(&table(Some(37)))).into_string();
         assert!(luck.contains("no more than luck"), "{luck}");
         assert!(luck.contains("in 37 of 100 leagues"), "{luck}");
-        assert!(
-            luck.contains("−50 to +130") && luck.contains("1–2"),
-            "{luck}"
-        );
-        let skill = ratings(Some(&table(None))).into_string();
+        let skill = words(Some(&table(None))).into_string();
         assert!(
             skill.contains("&lt;1&gt; is truly the strongest with a probability of 81 %"),
             "{skill}"
         );
-        assert!(!ratings(None).into_string().contains("table"));
+        assert_eq!(
+            words(None).into_string(),
+            "<div id=\"ratings-words\"></div>"
+        );
+        assert_eq!(rows(None), []);
+        assert_eq!(rows(Some(&table(None))).len(), 2);
+    }
+
+    #[test]
+    fn interval_is_drawn_on_the_scale_of_all() {
+        let table = table(None);
+        let scale = Scale::of(&table.rows);
+        assert_eq!(scale.marks, [-200, -100, 0, 100, 200]);
+        let row = rated("rating-P01", &table.rows[0], false, &scale);
+        insta::assert_snapshot!(row.into_string().replace("><", ">\n<"), @r#"
+        <tr class="first" id="rating-P01">
+        <td>1–2</td>
+        <th scope="row">
+        <bdi>&lt;1&gt;</bdi>
+        </th>
+        <td class="interval">
+        <svg aria-hidden="true">
+        <line class="mean" x1="50.0%" x2="50.0%" y1="0" y2="100%">
+        </line>
+        <line class="span" x1="38.8%" x2="79.2%" y1="50%" y2="50%">
+        </line>
+        <circle cx="59.0%" cy="50%" r="5">
+        </circle>
+        </svg>
+        </td>
+        <td>
+        <b>+40</b>
+        <span class="more"> ± 90</span>
+        </td>
+        </tr>
+        "#);
+    }
+
+    #[test]
+    fn line_parts_players_that_are_surely_weaker() {
+        let ranks = |best, worst| RatedPlayer {
+            ranks: RankGroup { best, worst },
+            ..table(None).rows[0].clone()
+        };
+        let all = [ranks(1, 2), ranks(1, 2), ranks(3, 3), ranks(3, 4)];
+        let apart: Vec<bool> = (0..4).map(|at| is_apart(&all[..at], &all[at])).collect();
+        assert_eq!(apart, [false, false, true, false]);
+    }
+
+    #[test]
+    fn scale_of_any_strengths_has_few_marks() {
+        for (elo, error) in [(0, 0), (3, 1), (80, 90), (900, 1_400), (-40_000, 7)] {
+            let row = RatedPlayer {
+                elo,
+                error,
+                ..table(None).rows[0].clone()
+            };
+            let marks = Scale::of(&[row]).marks.len();
+            assert!((2..=8).contains(&marks), "{elo} ± {error}: {marks}");
+        }
     }
 }

@@ -69,5 +69,12 @@ fn tables_as_markdown() {
     | match_id | round_id | recorded_at | referee_id | player_A_id | player_A_name | player_B_id | player_B_name | status | winner | points_A | points_B | choice_A | choice_B | reason | note | recorded_status | recorded_winner |
     |---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|
     | R1M1 | 1 | 1970-01-01T00:16:40.000Z | REF01 | P02 | Player 2 | P03 | =HYPERLINK("http://x"),\|a\| \<b\> | DRAW |  | 1 | 1 | even | even | P02 and P03 both chose even, number was 6 (even) |  | DRAW |  |
+
+    ## Ratings
+
+    | best_rank | worst_rank | player_id | display_name | elo | error |
+    |---|---|---|---|---|---|
+    | 1 | 3 | P02 | Player 2 | 0 | 895 |
+    | 1 | 3 | P03 | =HYPERLINK("http://x"),\|a\| \<b\> | 0 | 895 |
     "#);
 }

@@ -12,6 +12,7 @@
 
 use std::ops::RangeInclusive;
 
+use super::view::{BracketPart, BracketPlace, BracketTie, FormatView};
 use super::{NextRound, SoFar};
 use crate::league::schedule::Pairing;
 use crate::league::standings::MatchEnding;
@@ -61,6 +62,7 @@ pub(crate) enum Source {
 pub(crate) struct PlannedTie {
     /// Ties are listed in the order of their stages.
     pub(crate) stage: u32,
+    pub(crate) part: BracketPart,
     pub(crate) from: [Source; 2],
     /// How far the loser has come if it goes on nowhere; both have come one further as they enter.
     pub(crate) height: u32,
@@ -75,6 +77,7 @@ pub(crate) fn knockout(places: &[Option<u32>]) -> Vec<PlannedTie> {
         let first = ties.len();
         let pairs = sources.chunks_exact(2).map(|pair| PlannedTie {
             stage,
+            part: BracketPart::Main,
             from: [pair[0], pair[1]],
             height: 4 * stage,
         });
@@ -83,6 +86,7 @@ pub(crate) fn knockout(places: &[Option<u32>]) -> Vec<PlannedTie> {
             // The losers of the semi-finals, below both finalists.
             ties.push(PlannedTie {
                 stage,
+                part: BracketPart::ThirdPlace,
                 from: [Source::Loser(first - 2), Source::Loser(first - 1)],
                 height: 4 * stage - 2,
             });
@@ -146,6 +150,57 @@ impl Bracket {
         NextRound::of(open.filter_map(Tie::next_seats).collect())
     }
 
+    /// All ties, with the players and sources that are known.
+    pub(crate) fn view(&self, planned: &[PlannedTie]) -> FormatView {
+        let mut ties: Vec<BracketTie> = Vec::with_capacity(planned.len());
+        for (number, plan) in planned.iter().enumerate() {
+            let begun = self.ties.get(number);
+            let places = [0, 1].map(|side| match begun {
+                Some(tie) => tie.places[side].map_or(BracketPlace::Empty, BracketPlace::Player),
+                None => self.place(plan.from[side], &ties),
+            });
+            let wins = |place| match place {
+                BracketPlace::Player(player) => begun.map_or(0, |tie| tie.wins_of(player)),
+                _ => 0,
+            };
+            ties.push(BracketTie {
+                part: plan.part,
+                stage: plan.stage,
+                places,
+                wins: places.map(wins),
+                winner: begun.and_then(Tie::winner),
+                games: begun.map_or_else(Vec::new, |tie| tie.games.clone()),
+            });
+        }
+        FormatView::Bracket(ties)
+    }
+
+    /// The place of a tie that has not begun; `before` are the ties that are listed before it.
+    fn place(&self, source: Source, before: &[BracketTie]) -> BracketPlace {
+        if let Some(player) = self.resolve(source) {
+            return BracketPlace::Player(player);
+        }
+        match source {
+            Source::Player(_) => BracketPlace::Empty,
+            Source::Winner(tie) => match before[tie].places {
+                [BracketPlace::Empty, place] | [place, BracketPlace::Empty] => place,
+                _ => BracketPlace::WinnerOf(tie),
+            },
+            Source::Loser(tie) if before[tie].places.contains(&BracketPlace::Empty) => {
+                BracketPlace::Empty
+            }
+            Source::Loser(tie) => BracketPlace::LoserOf(tie),
+            // The player of the first place won, so that there is no other tie.
+            Source::WinnerAfterUpset(tie) | Source::LoserAfterUpset(tie)
+                if before[tie].winner.is_some() =>
+            {
+                BracketPlace::Empty
+            }
+            Source::WinnerAfterUpset(tie) => BracketPlace::WinnerOf(tie),
+            Source::LoserAfterUpset(tie) => BracketPlace::LoserOf(tie),
+        }
+    }
+
     /// Adds the ties of a stage; returns the number of the first.
     fn begin(&mut self, stage: &[PlannedTie], legs: u32) -> usize {
         let first = self.ties.len();
@@ -175,7 +230,7 @@ impl Bracket {
     fn play(&mut self, pairing: Pairing, ending: Option<MatchEnding>) {
         let tie = self.tie_of[pairing.seats[0] as usize];
         if let Some(tie) = self.ties.get_mut(tie) {
-            tie.play(pairing.seats, ending);
+            tie.play(pairing, ending);
         }
     }
 }
@@ -191,7 +246,7 @@ struct Tie {
     wins: [u32; 2],
     technical_losses: [u32; 2],
     /// All games, also those that do not count.
-    games: u32,
+    games: Vec<Pairing>,
     /// Games that count.
     counted: u32,
     /// Whether neither player appeared.
@@ -206,7 +261,7 @@ impl Tie {
             legs,
             wins: [0; 2],
             technical_losses: [0; 2],
-            games: 0,
+            games: Vec::new(),
             counted: 0,
             is_deserted: false,
         }
@@ -219,15 +274,15 @@ impl Tie {
         Some([one.min(other), one.max(other)])
     }
 
-    fn play(&mut self, seats: [u32; 2], ending: Option<MatchEnding>) {
-        self.games += 1;
+    fn play(&mut self, pairing: Pairing, ending: Option<MatchEnding>) {
+        self.games.push(pairing);
         let (Some(ending), Some(players)) = (ending, self.players()) else {
             return;
         };
         self.counted += 1;
         self.is_deserted |= ending == MatchEnding::BothForfeit;
         for (at, player) in players.iter().enumerate() {
-            let seat = usize::from(seats[1] == *player);
+            let seat = usize::from(pairing.seats[1] == *player);
             self.wins[at] += u32::from(ending.winner() == Some(seat));
             self.technical_losses[at] += u32::from(ending.forfeited(seat));
         }
@@ -235,10 +290,17 @@ impl Tie {
 
     fn next_seats(&self) -> Option<[u32; 2]> {
         let [one, other] = self.players()?;
-        Some(match self.games.is_multiple_of(2) != self.is_turned {
+        Some(match self.games.len().is_multiple_of(2) != self.is_turned {
             true => [one, other],
             false => [other, one],
         })
+    }
+
+    fn wins_of(&self, player: u32) -> u32 {
+        let players = self.players().into_iter().flatten();
+        let mut wins = players.zip(self.wins);
+        wins.find(|(own, _)| *own == player)
+            .map_or(0, |(_, wins)| wins)
     }
 
     fn is_open(&self) -> bool {
@@ -252,7 +314,8 @@ impl Tie {
         };
         let [one, other] = self.wins;
         let left = self.legs.saturating_sub(self.counted);
-        let is_last = self.games >= self.legs.saturating_add(MAX_FURTHER_GAMES);
+        let most = self.legs.saturating_add(MAX_FURTHER_GAMES);
+        let is_last = self.games.len() >= most as usize;
         let is_over = one.abs_diff(other) > left || is_last || self.is_deserted;
         let [failed, other_failed] = self.technical_losses;
         let is_other = other.cmp(&one).then(failed.cmp(&other_failed)).is_gt();

@@ -9,6 +9,7 @@
 use super::bracket::{
     Bracket, MAX_FURTHER_GAMES, PlannedTie, Source, first_places, least_games, stages,
 };
+use super::view::{BracketPart, FormatView};
 use super::{FormatError, FormatPlan, FormatRule, NextRound, SoFar};
 
 pub(crate) struct DoubleElimination;
@@ -51,6 +52,10 @@ impl FormatRule for DoubleElimination {
     fn progress(&self, so_far: &SoFar<'_>) -> Option<Vec<u32>> {
         Some(read(so_far).progress)
     }
+
+    fn views(&self, so_far: &SoFar<'_>) -> Vec<FormatView> {
+        vec![read(so_far).view(&ties(so_far.players()))]
+    }
 }
 
 fn read(so_far: &SoFar<'_>) -> Bracket {
@@ -69,7 +74,7 @@ fn ties(players: u32) -> Vec<PlannedTie> {
     let above = 2 * last;
     let places = first_places(players).into_iter().map(Source::Player);
     let mut ties = Vec::new();
-    let mut unbeaten = add(&mut ties, 0, above, places.collect());
+    let mut unbeaten = add(&mut ties, BracketPart::Main, 0, above, places.collect());
     let mut dropped = losers(&unbeaten);
     let mut beaten = Vec::new();
     for stage in 1..last - 1 {
@@ -78,7 +83,7 @@ fn ties(players: u32) -> Vec<PlannedTie> {
             let order = apart(std::mem::take(&mut dropped), stage);
             let pairs = beaten.into_iter().map(Source::Winner).zip(order);
             let pairs = pairs.flat_map(|(left, came)| [left, came]).collect();
-            beaten = add(&mut ties, stage, 2 * stage, pairs);
+            beaten = add(&mut ties, BracketPart::Losers, stage, 2 * stage, pairs);
             continue;
         }
         let entering = match stage {
@@ -86,26 +91,51 @@ fn ties(players: u32) -> Vec<PlannedTie> {
             _ => beaten.into_iter().map(Source::Winner).collect(),
         };
         let pairs = unbeaten.into_iter().map(Source::Winner).collect();
-        unbeaten = add(&mut ties, stage, above + 2 * stage, pairs);
+        unbeaten = add(
+            &mut ties,
+            BracketPart::Main,
+            stage,
+            above + 2 * stage,
+            pairs,
+        );
         dropped = losers(&unbeaten);
-        beaten = add(&mut ties, stage, 2 * stage, entering);
+        beaten = add(&mut ties, BracketPart::Losers, stage, 2 * stage, entering);
     }
     let stage = last - 1;
     let finalists = unbeaten.into_iter().chain(beaten).map(Source::Winner);
     let finalists = finalists.collect();
-    let grand = add(&mut ties, stage, above + 2 * stage, finalists);
+    let grand = add(
+        &mut ties,
+        BracketPart::GrandFinal,
+        stage,
+        above + 2 * stage,
+        finalists,
+    );
     let again = grand
         .iter()
         .flat_map(|&tie| [Source::WinnerAfterUpset(tie), Source::LoserAfterUpset(tie)]);
-    add(&mut ties, last, above + 2 * last, again.collect());
+    add(
+        &mut ties,
+        BracketPart::Reset,
+        last,
+        above + 2 * last,
+        again.collect(),
+    );
     ties
 }
 
 /// Adds the ties of a stage, two sources each; returns their numbers.
-fn add(ties: &mut Vec<PlannedTie>, stage: u32, height: u32, sources: Vec<Source>) -> Vec<usize> {
+fn add(
+    ties: &mut Vec<PlannedTie>,
+    part: BracketPart,
+    stage: u32,
+    height: u32,
+    sources: Vec<Source>,
+) -> Vec<usize> {
     let first = ties.len();
     let pairs = sources.chunks_exact(2).map(|pair| PlannedTie {
         stage,
+        part,
         from: [pair[0], pair[1]],
         height,
     });

@@ -2,7 +2,10 @@
 //! meet only in the final; if they are not a power of two, the first seeds rest in the first stage.
 //! The losers of the semi-finals play for the third place.
 
-use super::bracket::{self, Bracket, MAX_FURTHER_GAMES, first_places, least_games, stages};
+use super::bracket::{
+    self, Bracket, MAX_FURTHER_GAMES, PlannedTie, first_places, least_games, stages,
+};
+use super::view::FormatView;
 use super::{FormatError, FormatPlan, FormatRule, NextRound, SoFar};
 
 pub(crate) struct Knockout;
@@ -40,9 +43,16 @@ impl FormatRule for Knockout {
     fn progress(&self, so_far: &SoFar<'_>) -> Option<Vec<u32>> {
         Some(read(so_far).progress)
     }
+
+    fn views(&self, so_far: &SoFar<'_>) -> Vec<FormatView> {
+        vec![read(so_far).view(&ties(so_far.players()))]
+    }
+}
+
+fn ties(players: u32) -> Vec<PlannedTie> {
+    bracket::knockout(&first_places(players))
 }
 
 fn read(so_far: &SoFar<'_>) -> Bracket {
-    let ties = bracket::knockout(&first_places(so_far.players()));
-    Bracket::read(&ties, so_far, 1..=so_far.rounds())
+    Bracket::read(&ties(so_far.players()), so_far, 1..=so_far.rounds())
 }

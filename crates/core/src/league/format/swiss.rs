@@ -13,6 +13,7 @@
 use std::cmp::Reverse;
 
 use super::matching::Matching;
+use super::view::FormatView;
 use super::{FormatError, FormatPlan, FormatRule, NextRound, Sides, SoFar};
 use crate::league::Tiebreaker;
 use crate::league::standings::MatchEnding;
@@ -79,6 +80,10 @@ impl FormatRule for Swiss {
         let mut tries = strict.chain([false]);
         let pairs = tries.find_map(|is_strict| pair_all(&entrants, is_strict))?;
         Some(pairs.into_round(&entrants, so_far.rounds()))
+    }
+
+    fn views(&self, _: &SoFar<'_>) -> Vec<FormatView> {
+        vec![FormatView::ScoreGroups]
     }
 }
 
