@@ -76,6 +76,9 @@ impl FormatRule for Ladder {
     }
 
     fn progress(&self, so_far: &SoFar<'_>) -> Option<Vec<u32>> {
+        if so_far.rounds() == 0 {
+            return None;
+        }
         let order = Positions::read(so_far).order;
         let mut progress = vec![0; order.len()];
         for (above, player) in (1..).zip(order.into_iter().rev()) {
