@@ -51,7 +51,7 @@ use crate::draw::LeagueSecrets;
 use crate::letter::{CallOutcome, Letter};
 use crate::machine::{self, Machine, Persistence};
 use effect::RegistrationState;
-use format::{FormatPlan, NextRound};
+use format::{FormatPlan, Joining, NextRound};
 use letters::LetterWriter;
 use lever::Amendment;
 use roster::{AgentIndex, Roster};
@@ -121,6 +121,12 @@ pub struct League {
     paused: bool,
     start_ordered: bool,
     end_ordered: bool,
+    /// When it began.
+    began: Timestamp,
+    /// When the last round was closed.
+    closed_at: Timestamp,
+    /// When matches of the round last began or ended, or the organiser acted.
+    changed: Timestamp,
     /// The matches that are played again, by their regular places: one list for each additional
     /// round after the schedule.
     extra: Vec<Vec<Pairing>>,
@@ -142,9 +148,12 @@ pub struct League {
     next_round: NextRoundCache,
 }
 
-/// The round that follows, once it was worked out; every event forgets it.
+/// What is paired next, once it was worked out; every event forgets it.
 #[derive(Debug, Clone, Default)]
-struct NextRoundCache(OnceLock<Option<NextRound>>);
+struct NextRoundCache {
+    round: OnceLock<Option<NextRound>>,
+    joining: OnceLock<Option<Joining>>,
+}
 
 impl PartialEq for NextRoundCache {
     /// It is made from the rest.
@@ -226,6 +235,9 @@ impl League {
             paused: false,
             start_ordered: false,
             end_ordered: false,
+            began: Timestamp::default(),
+            closed_at: Timestamp::default(),
+            changed: Timestamp::default(),
             extra: Vec::new(),
             amended: BTreeMap::new(),
             round: None,
@@ -286,12 +298,38 @@ impl League {
     /// The round after the last one that was opened, in a format in which it follows from results;
     /// `None` if the league is over, or all its rounds are known.
     pub(crate) fn next_round(&self) -> Option<&NextRound> {
-        let next = self.next_round.0.get_or_init(|| {
+        let next = self.next_round.round.get_or_init(|| {
             let is_listed = !self.schedule().is_computed();
             let is_in = |player| !self.is_gone(player);
             is_listed.then(|| self.standings.next_round(&is_in))?
         });
         next.as_ref()
+    }
+
+    /// The matches that join the round that is played, and when, in a format whose rounds grow.
+    pub(crate) fn joining(&self) -> Option<(Timestamp, &Joining)> {
+        let round = self.round.as_ref().filter(|round| !round.closed)?;
+        let joining = self.next_round.joining.get_or_init(|| {
+            let is_held = self.paused || self.phase != Phase::Running;
+            let busy = u64::from(round.open) * 2;
+            if is_held
+                || self.schedule().is_computed()
+                || busy + 2 > u64::from(self.players.seated())
+            {
+                return None;
+            }
+            let is_in = |player| !self.is_gone(player);
+            let is_open = |pairing: Pairing| {
+                let fixture = round.fixture(pairing.index);
+                fixture.is_some_and(|fixture| fixture.stage != FixtureStage::Finished)
+            };
+            let last = |player| self.schedule().pairing_of(player, round.number);
+            let is_free = |player| is_in(player) && !last(player).is_some_and(is_open);
+            self.standings.joining(&is_in, &is_free)
+        });
+        let due = self.changed + joining.as_ref()?.wait;
+        self.is_in_time(due)
+            .then(|| Some((due, joining.as_ref()?)))?
     }
 
     /// Whether a round follows this one.
@@ -300,7 +338,19 @@ impl League {
             return round < self.rounds();
         }
         let opened = self.schedule().opened();
-        round < opened || round == opened && self.next_round().is_some()
+        let is_in_time = self.is_in_time(self.closed_at);
+        round < opened || round == opened && is_in_time && self.next_round().is_some()
+    }
+
+    /// After this time no match begins; `None` if results alone end the league.
+    pub fn ends_at(&self) -> Option<Timestamp> {
+        let duration = self.format_plan().ends_after()?;
+        (self.phase != Phase::Registering).then(|| self.began + duration)
+    }
+
+    /// Whether a match may begin at this time.
+    pub(crate) fn is_in_time(&self, at: Timestamp) -> bool {
+        self.ends_at().is_none_or(|end| at < end)
     }
 
     /// How many matches there are in all.
@@ -321,15 +371,23 @@ impl League {
         }
     }
 
-    /// The match of a player in a round; none if it rests.
+    /// The match of a player in a round, the last one if it has several; none if it rests.
     pub fn pairing_of(&self, player: u32, round: u32) -> Option<Pairing> {
-        let Some(extra) = self.extra_round(round) else {
-            return self.schedule().pairing_of(player, round);
-        };
-        let index = extra
-            .iter()
-            .position(|place| place.seats.contains(&player))?;
-        self.pairing(round, u32::try_from(index).ok()?)
+        self.pairings_of(player, round).next_back()
+    }
+
+    /// The matches of a player in a round: one, but in a round that grows.
+    pub fn pairings_of(&self, player: u32, round: u32) -> impl DoubleEndedIterator<Item = Pairing> {
+        let extra = self.extra_round(round).into_iter().flatten();
+        let extra = (0..)
+            .zip(extra)
+            .filter(move |(_, place)| place.seats.contains(&player));
+        let regular = self.schedule().pairings_of(player, round);
+        let extra: Vec<u32> = extra.map(|(index, _)| index).collect();
+        let extra = extra
+            .into_iter()
+            .filter_map(move |index| self.pairing(round, index));
+        regular.chain(extra)
     }
 
     /// The regular place of a match: its own, or that of the match which it repeats.

@@ -297,7 +297,8 @@ impl Oracle {
         if self.matches.len() <= number {
             let extra = if self.facts.levers { MAX_PULLS } else { 0 };
             let rounds = self.facts.players + extra + self.facts.more_rounds();
-            let total = u64::from(self.facts.players) * u64::from(rounds);
+            let a_round = self.facts.players.max(self.facts.matches_a_round());
+            let total = u64::from(a_round) * u64::from(rounds);
             if number as u64 > total {
                 return None;
             }
@@ -309,7 +310,7 @@ impl Oracle {
 
 impl GroundTruth {
     fn matches_a_round(&self) -> u32 {
-        self.players / 2
+        self.rules.plan(self.players).matches_a_round()
     }
 
     fn rounds(&self) -> u32 {
@@ -327,13 +328,15 @@ impl GroundTruth {
     }
 }
 
-/// How many rounds a league may have beside those of a round robin of one leg: level ties of a
-/// knockout are played on.
+/// The most rounds of a league that ends by its time.
+const MAX_TIMED_ROUNDS: u32 = 1_000;
+
+/// How many rounds a league may have beside those of a round robin of one leg.
 pub(crate) fn more_rounds(rules: &LeagueRules, players: u32) -> u32 {
     if rules.format == Format::default() {
         return players * (rules.legs - 1);
     }
-    rules.plan(players).max_rounds()
+    rules.plan(players).max_rounds().min(MAX_TIMED_ROUNDS)
 }
 
 /// The number of a match in its league, from 0: `R2M1` with three matches a round is 3.

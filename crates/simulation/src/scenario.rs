@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use league_core::breaker::BreakerRule;
 use league_core::draw::{LeagueSecret, LeagueSecrets};
-use league_core::league::format::Format;
+use league_core::league::format::{Format, FormatPlan};
 use league_core::league::{Assignment, LeagueRules};
 use league_core::timeouts::{Backoff, Timeouts};
 use league_games::Listing;
@@ -288,20 +288,16 @@ fn draw_rules(
     let mut plain = LeagueRules::new(league_id, game_type);
     plain.game_settings = short_settings(listing);
     plain.match_limit = plain.longest_match();
-    if plan.formats {
-        let formats: Vec<Format> = Format::all().skip(1).collect();
-        plain.format = chance.pick(&formats).copied().unwrap_or_default();
-    }
-    let legs = match (plan.formats, players) {
-        (true, _) if plain.format.name() == "swiss" => 1,
-        (true, _) => u32::try_from(chance.between(1, 3)).unwrap_or(1),
+    plain.legs = match (plan.formats, players) {
         // Small leagues are over soon.
         (false, ..=3) => 2,
-        (false, _) => 1,
+        _ => 1,
     };
+    if plan.formats {
+        draw_format(chance, &mut plain, players);
+    }
     let fair = LeagueRules {
         start_when: Some((players, referees)),
-        legs,
         assignment: chance.pick(&assignments).copied().unwrap_or_default(),
         token_ttl: Duration::from_secs(365 * 24 * 3_600),
         draws: chance
@@ -334,6 +330,47 @@ fn draw_rules(
     };
     rules.match_limit = rules.longest_match();
     rules
+}
+
+/// A format that so many players can play, and some of its settings.
+fn draw_format(chance: &mut Rng, rules: &mut LeagueRules, players: u32) {
+    let formats = Format::all().skip(1);
+    let formats: Vec<Format> = formats
+        .filter(|&format| {
+            let plan = FormatPlan {
+                format,
+                players,
+                ..FormatPlan::default()
+            };
+            plan.check().is_ok()
+        })
+        .collect();
+    rules.format = chance.pick(&formats).copied().unwrap_or_default();
+    let mut number = |low: u64, high: u64| u32::try_from(chance.between(low, high)).unwrap_or(1);
+    let drawn = LeagueRules {
+        legs: number(1, 3),
+        rounds: Some(number(1, 8)),
+        groups: Some(number(2, 4)),
+        duration: Some(Duration::from_secs(number(1, 20).into())),
+        ..rules.clone()
+    };
+    let settings: [fn(&mut LeagueRules, &LeagueRules); 4] = [
+        |rules, drawn| rules.legs = drawn.legs,
+        |rules, drawn| rules.rounds = drawn.rounds,
+        |rules, drawn| rules.groups = drawn.groups,
+        |rules, drawn| rules.duration = drawn.duration,
+    ];
+    for set in settings {
+        let before = rules.plan(players);
+        let mut changed = rules.clone();
+        set(&mut changed, &drawn);
+        // A league without end is given one, and one that ends by time ends soon.
+        let is_needed = before.is_endless() || before.ends_after().is_some();
+        let is_taken = changed.plan(players).check().is_ok();
+        if is_taken && (is_needed || chance.below(2) == 0) {
+            *rules = changed;
+        }
+    }
 }
 
 fn draw_levers(

@@ -517,11 +517,14 @@ impl LeagueWorld {
         let league = &self.league;
         let Some(round) = league.round() else { return };
         let mut busy = BTreeSet::new();
+        // In a round that grows a player has several matches, one after the other.
+        let has_grown = round.fixtures().len() > league.players().len() / 2;
         for fixture in round.fixtures() {
-            for seat in fixture.pairing().seats {
-                assert!(busy.insert(seat), "nobody plays twice in a round");
-            }
             let finished = fixture.stage() == FixtureStage::Finished;
+            for seat in fixture.pairing().seats {
+                let is_over = finished && has_grown;
+                assert!(is_over || busy.insert(seat), "a player has two matches");
+            }
             // The organiser may end a match without a result.
             assert!(finished || fixture.result().is_none());
         }

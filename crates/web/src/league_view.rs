@@ -185,6 +185,13 @@ impl LeagueView {
                 let ids = (1..).map(|number| MatchId::numbered(*round, number));
                 self.promises.extend(ids.zip(commitments.iter().copied()));
             }
+            Event::MatchesAdded {
+                round, commitments, ..
+            } => {
+                let before = self.league.matches_in(*round) - commitments.len() as u32;
+                let ids = (before + 1..).map(|number| MatchId::numbered(*round, number));
+                self.promises.extend(ids.zip(commitments.iter().copied()));
+            }
             Event::LossAccepted { commitments, .. } => {
                 self.promises.extend(commitments.iter().cloned());
             }

@@ -74,8 +74,14 @@ impl League {
             }
             Event::OrganiserActed {
                 act, effect, at, ..
-            } => self.obey(act, effect, *at),
-            Event::LeagueStarted { .. } => self.begin(),
+            } => {
+                self.changed = *at;
+                self.obey(act, effect, *at);
+            }
+            Event::LeagueStarted { at } => {
+                self.began = *at;
+                self.begin();
+            }
             Event::RoundOpened {
                 round,
                 referees,
@@ -86,6 +92,18 @@ impl League {
             } => {
                 self.open_listed(pairings, byes);
                 self.open(*round, referees, commitments, *at);
+            }
+            Event::MatchesAdded {
+                referees,
+                commitments,
+                pairings,
+                at,
+                ..
+            } => {
+                let first = self.round.as_ref().map_or(0, |round| round.fixtures.len());
+                self.standings.add(&self.seats_by_id(pairings));
+                self.hold_news_of(pairings.as_flattened(), *at);
+                self.add_fixtures(first, referees, commitments, *at);
             }
             Event::MatchesMoved { moves, next, at } => {
                 for moved in moves {
@@ -147,6 +165,7 @@ impl League {
             Event::PlayerReinstated { player_id, at } => self.reinstate(player_id, *at),
             Event::RoundClosed { at, .. } => {
                 self.close();
+                self.closed_at = *at;
                 self.hold_news(*at);
             }
             Event::LeagueCompleted { .. } => {
@@ -357,15 +376,20 @@ impl League {
 
     /// Takes in the pairings of a round that follows from results.
     fn open_listed(&mut self, pairings: &[[PlayerId; 2]], byes: &[PlayerId]) {
-        let number = |id: &PlayerId| self.players.find(id);
-        let seats = |[a, b]: &[PlayerId; 2]| Some([number(a)?, number(b)?]);
+        let byes = byes.iter().filter_map(|id| self.players.find(id));
         let next = NextRound {
-            pairings: pairings.iter().filter_map(seats).collect(),
-            byes: byes.iter().filter_map(number).collect(),
+            pairings: self.seats_by_id(pairings),
+            byes: byes.collect(),
         };
         if !next.pairings.is_empty() {
             self.standings.open(&next);
         }
+    }
+
+    fn seats_by_id(&self, pairings: &[[PlayerId; 2]]) -> Vec<[u32; 2]> {
+        let number = |id: &PlayerId| self.players.find(id);
+        let seats = |[a, b]: &[PlayerId; 2]| Some([number(a)?, number(b)?]);
+        pairings.iter().filter_map(seats).collect()
     }
 
     fn open(
@@ -375,47 +399,67 @@ impl League {
         commitments: &[Commitment],
         at: Timestamp,
     ) {
-        let matches = self.matches_in(number);
-        let (draws, tokens) = (self.secrets.draws.keyed(), self.secrets.tokens.keyed());
-        let promised = |pairing: &Pairing| commitments.get(pairing.index as usize).copied();
-        let fixtures: Vec<LeagueFixture> = (0..matches)
-            .filter_map(|index| self.pairing(number, index))
-            .filter_map(|pairing| {
-                self.fixture_at([&draws, &tokens], pairing, promised(&pairing), at)
-            })
-            .collect();
         self.volatile.orders_held.clear();
         self.volatile.unsent.clear();
         let past = self.round.replace(LeagueRound {
             number,
-            open: matches,
+            open: 0,
             closed: false,
             opened: at,
-            summary: RoundSummary {
-                total_matches: matches,
-                ..RoundSummary::default()
-            },
-            fixtures,
+            summary: RoundSummary::default(),
+            fixtures: Vec::new(),
             waiting: BTreeSet::new(),
             unplayable: BTreeSet::new(),
             told: BTreeSet::new(),
         });
         self.past.extend(past);
-        let usual = self.schedule().matches_a_round() as usize;
-        while self.past.len() > 1 && self.past.len() * usual > MAX_PAST_MATCHES {
-            self.past.pop_front();
+        let past = self.past.iter().map(|round| round.fixtures.len());
+        let mut kept: usize = past.sum();
+        while self.past.len() > 1 && kept > MAX_PAST_MATCHES {
+            let dropped = self.past.pop_front();
+            kept -= dropped.map_or(0, |round| round.fixtures.len());
+        }
+        self.add_fixtures(0, referees, commitments, at);
+        self.ask_referees(at);
+        if self.volatile.next_probes == Timestamp::default() {
+            self.volatile.next_probes = at + self.rules.probe_every;
+        }
+    }
+
+    /// Takes the matches of the round from this place on into play.
+    fn add_fixtures(
+        &mut self,
+        first: usize,
+        referees: &[RefereeId],
+        commitments: &[Commitment],
+        at: Timestamp,
+    ) {
+        self.changed = at;
+        let number = self.round.as_ref().map_or(0, |round| round.number);
+        let first = u32::try_from(first).unwrap_or(u32::MAX);
+        let matches = first..self.matches_in(number);
+        let (draws, tokens) = (self.secrets.draws.keyed(), self.secrets.tokens.keyed());
+        let promised = |pairing: &Pairing| commitments.get((pairing.index - first) as usize);
+        let fixtures: Vec<LeagueFixture> = matches
+            .clone()
+            .filter_map(|index| self.pairing(number, index))
+            .filter_map(|pairing| {
+                let promised = promised(&pairing).copied();
+                self.fixture_at([&draws, &tokens], pairing, promised, at)
+            })
+            .collect();
+        if let Some(round) = &mut self.round {
+            round.fixtures.extend(fixtures);
+            round.open += matches.len() as u32;
+            round.summary.total_matches += matches.len() as u32;
         }
         let numbers: Vec<Option<u32>> = referees
             .iter()
             .map(|referee| self.referees.find(referee))
             .collect();
-        for index in 0..matches {
-            let referee = numbers.get(index as usize).copied().flatten();
+        for index in matches {
+            let referee = numbers.get((index - first) as usize).copied().flatten();
             self.place(index, referee, self.first_attempt(), at);
-        }
-        self.ask_referees(at);
-        if self.volatile.next_probes == Timestamp::default() {
-            self.volatile.next_probes = at + self.rules.probe_every;
         }
     }
 
@@ -467,6 +511,7 @@ impl League {
             return;
         };
         let Some(round) = &mut self.round else { return };
+        self.changed = at;
         round.unplayable.remove(&index);
         round.drop_told(index);
         let Some(fixture) = round.fixture_mut(index) else {

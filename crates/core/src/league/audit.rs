@@ -196,9 +196,11 @@ impl Auditor<'_> {
                 ..
             } => {
                 self.check_opening(*round, referees)?;
-                self.must_be_one_each(*round, commitments.len())?;
+                let matches = self.league.matches_to_open(*round) as usize;
+                must_be_as_many(matches, commitments.len())?;
                 self.check_pairings(*round, pairings, byes)
             }
+            Event::MatchesAdded { .. } => self.check_added(event),
             Event::PlayerShutDown {
                 player_id, absence, ..
             } => self.check_shut_down(player_id, *absence),
@@ -405,11 +407,40 @@ impl Auditor<'_> {
         if !self.league.has_round_after(before) {
             return must_be_round(before, round);
         }
+        self.check_referees(referees, self.league.matches_to_open(round) as usize)
+    }
+
+    /// One known referee for each match, or none at all.
+    fn check_referees(&self, referees: &[RefereeId], matches: usize) -> Result<(), Inconsistency> {
         if !referees.is_empty() {
-            self.must_be_one_each(round, referees.len())?;
+            must_be_as_many(matches, referees.len())?;
         }
         let mut agents = referees.iter().cloned().map(Agent::Referee);
         agents.try_for_each(|referee| self.must_be_known(referee))
+    }
+
+    /// Matches join the round when they are due, and are those that follow from the results.
+    fn check_added(&self, event: &Event) -> Result<(), Inconsistency> {
+        let Event::MatchesAdded {
+            round,
+            referees,
+            commitments,
+            pairings,
+            at,
+        } = event
+        else {
+            return Ok(());
+        };
+        self.must_be(Phase::Running)?;
+        let league = self.league;
+        must_be_round(league.round().map_or(0, LeagueRound::number), *round)?;
+        let joining = league.joining().filter(|(due, _)| due <= at);
+        let expected = joining.map(|(_, joining)| league.listed(&joining.pairings));
+        if expected.as_ref() != Some(pairings) {
+            return Err(Inconsistency::Pairings(*round));
+        }
+        must_be_as_many(pairings.len(), commitments.len())?;
+        self.check_referees(referees, pairings.len())
     }
 
     /// The pairings are those that follow from the results by the format.
@@ -663,6 +694,7 @@ impl Auditor<'_> {
         must_be_round(round.map_or(0, |round| round.number), number)?;
         match round {
             Some(round) if round.open > 0 || round.closed => Err(Inconsistency::Open(round.open)),
+            _ if self.league.joining().is_some() => Err(Inconsistency::Pairings(number)),
             _ => Ok(()),
         }
     }
@@ -673,15 +705,6 @@ impl Auditor<'_> {
         match &self.league.round {
             Some(LeagueRound { open, closed, .. }) if !closed => Err(Inconsistency::Open(*open)),
             round => Ok(round.as_ref().map_or(0, |round| round.number)),
-        }
-    }
-
-    fn must_be_one_each(&self, round: u32, found: usize) -> Result<(), Inconsistency> {
-        let expected = self.league.matches_to_open(round) as usize;
-        if found == expected {
-            Ok(())
-        } else {
-            Err(Inconsistency::Length { expected, found })
         }
     }
 
@@ -724,6 +747,14 @@ impl Auditor<'_> {
             Some(_) => Err(Inconsistency::Twice(match_id.clone())),
             None => Err(Inconsistency::NoSuchMatch(match_id.clone())),
         }
+    }
+}
+
+fn must_be_as_many(expected: usize, found: usize) -> Result<(), Inconsistency> {
+    if found == expected {
+        Ok(())
+    } else {
+        Err(Inconsistency::Length { expected, found })
     }
 }
 

@@ -94,10 +94,11 @@ impl League {
     ) -> impl DoubleEndedIterator<Item = (Pairing, usize, CountedResult)> {
         let reached = self.round.as_ref().map_or(0, |round| round.number);
         let number = self.players.find(player);
-        (1..=reached).filter_map(move |round| {
-            let pairing = self.pairing_of(number?, round)?;
+        let rounds = (1..=reached).filter_map(move |round| Some((number?, round)));
+        let pairings = rounds.flat_map(|(number, round)| self.pairings_of(number, round));
+        pairings.map(move |pairing| {
             let seat = usize::from(Some(pairing.seats[1]) == number);
-            Some((pairing, seat, self.counted_at(pairing)))
+            (pairing, seat, self.counted_at(pairing))
         })
     }
 

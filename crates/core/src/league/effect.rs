@@ -269,7 +269,8 @@ impl League {
     fn count_matches_of(&mut self, player: u32) {
         let reached = self.round.as_ref().map_or(0, |round| round.number);
         for round in 1..=reached.min(self.schedule().rounds()) {
-            if let Some(pairing) = self.schedule().pairing_of(player, round) {
+            let own: Vec<Pairing> = self.schedule().pairings_of(player, round).collect();
+            for pairing in own {
                 self.recount(pairing, |_| {});
             }
         }

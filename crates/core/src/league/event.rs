@@ -110,6 +110,17 @@ pub enum Event {
         byes: Vec<PlayerId>,
         at: Timestamp,
     },
+    /// Matches joined the round that is played, because players are free.
+    MatchesAdded {
+        round: u32,
+        /// The referee planned for each match in order; empty if there is none to be had.
+        referees: Vec<RefereeId>,
+        /// The promise on the draw of each match in order.
+        commitments: Vec<Commitment>,
+        /// Seat A and seat B of each match in order.
+        pairings: Vec<[PlayerId; 2]>,
+        at: Timestamp,
+    },
     /// Matches were taken from a referee, or given to one at last.
     MatchesMoved {
         moves: Vec<Reassignment>,
@@ -387,6 +398,7 @@ impl Event {
             | Self::OrganiserActed { .. }
             | Self::LeagueStarted { .. }
             | Self::RoundOpened { .. }
+            | Self::MatchesAdded { .. }
             | Self::MatchesMoved { .. }
             | Self::MovesReceived { .. }
             | Self::LossDoubted { .. }

@@ -5,16 +5,20 @@
 //! `FormatRule`. Rounds that follow from results are written in the journal when they begin, and
 //! the audit of a journal works them out again.
 
+mod arena;
 mod bracket;
 mod double_elimination;
 mod gauntlet;
+mod groups;
 mod knockout;
+mod ladder;
 mod matching;
 mod round_robin;
 mod swiss;
 mod view;
 
 use std::fmt;
+use std::time::Duration;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use thiserror::Error;
@@ -32,9 +36,12 @@ pub use view::{
 static FORMATS: &[&dyn FormatRule] = &[
     &round_robin::AllAgainstAll,
     &swiss::Swiss,
-    &knockout::Knockout,
-    &double_elimination::DoubleElimination,
+    &knockout::KNOCKOUT,
+    &double_elimination::DOUBLE_ELIMINATION,
+    &groups::Groups,
     &gauntlet::Gauntlet,
+    &ladder::Ladder,
+    &arena::Arena,
 ];
 
 /// The rules of a format.
@@ -53,6 +60,16 @@ pub(crate) trait FormatRule: Sync {
     /// Refuses settings that cannot work; the number of players is at least the fewest.
     fn check(&self, plan: &FormatPlan) -> Result<(), FormatError>;
 
+    /// Whether it takes a number of groups.
+    fn has_groups(&self) -> bool {
+        false
+    }
+
+    /// After which time no match begins; `None` if results alone end the league.
+    fn duration(&self, _: &FormatPlan) -> Option<Duration> {
+        None
+    }
+
     /// How many rounds there are, unless draws or absent players change it.
     fn rounds(&self, plan: &FormatPlan) -> u32;
 
@@ -69,8 +86,24 @@ pub(crate) trait FormatRule: Sync {
         None
     }
 
+    /// How many matches a round has at most.
+    fn matches_a_round(&self, plan: &FormatPlan) -> u32 {
+        plan.players / 2
+    }
+
+    /// How often two players meet at most.
+    fn max_meetings(&self, plan: &FormatPlan) -> u32 {
+        plan.legs
+    }
+
     /// The pairings of the next round; `None` if the league is over.
     fn next_round(&self, so_far: &SoFar<'_>) -> Option<NextRound>;
+
+    /// The matches that join the round that is played, in a format whose rounds grow; `None` if none
+    /// can before something else happens.
+    fn joining(&self, _: &SoFar<'_>) -> Option<Joining> {
+        None
+    }
 
     /// The usual order of its table.
     fn tiebreakers(&self) -> &'static [Tiebreaker] {
@@ -168,6 +201,10 @@ pub struct FormatPlan {
     pub legs: u32,
     /// How many rounds there are; `None` for as many as the format needs.
     pub rounds: Option<u32>,
+    /// How many groups there are; `None` for as many as suit the players.
+    pub groups: Option<u32>,
+    /// After which time no match begins.
+    pub duration: Option<Duration>,
     pub sides: Sides,
 }
 
@@ -178,6 +215,8 @@ impl Default for FormatPlan {
             players: 0,
             legs: 1,
             rounds: None,
+            groups: None,
+            duration: None,
             sides: Sides::AsPrinted,
         }
     }
@@ -189,6 +228,12 @@ impl FormatPlan {
         let (format, min, found) = (self.format.title(), self.min_players(), self.players);
         if found < min {
             return Err(FormatError::Players { format, min, found });
+        }
+        if self.groups.is_some() && !self.format.0.has_groups() {
+            return Err(FormatError::NotTaken(format, "groups"));
+        }
+        if self.duration.is_some() && self.format.0.duration(self).is_none() {
+            return Err(FormatError::NotTaken(format, "duration"));
         }
         self.format.0.check(self)
     }
@@ -218,9 +263,29 @@ impl FormatPlan {
         self.format.0.max_rounds(self)
     }
 
+    /// How many matches a round has at most.
+    pub fn matches_a_round(&self) -> u32 {
+        self.format.0.matches_a_round(self)
+    }
+
+    /// How often two players meet at most.
+    pub fn max_meetings(&self) -> u32 {
+        self.format.0.max_meetings(self)
+    }
+
+    /// Whether neither rounds nor time end it.
+    pub fn is_endless(&self) -> bool {
+        self.max_rounds() == u32::MAX && self.ends_after().is_none()
+    }
+
     /// How many matches are planned.
     pub fn total_matches(&self) -> u64 {
         self.format.0.total_matches(self)
+    }
+
+    /// After which time no match begins; `None` if results alone end the league.
+    pub fn ends_after(&self) -> Option<Duration> {
+        self.format.0.duration(self)
     }
 
     pub(crate) fn computed(&self) -> Option<RoundRobin> {
@@ -231,6 +296,13 @@ impl FormatPlan {
         match self.rounds {
             None => Ok(()),
             Some(_) => Err(FormatError::OwnRounds(self.format.title())),
+        }
+    }
+
+    fn must_have_one_leg(&self) -> Result<(), FormatError> {
+        match self.legs {
+            1 => Ok(()),
+            _ => Err(FormatError::NotTaken(self.format.title(), "legs")),
         }
     }
 }
@@ -250,8 +322,20 @@ pub enum FormatError {
         "{players} players can play 1 to {most} rounds of a Swiss tournament without meeting again, not {found}: choose fewer, or play a round robin"
     )]
     Rounds { players: u32, most: u32, found: u32 },
-    #[error("players meet once in a Swiss tournament: leave `legs` out")]
-    Legs,
+    #[error(
+        "a {format} has 1 to {most} rounds, not {found}: choose as many, or leave `rounds` out"
+    )]
+    NumberOfRounds {
+        format: &'static str,
+        most: u32,
+        found: u32,
+    },
+    #[error(
+        "{players} players make 2 to {most} groups of at least 3, not {found}: choose as many, or leave `groups` out"
+    )]
+    Groups { players: u32, most: u32, found: u32 },
+    #[error("a {0} has no `{1}`: leave `{1}` out")]
+    NotTaken(&'static str, &'static str),
 }
 
 /// The pairings of a round.
@@ -271,11 +355,22 @@ impl NextRound {
     }
 }
 
+/// Matches that join a round.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Joining {
+    /// Seat A and seat B of each match.
+    pub pairings: Vec<[u32; 2]>,
+    /// How long after the last event of the round they join it; other events may offer better ones.
+    pub wait: Duration,
+}
+
 /// What a format decides by.
 pub(crate) struct SoFar<'s> {
     pub(crate) standings: &'s Standings,
     /// Whether a player plays on.
     pub(crate) is_in: &'s dyn Fn(u32) -> bool,
+    /// Whether a player that plays on has no match to play.
+    pub(crate) is_free: &'s dyn Fn(u32) -> bool,
 }
 
 impl SoFar<'_> {
@@ -294,6 +389,13 @@ impl SoFar<'_> {
 
     fn is_in(&self, player: u32) -> bool {
         (self.is_in)(player)
+    }
+
+    /// The matches of a player, the last one first.
+    fn matches_of(&self, player: u32) -> impl Iterator<Item = Pairing> {
+        let schedule = self.standings.schedule();
+        let rounds = (1..=self.rounds()).rev();
+        rounds.flat_map(move |round| schedule.pairings_of(player, round).rev())
     }
 
     /// The matches of a round.

@@ -39,6 +39,7 @@ impl<'a> LetterWriter<'a> {
                 self.announce_round();
                 self.order_all(|_| true);
             }
+            Event::MatchesAdded { pairings, .. } => self.announce_added(pairings.len()),
             Event::RefereeHeard { .. } => self.order_all(|_| true),
             Event::RefereeByDocuments { referee, .. } => {
                 let number = self.league.referees.find(referee);
@@ -299,6 +300,18 @@ impl<'a> LetterWriter<'a> {
         self.ask(|_| true);
     }
 
+    /// Tells players of the matches that joined the round last.
+    fn announce_added(&mut self, added: usize) {
+        let league = self.league;
+        let fixtures = league.round().map_or(&[][..], LeagueRound::fixtures);
+        for fixture in &fixtures[fixtures.len().saturating_sub(added)..] {
+            for number in fixture.pairing.seats {
+                self.announce_to(number);
+            }
+            self.order(Some(fixture));
+        }
+    }
+
     /// Asks referees for results of the round from before an accepted loss, by announcing it to
     /// them: each reports again what it has.
     fn ask(&mut self, which: impl Fn(&RefereeEntry) -> bool) {
@@ -421,9 +434,11 @@ impl<'a> LetterWriter<'a> {
         }
     }
 
-    /// The matches of a round, unless the league is so large that each player gets only its own.
+    /// The matches of a round, unless the league or the round is so large that each player gets only
+    /// its own.
     fn all_matches(&self, round: &LeagueRound) -> Option<Arc<[AnnouncedMatch]>> {
-        if self.is_large() {
+        let has_grown = round.fixtures.len() > self.league.players.seated() as usize / 2;
+        if self.is_large() || has_grown {
             return None;
         }
         let fixtures = round.fixtures.iter();
@@ -780,6 +795,13 @@ impl<'a> LetterWriter<'a> {
                 let all = self.all_matches(next);
                 self.out.push(self.announcement(number, player, next, &all));
             }
+        }
+        // In a round that grows the player waits for its next match in it.
+        if league
+            .round()
+            .is_some_and(|round| round.number == from && !round.closed)
+        {
+            self.announce_to(number);
         }
     }
 

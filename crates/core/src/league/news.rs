@@ -55,8 +55,11 @@ impl League {
         }
         let round = fixture.pairing.round;
         let released = players.iter().filter_map(|player| {
-            let first = self.first_hold(self.players.find(player)?);
-            (first == Some(round)).then(|| (player.clone(), round))
+            let number = self.players.find(player)?;
+            let is_next = self.first_hold(number) == Some(round);
+            let mut others = self.untold_matches(number, round);
+            let is_last = others.all(|index| index == fixture.pairing.index);
+            (is_next && is_last).then(|| (player.clone(), round))
         });
         let released: Vec<_> = released.collect();
         let mut events = vec![Event::GameOverTold {
@@ -122,6 +125,34 @@ impl League {
         }
     }
 
+    /// Holds the news of players that join a further match of the round and do not know yet how
+    /// their last one ended.
+    pub(crate) fn hold_news_of(&mut self, players: &[PlayerId], at: Timestamp) {
+        let Some(round) = self.round.as_ref().map(|round| round.number) else {
+            return;
+        };
+        let timeouts = &self.rules.timeouts;
+        let until = at + timeouts.retrying(timeouts.game_over).longest();
+        let numbers = players.iter().filter_map(|id| self.players.find(id));
+        let untold: Vec<u32> = numbers
+            .filter(|&number| self.untold_matches(number, round).next().is_some())
+            .collect();
+        let holds = untold.into_iter().map(|number| ((number, round), until));
+        self.volatile.news_held.extend(holds);
+    }
+
+    /// The matches of a player in the present round whose result it does not know yet.
+    fn untold_matches(&self, player: u32, round: u32) -> impl Iterator<Item = u32> {
+        let present = self.round.as_ref().filter(|own| own.number == round);
+        let own = self.pairings_of(player, round);
+        own.filter(move |own| {
+            let fixture = present.and_then(|round| round.fixture(own.index));
+            let seat = usize::from(own.seats[1] == player);
+            fixture.is_some_and(|fixture| fixture.untold[seat])
+        })
+        .map(|own| own.index)
+    }
+
     /// A referee tells both players; the manager tells its own ruling to those that it reaches.
     pub(crate) fn await_telling(&mut self, match_id: &MatchId) {
         let Some(fixture) = self.fixture(match_id) else {
@@ -147,7 +178,9 @@ impl League {
             fixture.untold[seat] = false;
         }
         for number in numbers.into_iter().flatten() {
-            self.volatile.news_held.remove(&(number, round));
+            if self.untold_matches(number, round).next().is_none() {
+                self.volatile.news_held.remove(&(number, round));
+            }
         }
     }
 
@@ -158,10 +191,25 @@ impl League {
                 continue;
             };
             self.volatile.news_held.remove(&(number, *round));
+            self.give_up_telling(number, *round);
             let round = self.round.as_ref().map(|round| round.number);
             let own = round.and_then(|round| self.pairing_of(number, round));
             if let Some(own) = own {
                 self.hold_order(own.index, at);
+            }
+        }
+    }
+
+    /// In a round that grows, a result that a player was told in vain holds up none of its next
+    /// matches.
+    fn give_up_telling(&mut self, player: u32, round: u32) {
+        let untold: Vec<u32> = self.untold_matches(player, round).collect();
+        let present = self.round.as_mut().filter(|round| !round.closed);
+        let Some(present) = present else { return };
+        for index in untold {
+            if let Some(fixture) = present.fixture_mut(index) {
+                let seat = usize::from(fixture.pairing.seats[1] == player);
+                fixture.untold[seat] = false;
             }
         }
     }

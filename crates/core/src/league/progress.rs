@@ -3,6 +3,7 @@
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::ops::Range;
 use std::time::Duration;
 
 use league_protocol::id::{MatchId, PlayerId, RefereeId};
@@ -74,7 +75,8 @@ impl League {
             {
                 let waits = self.first_release().into_iter();
                 let opening = round.closed.then(|| self.next_opening(round));
-                let waits = waits.chain(opening.flatten());
+                let joining = self.joining().map(|(due, _)| due);
+                let waits = waits.chain(opening.flatten()).chain(joining);
                 waits.chain([self.volatile.next_probes]).min()
             }
             (Phase::Running, _) => at_once(),
@@ -104,6 +106,9 @@ impl League {
                 unplayable
                     .flat_map(|&index| self.ruled(at, index))
                     .collect()
+            }
+            (Phase::Running, Some(round)) if self.joining().is_some_and(|(due, _)| due <= at) => {
+                self.add_matches(at, round).into_iter().collect()
             }
             (Phase::Running, Some(round)) if self.may_give(round) => {
                 self.give_waiting(at, round).into_iter().collect()
@@ -136,7 +141,8 @@ impl League {
     /// result yet, as the end of the league is told last, and for the organiser to go on.
     fn may_close(&self, round: &LeagueRound) -> bool {
         let may_end = || self.volatile.news_held.is_empty() && !self.paused;
-        round.open == 0 && (!round.closed || self.is_last(round) && may_end())
+        let is_played = || !round.closed && self.joining().is_none();
+        round.open == 0 && (is_played() || round.closed && self.is_last(round) && may_end())
     }
 
     /// When the round after this one may begin; `None` after the last one and in a pause.
@@ -207,7 +213,7 @@ impl League {
             at,
         });
         let is_untimed = self.rules.round_every.is_zero() && !self.paused;
-        let next = if !self.is_last(round) {
+        let next = if !self.is_last(round) && self.is_in_time(at) {
             is_untimed.then(|| self.open_round(at, round.number + 1))
         } else if self.paused {
             None
@@ -554,11 +560,26 @@ impl League {
         Event::RoundOpened {
             round,
             referees: plan.iter().map(|referee| referee.id.clone()).collect(),
-            commitments: self.promises(round, matches),
+            commitments: self.promises(round, 0..matches),
             pairings,
             byes,
             at,
         }
+    }
+
+    /// The matches that join the round, with a referee planned for each.
+    fn add_matches(&self, at: Timestamp, round: &LeagueRound) -> Option<Event> {
+        let pairings = self.listed(&self.joining()?.1.pairings);
+        let plan = self.plan(pairings.len(), |_| true);
+        let first = u32::try_from(round.fixtures.len()).ok()?;
+        let matches = first..first + u32::try_from(pairings.len()).ok()?;
+        Some(Event::MatchesAdded {
+            round: round.number,
+            referees: plan.iter().map(|referee| referee.id.clone()).collect(),
+            commitments: self.promises(round.number, matches),
+            pairings,
+            at,
+        })
     }
 
     /// The pairings and byes of the next round by ids, if they follow from results.
@@ -566,13 +587,16 @@ impl League {
         let Some(next) = self.next_round() else {
             return (Vec::new(), Vec::new());
         };
+        let id = |number: &u32| self.players.get(*number).map(|player| player.id.clone());
+        let byes = next.byes.iter().filter_map(id);
+        (self.listed(&next.pairings), byes.collect())
+    }
+
+    /// Pairings by ids.
+    pub(crate) fn listed(&self, pairings: &[[u32; 2]]) -> Vec<[PlayerId; 2]> {
         let id = |number: u32| self.players.get(number).map(|player| player.id.clone());
         let seats = |&[a, b]: &[u32; 2]| Some([id(a)?, id(b)?]);
-        let pairings = next.pairings.iter().filter_map(seats).collect();
-        (
-            pairings,
-            next.byes.iter().filter_map(|&it| id(it)).collect(),
-        )
+        pairings.iter().filter_map(seats).collect()
     }
 
     /// How many matches a round has that is about to begin.
@@ -583,15 +607,15 @@ impl League {
         }
     }
 
-    /// The promises on the draws of a round, which anyone may hold against its results.
-    fn promises(&self, round: u32, matches: u32) -> Vec<Commitment> {
+    /// The promises on the draws of matches of a round, which anyone may hold against its results.
+    fn promises(&self, round: u32, matches: Range<u32>) -> Vec<Commitment> {
         let (league, secret) = (&self.rules.league_id, self.secrets.draws.keyed());
         let promise = |number| {
             let match_id = MatchId::numbered(round, number);
             let seed = secret.seed(league, &match_id, self.epoch);
             draw::commitment(league, &match_id, self.rules.draws, &seed)
         };
-        (1..=matches).map(promise).collect()
+        matches.map(|index| promise(index + 1)).collect()
     }
 
     /// Takes all matches from a referee and gives them to others.

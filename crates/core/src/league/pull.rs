@@ -372,7 +372,7 @@ impl League {
     fn counted_matches_of(&self, player: u32) -> Vec<MatchId> {
         let reached = self.round.as_ref().map_or(0, |round| round.number);
         let rounds = 1..=reached.min(self.schedule().rounds());
-        let pairings = rounds.filter_map(|round| self.schedule().pairing_of(player, round));
+        let pairings = rounds.flat_map(|round| self.schedule().pairings_of(player, round));
         let counted = pairings.filter(|pairing| self.standings.ending(*pairing).is_some());
         counted.map(|pairing| self.present_id(pairing)).collect()
     }

@@ -80,6 +80,12 @@ pub struct LeagueRules {
     /// How often each pair meets; in a knockout, how many games a tie has.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub legs: u32,
+    /// How many groups there are; `None` for as many as suit the players.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub groups: Option<u32>,
+    /// After which time no match begins, in a format that ends by time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub duration: Option<Duration>,
     /// Whether only results count whose draw is proven, from any referee.
     #[serde(default)]
     pub proven_draws: bool,
@@ -152,6 +158,8 @@ impl LeagueRules {
             format: Format::default(),
             rounds: None,
             legs: 1,
+            groups: None,
+            duration: None,
             proven_draws: false,
             round_every: Duration::ZERO,
             pace: Duration::ZERO,
@@ -169,6 +177,12 @@ impl LeagueRules {
         self.format = format;
     }
 
+    /// Changes the settings of the format to the usual ones.
+    pub fn forget_format_settings(&mut self) {
+        (self.rounds, self.legs) = (None, 1);
+        (self.groups, self.duration) = (None, None);
+    }
+
     /// The format and its settings for so many players.
     pub fn plan(&self, players: u32) -> FormatPlan {
         FormatPlan {
@@ -176,6 +190,8 @@ impl LeagueRules {
             players,
             legs: self.legs,
             rounds: self.rounds,
+            groups: self.groups,
+            duration: self.duration,
             sides: Sides::for_game(self.sides_matter),
         }
     }

@@ -52,7 +52,7 @@ struct OpenedRound {
     seats: Vec<[u32; 2]>,
     /// The players that rest and are paid for it.
     byes: Vec<u32>,
-    /// Players and the places of their matches, in the order of players.
+    /// Players and the places of their matches, in the order of players and places.
     places: Vec<(u32, u32)>,
 }
 
@@ -145,7 +145,7 @@ impl Schedule {
 
     /// How many matches a round has at most.
     pub fn matches_a_round(&self) -> u32 {
-        self.plan.players / 2
+        self.plan.matches_a_round()
     }
 
     /// How many matches there are in all, or are planned.
@@ -184,16 +184,25 @@ impl Schedule {
         })
     }
 
-    /// The match of a player in a round; none if it rests.
+    /// The match of a player in a round, the last one if it has several; none if it rests.
     pub fn pairing_of(&self, player: u32, round: u32) -> Option<Pairing> {
-        match &self.rounds {
+        self.pairings_of(player, round).next_back()
+    }
+
+    /// The matches of a player in a round: one, but in a round that grows.
+    pub fn pairings_of(&self, player: u32, round: u32) -> impl DoubleEndedIterator<Item = Pairing> {
+        let computed = match &self.rounds {
             Rounds::Computed(computed) => computed.pairing_of(player, round),
-            Rounds::Opened { .. } => {
-                let places = &self.round(round)?.places;
-                let found = places.binary_search_by_key(&player, |place| place.0).ok()?;
-                self.pairing(round, places[found].1)
-            }
-        }
+            Rounds::Opened { .. } => None,
+        };
+        let places = self.round(round).map_or(&[][..], |round| &round.places);
+        let first = places.partition_point(|place| place.0 < player);
+        let own = places[first..].iter();
+        let own = &places[first..first + own.take_while(|place| place.0 == player).count()];
+        let opened = own
+            .iter()
+            .filter_map(move |place| self.pairing(round, place.1));
+        computed.into_iter().chain(opened)
     }
 
     /// The known matches in which two players meet.
@@ -207,7 +216,7 @@ impl Schedule {
             Rounds::Opened { .. } => self.opened(),
         };
         let met = (1..=opened)
-            .filter_map(move |round| self.pairing_of(one, round))
+            .flat_map(move |round| self.pairings_of(one, round))
             .filter(move |pairing| one != other && pairing.seats.contains(&other));
         computed.into_iter().flatten().chain(met)
     }
@@ -235,17 +244,29 @@ impl Schedule {
             return;
         };
         let last = rounds.last();
-        let mut places: Vec<(u32, u32)> = (0..)
-            .zip(&next.pairings)
-            .flat_map(|(index, seats)| seats.map(|seat| (seat, index)))
-            .collect();
-        places.sort_unstable();
         rounds.push(OpenedRound {
             before: last.map_or(0, |last| last.before + last.seats.len()),
-            seats: next.pairings.clone(),
+            seats: Vec::new(),
             byes: next.byes.clone(),
-            places,
+            places: Vec::new(),
         });
+        self.add(&next.pairings);
+    }
+
+    /// Adds matches to the last round.
+    pub(crate) fn add(&mut self, pairings: &[[u32; 2]]) {
+        let Rounds::Opened { rounds, .. } = &mut self.rounds else {
+            return;
+        };
+        let Some(round) = rounds.last_mut() else {
+            return;
+        };
+        let places = (count(round.seats.len())..)
+            .zip(pairings)
+            .flat_map(|(index, seats)| seats.map(|seat| (seat, index)));
+        round.places.extend(places);
+        round.places.sort_unstable();
+        round.seats.extend_from_slice(pairings);
     }
 
     /// No other round follows.

@@ -15,9 +15,9 @@ use league_games::Outcome;
 use league_protocol::id::PlayerId;
 use league_protocol::message::{MatchResult, MatchStatus, Score, StandingRow, WinLossDraw};
 
-use super::format::{FormatView, NextRound, SoFar};
+use super::format::{FormatView, Joining, NextRound, SoFar};
 use super::schedule::{Pairing, Schedule};
-use super::tiebreak::Tiebreaker;
+use super::tiebreak::{Tiebreaker, by_id};
 
 /// How a match ended, as far as the table is concerned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -122,7 +122,7 @@ impl PlayerTally {
         (self.points, self.wins, difference)
     }
 
-    fn note(&mut self, ending: MatchEnding, seat: usize, score: &Score) {
+    pub(crate) fn note(&mut self, ending: MatchEnding, seat: usize, score: &Score) {
         self.points = self.points.saturating_add(ending.points(seat, score));
         if ending == MatchEnding::Draw {
             self.draws += 1;
@@ -242,8 +242,11 @@ impl Standings {
     /// The round that follows, by the results as they count now; `None` if the league is over.
     /// `is_in` tells whether a player plays on.
     pub fn next_round(&self, is_in: &dyn Fn(u32) -> bool) -> Option<NextRound> {
-        let standings = self;
-        let so_far = SoFar { standings, is_in };
+        let so_far = SoFar {
+            standings: self,
+            is_in,
+            is_free: is_in,
+        };
         self.schedule.plan().format.rule().next_round(&so_far)
     }
 
@@ -252,8 +255,30 @@ impl Standings {
         let so_far = SoFar {
             standings: self,
             is_in: &|_| true,
+            is_free: &|_| true,
         };
         self.schedule.plan().format.rule().views(&so_far)
+    }
+
+    /// The matches that join the last round, by the results as they count now. `is_free` tells
+    /// whether a player that plays on has no match to play.
+    pub fn joining(
+        &self,
+        is_in: &dyn Fn(u32) -> bool,
+        is_free: &dyn Fn(u32) -> bool,
+    ) -> Option<Joining> {
+        let so_far = SoFar {
+            standings: self,
+            is_in,
+            is_free,
+        };
+        self.schedule.plan().format.rule().joining(&so_far)
+    }
+
+    /// Adds matches to the last round.
+    pub fn add(&mut self, pairings: &[[u32; 2]]) {
+        self.schedule.add(pairings);
+        self.forget_table();
     }
 
     /// Begins a round that follows from results; byes count at once.
@@ -400,7 +425,7 @@ impl Standings {
 
     fn make_table(&self, names: &[NamedPlayer]) -> Ranking {
         let progress = self.progress();
-        let order = self.order(names);
+        let order = self.order(by_id(names, self.schedule.players()), &progress);
         let mut rows = Vec::with_capacity(order.players.len());
         let mut place = vec![0; order.players.len()];
         let mut shared_rank = 0;
@@ -429,9 +454,32 @@ impl Standings {
         let so_far = SoFar {
             standings: self,
             is_in: &|_| true,
+            is_free: &|_| true,
         };
         let progress = self.schedule.plan().format.rule().progress(&so_far);
         progress.unwrap_or_default()
+    }
+
+    /// The order of the players after so many rounds, as these counted when the next one began.
+    pub(crate) fn settled_order(&self, rounds: u32) -> Vec<u32> {
+        let schedule = Schedule::new(*self.schedule.plan());
+        let mut standings = Self::new(schedule, self.score).ordered_by(self.tiebreakers.clone());
+        for round in 1..=rounds.min(self.schedule.opened()) {
+            let pairings = (0..self.schedule.matches_in(round))
+                .filter_map(|index| self.schedule.pairing(round, index));
+            let pairings: Vec<Pairing> = pairings.collect();
+            standings.schedule.open(&NextRound {
+                pairings: pairings.iter().map(|pairing| pairing.seats).collect(),
+                byes: Vec::new(),
+            });
+            for pairing in pairings {
+                if let Some(ending) = self.settled(pairing) {
+                    standings.note(pairing, ending);
+                }
+            }
+        }
+        let players = (0..self.schedule.players()).collect();
+        standings.order(players, &[]).players
     }
 
     /// What orders players before all tiebreakers: the last come last, then progress counts.

@@ -122,11 +122,9 @@ impl League {
 }
 
 impl Standings {
-    /// Puts the players in order.
-    pub(crate) fn order(&self, names: &[NamedPlayer]) -> Order {
-        let progress = self.progress();
-        let class = |player: u32| self.class(player, &progress);
-        let mut players = by_id(names, self.schedule().players());
+    /// Puts players in order, who come in that of their ids; progress counts first.
+    pub(crate) fn order(&self, mut players: Vec<u32>, progress: &[u32]) -> Order {
+        let class = |player: u32| self.class(player, progress);
         let mut deciding = self.tiebreakers().split(|by| *by == Tiebreaker::PlayerId);
         let deciding = deciding.next().unwrap_or_default();
         // The group of equals of each player, after each tiebreaker.
@@ -245,7 +243,7 @@ impl Standings {
     /// The matches of a player that count, its seat and how they ended.
     fn results_of(&self, player: u32) -> impl Iterator<Item = (Pairing, usize, MatchEnding)> {
         let pairings = (1..=self.rounds_begun())
-            .filter_map(move |round| self.schedule().pairing_of(player, round));
+            .flat_map(move |round| self.schedule().pairings_of(player, round));
         pairings.filter_map(move |pairing| {
             let seat = usize::from(pairing.seats[1] == player);
             Some((pairing, seat, self.ending(pairing)?))
@@ -296,7 +294,7 @@ impl Standings {
                     .sum();
             }
             (1..=rounds)
-                .filter_map(|round| self.schedule().pairing_of(player, round))
+                .flat_map(|round| self.schedule().pairings_of(player, round))
                 .filter(|pairing| {
                     let mut seats = pairing.seats.iter();
                     seats.all(|seat| members.binary_search(seat).is_ok())
@@ -309,7 +307,7 @@ impl Standings {
 }
 
 /// The numbers of players in the order of their ids, shorter ids first.
-fn by_id(names: &[NamedPlayer], players: u32) -> Vec<u32> {
+pub(crate) fn by_id(names: &[NamedPlayer], players: u32) -> Vec<u32> {
     let mut order: Vec<u32> = (0..players).take(names.len()).collect();
     order.sort_by_key(|player| {
         let id = names[*player as usize].0.as_str();

@@ -2,6 +2,7 @@
 
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use clap::Args;
 use league_core::league::LeagueRules;
@@ -227,12 +228,19 @@ pub(crate) struct FormatArgs {
         help = format!("How the players are paired: {} [default: from config, round_robin]", formats())
     )]
     pub(crate) format: Option<Format>,
-    /// How many rounds a Swiss tournament has [default: from config, as many as it needs]
+    /// How many rounds a Swiss tournament or a ladder has [default: from config, as many as it
+    /// needs; without end for a ladder]
     #[arg(long, value_name = "N", value_parser = number::<u32>(1..=1_000))]
     pub(crate) rounds: Option<u32>,
     /// How often each pair meets, or how many games a knockout tie has [default: from config, 1]
     #[arg(long, value_name = "N", value_parser = number::<u32>(1..=u64::from(RoundRobin::MAX_LEGS)))]
     pub(crate) legs: Option<u32>,
+    /// How many groups there are before the knockout [default: from config, by the players]
+    #[arg(long, value_name = "N", value_parser = number::<u32>(2..=1_000_000))]
+    pub(crate) groups: Option<u32>,
+    /// How long a ladder or an arena goes on, such as 30m [default: from config, 10m for an arena]
+    #[arg(long, value_name = "DURATION", value_parser = duration)]
+    pub(crate) duration: Option<Duration>,
 }
 
 impl FormatArgs {
@@ -240,10 +248,12 @@ impl FormatArgs {
     pub(crate) fn settle(&self, rules: &mut LeagueRules) {
         if let Some(format) = self.format.filter(|format| *format != rules.format) {
             rules.use_format(format);
-            (rules.rounds, rules.legs) = (None, 1);
+            rules.forget_format_settings();
         }
         rules.rounds = self.rounds.or(rules.rounds);
         rules.legs = self.legs.unwrap_or(rules.legs);
+        rules.groups = self.groups.or(rules.groups);
+        rules.duration = self.duration.or(rules.duration);
     }
 }
 
@@ -253,7 +263,7 @@ pub(crate) fn check_format(rules: &LeagueRules) -> Result<(), CommandError> {
         CommandError::usage(
             "could not pair the players",
             error.to_string(),
-            "change `--format`, `--rounds`, `--legs` or `--players`",
+            "change `--format`, its settings or `--players`",
         )
     })
 }

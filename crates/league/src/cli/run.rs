@@ -117,7 +117,7 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "ID", value_parser = league_id)]
     league_id: Option<LeagueId>,
     /// Resume an interrupted league as it was
-    #[arg(long, conflicts_with_all = ["players", "people", "move_time", "referees", "strategies", "dialects", "game", "format", "rounds", "legs", "seed", "manual", "invite"])]
+    #[arg(long, conflicts_with_all = ["players", "people", "move_time", "referees", "strategies", "dialects", "game", "format", "rounds", "legs", "groups", "duration", "seed", "manual", "invite"])]
     resume: bool,
     /// Resume although the journal lost lines that may have been acknowledged; this stays noted
     #[arg(long, requires = "resume")]

@@ -128,12 +128,11 @@ impl Scores {
                 self.names.insert(id.clone(), meta.display_name.clone());
             }
             Event::RoundOpened { pairings, .. } => {
-                // Level ties of a knockout have more games than were planned.
-                self.opened += pairings.len() as u64;
-                self.total = self.total.max(self.opened);
+                self.count_opened(pairings.len());
                 self.round_began = Some(at);
                 self.began.clear();
             }
+            Event::MatchesAdded { pairings, .. } => self.count_opened(pairings.len()),
             Event::MatchesMoved { moves, next, .. } => {
                 let moved = moves.iter().map(|moved| &moved.match_id);
                 self.begin(at, moved.chain(next));
@@ -150,6 +149,13 @@ impl Scores {
             _ => {}
         }
         None
+    }
+
+    /// Level ties of a knockout have more games than were planned, and a ladder or an arena has as
+    /// many as there is time for.
+    fn count_opened(&mut self, matches: usize) {
+        self.opened += matches as u64;
+        self.total = self.total.max(self.opened);
     }
 
     fn act(&mut self, lever: &Lever) {

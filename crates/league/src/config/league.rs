@@ -41,13 +41,20 @@ with_defaults! {
         /// The limits on participants, and how many are needed to start.
         participants: ParticipantsConfig = ParticipantsConfig::default();
         /// How the players are paired: `round_robin`, `swiss`, `knockout`,
-        /// `double_elimination` or `gauntlet`.
+        /// `double_elimination`, `groups`, `gauntlet`, `ladder` or `arena`.
         format: Format = Format::default();
-        /// How many rounds a Swiss tournament has; `null` for as many as its players need.
+        /// How many rounds a Swiss tournament or a ladder has; `null` for as many as its players
+        /// need, and for a ladder without end.
         rounds: Option<u32> = None;
         /// How often each pair meets; in a knockout, how many games a tie has.
         #[serde(deserialize_with = "within::<1, 1_000, _, _>")]
         legs: u32 = 1;
+        /// How many groups there are before the knockout; `null` for as many as suit the players.
+        groups: Option<u32> = None;
+        /// How long a ladder or an arena goes on; `null` for a ladder without end, and for an arena
+        /// of ten minutes.
+        #[serde(deserialize_with = "optional_seconds::<1_000, 604_800_000, _>")]
+        duration_sec: Option<Seconds> = None;
         /// How tolerantly messages are read.
         strictness: Strictness = Strictness::Lenient;
         /// Which results count, by what is known of their draws (ruling 25a).
@@ -210,6 +217,8 @@ impl LeagueConfig {
         rules.start_when = self.participants.start_when();
         rules.use_format(self.format);
         (rules.rounds, rules.legs) = (self.rounds, self.legs);
+        rules.groups = self.groups;
+        rules.duration = self.duration_sec.map(Seconds::duration);
         rules.strict = self.strictness == Strictness::Strict;
         rules.proven_draws = self.draws == CountedDraws::Proven;
         rules.mode = self.match_mode;

@@ -404,6 +404,12 @@ impl JournalReader {
             Event::MatchesMoved { moves, .. } => {
                 moves.iter().for_each(|moved| self.touch(&moved.match_id));
             }
+            Event::MatchesAdded { pairings, .. } => {
+                pairings
+                    .as_flattened()
+                    .iter()
+                    .for_each(|player| self.touch(player));
+            }
             // A lever may change names, results and places on any page.
             Event::RoundOpened { .. }
             | Event::OrganiserActed { .. }

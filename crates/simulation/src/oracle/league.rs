@@ -3,7 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use league_core::league::{AgentState, Event, League, Lever, Reassignment, ReportProblem};
+use league_core::league::{
+    AgentState, Event, FixtureStage, League, Lever, Reassignment, ReportProblem,
+};
 use league_protocol::id::{MatchId, PlayerId, RefereeId};
 use league_protocol::message::{MatchResult, MatchStatus, Score, StandingRow};
 use league_protocol::sender::Agent;
@@ -176,6 +178,12 @@ impl LeagueWatch {
                 }
                 return self.open(*round, referees, *at);
             }
+            Event::MatchesAdded {
+                referees,
+                pairings,
+                at,
+                ..
+            } => self.add_matches(referees, pairings.len(), *at),
             Event::MatchesMoved { moves, at, .. } => return self.move_matches(facts, moves, *at),
             Event::MovesReceived {
                 match_id,
@@ -292,15 +300,30 @@ impl LeagueWatch {
         }
         self.levers.check_going("a round opens")?;
         (self.opened, self.full) = (round, 0);
-        let hands = (0..self.a_round as usize).map(|place| {
-            let referee = referees.get(place).cloned();
-            let attempt = u32::from(referee.is_some());
-            (referee, attempt)
-        });
-        self.hands.extend(hands);
-        self.given_at.resize(self.hands.len(), at);
-        self.results.resize(self.hands.len(), None);
+        let places = self.hands.len() + self.a_round as usize;
+        self.hands.resize(places, (None, 0));
+        self.given_at.resize(places, at);
+        self.results.resize(places, None);
+        self.give_all(places - self.a_round as usize, referees, at);
         Ok(())
+    }
+
+    /// Matches join the round after those that it has.
+    fn add_matches(&mut self, referees: &[RefereeId], matches: usize, at: Timestamp) {
+        let Some(listed) = self.listed.last_mut() else {
+            return;
+        };
+        let first = self.hands.len() - self.a_round as usize + *listed as usize;
+        *listed += u32::try_from(matches).unwrap_or(u32::MAX);
+        self.give_all(first, referees, at);
+    }
+
+    /// The referees get these matches in order.
+    fn give_all(&mut self, first: usize, referees: &[RefereeId], at: Timestamp) {
+        let given = self.hands.iter_mut().zip(&mut self.given_at).skip(first);
+        for ((hand, given_at), referee) in given.zip(referees) {
+            (*hand, *given_at) = ((Some(referee.clone()), 1), at);
+        }
     }
 
     fn record(&mut self, match_id: &MatchId, result: &Arc<MatchResult>) -> CheckResult {
@@ -404,7 +427,7 @@ impl Oracle {
         self.check_lies(league, event)?;
         self.take_in_event(league, event)?;
         match event {
-            Event::RoundOpened { .. } => self.check_pairs(league)?,
+            Event::RoundOpened { .. } | Event::MatchesAdded { .. } => self.check_pairs(league)?,
             Event::RoundClosed { .. } if !self.facts.faults => {}
             Event::RoundClosed { .. } | Event::LeagueCompleted { .. } => {
                 self.check_table(league)?;
@@ -588,13 +611,17 @@ impl Oracle {
         let players = self.facts.players as usize;
         let mut met = vec![false; players];
         for fixture in round.fixtures() {
+            self.check_promise(fixture.match_id(), fixture.commitment())?;
+            // A round that grows has further matches of players whose match is over.
+            if fixture.stage() == FixtureStage::Finished {
+                continue;
+            }
             let [a, b] = fixture.pairing().seats.map(|seat| seat as usize);
             let twice = a == b || std::mem::replace(&mut met[a], true);
             if twice || std::mem::replace(&mut met[b], true) {
                 let what = format!("somebody plays twice in round {}", round.number());
                 return breach(Invariant::PairsMeetOnce, what);
             }
-            self.check_promise(fixture.match_id(), fixture.commitment())?;
         }
         self.check_capacity(league)
     }
@@ -634,20 +661,11 @@ impl Oracle {
             let [a, b] = &result.players;
             *met.entry(if a < b { (a, b) } else { (b, a) }).or_default() += 1;
         }
-        let (pairs, most) = (met.len(), met.values().copied().max().unwrap_or(0));
-        let players = self.facts.players as usize;
-        let holds = match rules.format.name() {
-            "swiss" => most == 1,
-            "knockout" => (players - 1..=players).contains(&pairs) && most <= rules.legs + 6,
-            // The two of the grand final may have met before, and may meet once more in the reset.
-            "double_elimination" => pairs >= players - 1 && most <= 3 * (rules.legs + 6),
-            "gauntlet" => pairs < players && most <= rules.legs,
-            _ => false,
-        };
-        if holds {
+        let most = met.values().copied().max().unwrap_or(0);
+        if most <= rules.plan(self.facts.players).max_meetings() {
             return Ok(());
         }
-        let what = format!("{pairs} pairs of {players} players met up to {most} times");
+        let what = format!("two players met {most} times");
         breach(Invariant::PairsMeetOnce, what)
     }
 

@@ -17,7 +17,8 @@ use crate::{CheckResult, NodeId, breach};
 pub(crate) struct NewsWatch {
     /// Players that do not know yet how their match of a round ended.
     untold: BTreeSet<(u32, PlayerId)>,
-    closed_at: BTreeMap<u32, Timestamp>,
+    /// Since when their news wait.
+    held: BTreeMap<(u32, PlayerId), Timestamp>,
 }
 
 /// What a player has received in a league without faults.
@@ -54,7 +55,16 @@ impl Oracle {
                 }
             }
             Event::RoundClosed { round, .. } => {
-                self.news.closed_at.insert(*round, at);
+                let untold = self.news.untold.iter().filter(|(open, _)| open == round);
+                let held = untold.map(|untold| (untold.clone(), at));
+                self.news.held.extend(held);
+            }
+            Event::MatchesAdded {
+                round, pairings, ..
+            } => {
+                let players = pairings.as_flattened().iter();
+                let held = players.map(|player| ((*round, player.clone()), at));
+                self.news.held.extend(held);
             }
             Event::NewsReleased { players, .. } => {
                 for (player, round) in players {
@@ -70,9 +80,10 @@ impl Oracle {
     fn release_player(&mut self, player: &PlayerId, round: u32, at: Timestamp) -> CheckResult {
         let timeouts = &self.facts.rules.timeouts;
         let wait = timeouts.retrying(timeouts.game_over).longest();
-        let closed = self.news.closed_at.get(&round);
-        let early = closed.is_none_or(|closed| at < *closed + wait);
-        if self.news.untold.remove(&(round, player.clone())) && early {
+        let key = (round, player.clone());
+        let held = self.news.held.remove(&key);
+        let early = held.is_none_or(|held| at < held + wait);
+        if self.news.untold.remove(&key) && early {
             let what = format!("`{player}` gets news of round {round} before its result");
             return breach(Invariant::MessagesComeInOrder, what);
         }

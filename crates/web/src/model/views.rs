@@ -127,6 +127,6 @@ pub struct GroupPlayer {
 #[derive(Debug, Clone, PartialEq)]
 pub struct LadderRow {
     pub player: PlayerRef,
-    /// Places gained in the last round that is over; negative if it fell.
+    /// Places gained in the last round that has a result; negative if it fell.
     pub climbed: i64,
 }

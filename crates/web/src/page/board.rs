@@ -94,7 +94,7 @@ pub(crate) fn main(parts: &PageParts) -> Markup {
         }
         section.card aria-labelledby="scores-title" {
             h2 #scores-title { "Round by round" }
-            p.more { "For each round how the match ended, the number and the seat of the player, and below it the points after the round." }
+            p.more { "For each round the result, the number of the opponent and the own seat, and below them the points after the round." }
             div.scroll tabindex="0" role="region" aria-labelledby="scores-title" {
                 table.scores {
                     caption.hush { "Opponents and results of each player, round by round, in groups of equal points" }

@@ -72,7 +72,6 @@ impl<'t> Stages<'t> {
             .chunk_by(|one, other| one.stage == other.stage)
             .map(<[&Tie]>::to_vec)
             .collect();
-        let all = columns.len();
         columns.retain(|column| {
             // A reset that is not needed, and stages into which no player falls.
             let is_used = |tie: &&Tie| tie.places.iter().any(|it| it.player != TiePlayer::Empty);
@@ -80,7 +79,6 @@ impl<'t> Stages<'t> {
         });
         let left_out = own.chunk_by(|one, other| one.stage == other.stage);
         let left_out = left_out.filter(|column| column.len() > MAX_TIES).count();
-        debug_assert!(columns.len() + left_out <= all);
         Self { columns, left_out }
     }
 
@@ -106,7 +104,7 @@ fn part(title: &str, stages: &Stages<'_>, links: Links) -> Markup {
                 @for (number, column) in stages.columns.iter().enumerate() {
                     @let name = stage_name(stages, number);
                     div.stage {
-                        p.stage-name aria-hidden="true" { (name) }
+                        @if stages.columns.len() > 1 { p.stage-name aria-hidden="true" { (name) } }
                         ol class={ "ties " (stages.lead(number)) } aria-label=(name) {
                             @for tie in column { (tie_box(tie, links)) }
                         }
@@ -123,6 +121,7 @@ fn stage_name(stages: &Stages<'_>, number: usize) -> String {
     match (column[0].part, column.len()) {
         (BracketPart::ThirdPlace, _) => "Third place".to_owned(),
         (BracketPart::GrandFinal, _) => "Grand final".to_owned(),
+        (BracketPart::Reset, _) if is_known(column[0]) => "Reset".to_owned(),
         (BracketPart::Reset, _) => "Reset, if needed".to_owned(),
         (BracketPart::Losers, _) if is_last => "Losers’ final".to_owned(),
         (BracketPart::Losers, _) => format!("Losers’ stage {}", number + 1),
@@ -131,6 +130,11 @@ fn stage_name(stages: &Stages<'_>, number: usize) -> String {
         (BracketPart::Main, 4) => "Quarter-finals".to_owned(),
         (BracketPart::Main, ties) => format!("Round of {}", 2 * ties),
     }
+}
+
+fn is_known(tie: &Tie) -> bool {
+    let mut places = tie.places.iter();
+    places.all(|place| matches!(place.player, TiePlayer::Known(_)))
 }
 
 fn tie_box(tie: &Tie, links: Links) -> Markup {

@@ -11,7 +11,7 @@ use crate::parts::ListItem;
 /// Players in the card.
 const MAX_SHOWN: usize = 60;
 /// Marks of the scale at most.
-const MAX_MARKS: i64 = 5;
+const MAX_MARKS: i64 = 7;
 
 /// After which round, and how sure they are; empty before the first round has ended.
 pub(crate) fn words(table: Option<&RatingTable>) -> Markup {
@@ -187,7 +187,7 @@ mod tests {
     fn interval_is_drawn_on_the_scale_of_all() {
         let table = table(None);
         let scale = Scale::of(&table.rows);
-        assert_eq!(scale.marks, [-200, -100, 0, 100, 200]);
+        assert_eq!(scale.marks, [-150, -100, -50, 0, 50, 100, 150]);
         let row = rated("rating-P01", &table.rows[0], false, &scale);
         insta::assert_snapshot!(row.into_string().replace("><", ">\n<"), @r#"
         <tr class="first" id="rating-P01">
@@ -199,9 +199,9 @@ mod tests {
         <svg aria-hidden="true">
         <line class="mean" x1="50.0%" x2="50.0%" y1="0" y2="100%">
         </line>
-        <line class="span" x1="38.8%" x2="79.2%" y1="50%" y2="50%">
+        <line class="span" x1="35.0%" x2="89.0%" y1="50%" y2="50%">
         </line>
-        <circle cx="59.0%" cy="50%" r="5">
+        <circle cx="62.0%" cy="50%" r="5">
         </circle>
         </svg>
         </td>
@@ -233,7 +233,7 @@ mod tests {
                 ..table(None).rows[0].clone()
             };
             let marks = Scale::of(&[row]).marks.len();
-            assert!((2..=8).contains(&marks), "{elo} ± {error}: {marks}");
+            assert!((2..=10).contains(&marks), "{elo} ± {error}: {marks}");
         }
     }
 }

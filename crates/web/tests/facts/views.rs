@@ -251,3 +251,44 @@ fn json_has_the_tables_that_the_format_fills() {
     );
     assert!(told.get("rounds").is_none());
 }
+
+#[test]
+fn groups_tell_who_goes_on_before_the_knockout_is_drawn() {
+    let running = board("groups", &begun("groups", 6)).views;
+    assert_eq!(running.groups.len(), 2);
+    assert!(running.groups.iter().all(|group| group.rows.len() == 3));
+    assert!(
+        running.groups[0]
+            .rows
+            .iter()
+            .all(|row| row.goes_on.is_none())
+    );
+    assert!(running.bracket.is_empty());
+    let over = board("groups", &whole("groups", 6)).views;
+    let first = &over.groups[0];
+    assert_eq!(first.name, "A");
+    let rows: Vec<(u32, u32, Option<bool>)> = first
+        .rows
+        .iter()
+        .map(|row| (row.played, row.points, row.goes_on))
+        .collect();
+    assert_eq!(
+        rows,
+        [(2, 6, Some(true)), (2, 3, Some(true)), (2, 0, Some(false))]
+    );
+    assert_eq!(over.bracket.len(), 4);
+    let is_decided = |tie: &Tie| tie.places.iter().any(|place| place.is_winner);
+    assert!(over.bracket.iter().all(is_decided));
+}
+
+#[test]
+fn ladder_tells_how_far_players_climbed() {
+    let mut world = begun("ladder", 4);
+    world.finish("R1M1", Some(2));
+    let ladder = board("ladder", &world).views.ladder;
+    let told: Vec<(&str, i64)> = ladder
+        .iter()
+        .map(|row| (row.player.id.as_str(), row.climbed))
+        .collect();
+    assert_eq!(told, [("P02", 1), ("P01", -1), ("P03", 0), ("P04", 0)]);
+}

@@ -13,22 +13,130 @@
 use std::ops::RangeInclusive;
 
 use super::view::{BracketPart, BracketPlace, BracketTie, FormatView};
-use super::{NextRound, SoFar};
+use super::{FormatError, FormatPlan, FormatRule, NextRound, SoFar};
 use crate::league::schedule::Pairing;
 use crate::league::standings::MatchEnding;
 
 /// How many further games a level tie has at most. After them the player with fewer technical losses
 /// in the tie goes on, or else the higher seed.
-pub(crate) const MAX_FURTHER_GAMES: u32 = 6;
+const MAX_FURTHER_GAMES: u32 = 6;
 
 /// How many stages there are until one player is left.
 pub(crate) fn stages(players: u32) -> u32 {
     players.max(1).next_power_of_two().trailing_zeros()
 }
 
+/// How large a bracket is.
+pub(crate) struct BracketSize {
+    /// Stages that are played in any case.
+    pub(crate) stages: u32,
+    /// Stages that are played after an upset.
+    pub(crate) more_stages: u32,
+    /// Ties that are played in any case.
+    pub(crate) ties: u32,
+}
+
+impl BracketSize {
+    /// The size of a knockout with a tie for the third place.
+    pub(crate) fn of_knockout(players: u32) -> Self {
+        Self {
+            stages: stages(players),
+            more_stages: 0,
+            ties: players.saturating_sub(1) + u32::from(players >= 4),
+        }
+    }
+
+    /// How many rounds there are if no tie is ever level.
+    pub(crate) fn rounds(&self, plan: &FormatPlan) -> u32 {
+        self.stages.saturating_mul(least_games(plan.legs))
+    }
+
+    pub(crate) fn max_rounds(&self, plan: &FormatPlan) -> u32 {
+        (self.stages + self.more_stages).saturating_mul(most_games(plan.legs))
+    }
+
+    /// How often two players meet at most: in one tie, or in an earlier tie, the final and the one
+    /// after an upset.
+    pub(crate) fn max_meetings(&self, plan: &FormatPlan) -> u32 {
+        (1 + 2 * self.more_stages).saturating_mul(most_games(plan.legs))
+    }
+
+    /// How many matches there are if no tie is ever level.
+    pub(crate) fn matches(&self, plan: &FormatPlan) -> u64 {
+        u64::from(self.ties) * u64::from(least_games(plan.legs))
+    }
+}
+
 /// How many games decide a tie that is never level.
-pub(crate) fn least_games(legs: u32) -> u32 {
+fn least_games(legs: u32) -> u32 {
     legs / 2 + 1
+}
+
+const fn most_games(legs: u32) -> u32 {
+    legs.saturating_add(MAX_FURTHER_GAMES)
+}
+
+/// A format that is one bracket.
+pub(crate) struct Elimination {
+    pub(crate) name: &'static str,
+    pub(crate) title: &'static str,
+    pub(crate) min_players: u32,
+    /// The size of the bracket of so many players.
+    pub(crate) size: fn(u32) -> BracketSize,
+    pub(crate) ties: fn(u32) -> Vec<PlannedTie>,
+}
+
+impl Elimination {
+    fn read(&self, so_far: &SoFar<'_>) -> Bracket {
+        let ties = (self.ties)(so_far.players());
+        Bracket::read(&ties, so_far, 1..=so_far.rounds())
+    }
+}
+
+impl FormatRule for Elimination {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn title(&self) -> &'static str {
+        self.title
+    }
+
+    fn min_players(&self) -> u32 {
+        self.min_players
+    }
+
+    fn check(&self, plan: &FormatPlan) -> Result<(), FormatError> {
+        plan.must_have_no_rounds()
+    }
+
+    fn rounds(&self, plan: &FormatPlan) -> u32 {
+        (self.size)(plan.players).rounds(plan)
+    }
+
+    fn max_rounds(&self, plan: &FormatPlan) -> u32 {
+        (self.size)(plan.players).max_rounds(plan)
+    }
+
+    fn max_meetings(&self, plan: &FormatPlan) -> u32 {
+        (self.size)(plan.players).max_meetings(plan)
+    }
+
+    fn total_matches(&self, plan: &FormatPlan) -> u64 {
+        (self.size)(plan.players).matches(plan)
+    }
+
+    fn next_round(&self, so_far: &SoFar<'_>) -> Option<NextRound> {
+        self.read(so_far).next_round()
+    }
+
+    fn progress(&self, so_far: &SoFar<'_>) -> Option<Vec<u32>> {
+        Some(self.read(so_far).progress)
+    }
+
+    fn views(&self, so_far: &SoFar<'_>) -> Vec<FormatView> {
+        vec![self.read(so_far).view(&(self.ties)(so_far.players()))]
+    }
 }
 
 /// The places of the first stage, so that seeds meet as late as they can; `None` for a rest.
@@ -52,9 +160,8 @@ pub(crate) enum Source {
     /// The winner of the tie with this number.
     Winner(usize),
     Loser(usize),
-    /// Both players of this tie once more, if its first player has lost it; else an empty place.
-    WinnerAfterUpset(usize),
-    LoserAfterUpset(usize),
+    /// The player at this place of the tie once more, if the first has lost it; else an empty place.
+    AfterUpset(usize, usize),
 }
 
 /// A tie of a bracket before its players are known.
@@ -65,7 +172,24 @@ pub(crate) struct PlannedTie {
     pub(crate) part: BracketPart,
     pub(crate) from: [Source; 2],
     /// How far the loser has come if it goes on nowhere; both have come one further as they enter.
-    pub(crate) height: u32,
+    pub(crate) rank: u32,
+}
+
+/// Adds the ties of a stage, two sources each; returns their numbers.
+pub(crate) fn add_ties(
+    ties: &mut Vec<PlannedTie>,
+    (part, stage, rank): (BracketPart, u32, u32),
+    sources: &[Source],
+) -> Vec<usize> {
+    let first = ties.len();
+    let pairs = sources.chunks_exact(2).map(|pair| PlannedTie {
+        stage,
+        part,
+        from: [pair[0], pair[1]],
+        rank,
+    });
+    ties.extend(pairs);
+    (first..ties.len()).collect()
 }
 
 /// The ties of a knockout among these places, a power of two; with a tie for the third place.
@@ -74,26 +198,14 @@ pub(crate) fn knockout(places: &[Option<u32>]) -> Vec<PlannedTie> {
     let mut sources: Vec<Source> = places.iter().map(|place| Source::Player(*place)).collect();
     let mut stage = 0;
     while sources.len() > 1 {
-        let first = ties.len();
-        let pairs = sources.chunks_exact(2).map(|pair| PlannedTie {
-            stage,
-            part: BracketPart::Main,
-            from: [pair[0], pair[1]],
-            height: 4 * stage,
-        });
-        ties.extend(pairs);
-        if sources.len() == 2 && stage > 0 {
+        let added = add_ties(&mut ties, (BracketPart::Main, stage, 4 * stage), &sources);
+        if let ([_], Some(before)) = (&added[..], added[0].checked_sub(2)) {
             // The losers of the semi-finals, below both finalists.
-            ties.push(PlannedTie {
-                stage,
-                part: BracketPart::ThirdPlace,
-                from: [Source::Loser(first - 2), Source::Loser(first - 1)],
-                height: 4 * stage - 2,
-            });
+            let losers = [Source::Loser(before), Source::Loser(before + 1)];
+            let place = (BracketPart::ThirdPlace, stage, 4 * stage - 2);
+            add_ties(&mut ties, place, &losers);
         }
-        sources = (first..first + sources.len() / 2)
-            .map(Source::Winner)
-            .collect();
+        sources = added.into_iter().map(Source::Winner).collect();
         stage += 1;
     }
     ties
@@ -137,7 +249,7 @@ impl Bracket {
             }
             for (tie, planned) in bracket.ties[first..].iter().zip(stage) {
                 if let Some(loser) = tie.loser() {
-                    bracket.progress[loser as usize] = planned.height;
+                    bracket.progress[loser as usize] = planned.rank;
                 }
             }
         }
@@ -191,13 +303,10 @@ impl Bracket {
             }
             Source::Loser(tie) => BracketPlace::LoserOf(tie),
             // The player of the first place won, so that there is no other tie.
-            Source::WinnerAfterUpset(tie) | Source::LoserAfterUpset(tie)
-                if before[tie].winner.is_some() =>
-            {
-                BracketPlace::Empty
-            }
-            Source::WinnerAfterUpset(tie) => BracketPlace::WinnerOf(tie),
-            Source::LoserAfterUpset(tie) => BracketPlace::LoserOf(tie),
+            Source::AfterUpset(tie, _) if before[tie].winner.is_some() => BracketPlace::Empty,
+            // The first place has lost by then.
+            Source::AfterUpset(tie, 0) => BracketPlace::LoserOf(tie),
+            Source::AfterUpset(tie, _) => BracketPlace::WinnerOf(tie),
         }
     }
 
@@ -207,7 +316,7 @@ impl Bracket {
         for planned in stage {
             let places = planned.from.map(|source| self.resolve(source));
             for player in places.iter().flatten() {
-                self.progress[*player as usize] = planned.height + 1;
+                self.progress[*player as usize] = planned.rank + 1;
                 self.tie_of[*player as usize] = self.ties.len();
             }
             self.ties.push(Tie::new(places, planned.stage, legs));
@@ -220,10 +329,10 @@ impl Bracket {
             Source::Player(player) => player,
             Source::Winner(tie) => self.ties.get(tie)?.winner(),
             Source::Loser(tie) => self.ties.get(tie)?.loser(),
-            Source::WinnerAfterUpset(tie) => {
-                self.ties.get(tie).filter(|it| it.is_upset())?.winner()
+            Source::AfterUpset(tie, place) => {
+                let upset = self.ties.get(tie).filter(|it| it.is_upset());
+                upset?.places[place]
             }
-            Source::LoserAfterUpset(tie) => self.ties.get(tie).filter(|it| it.is_upset())?.loser(),
         }
     }
 
@@ -314,8 +423,7 @@ impl Tie {
         };
         let [one, other] = self.wins;
         let left = self.legs.saturating_sub(self.counted);
-        let most = self.legs.saturating_add(MAX_FURTHER_GAMES);
-        let is_last = self.games.len() >= most as usize;
+        let is_last = self.games.len() >= most_games(self.legs) as usize;
         let is_over = one.abs_diff(other) > left || is_last || self.is_deserted;
         let [failed, other_failed] = self.technical_losses;
         let is_other = other.cmp(&one).then(failed.cmp(&other_failed)).is_gt();

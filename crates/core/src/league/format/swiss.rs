@@ -37,10 +37,15 @@ impl FormatRule for Swiss {
     }
 
     fn check(&self, plan: &FormatPlan) -> Result<(), FormatError> {
+        plan.must_have_one_leg()?;
         let (players, most) = (plan.players, most_rounds(plan.players));
         match plan.rounds {
-            _ if plan.legs != 1 => Err(FormatError::Legs),
-            Some(found) if !(1..=most).contains(&found) => Err(FormatError::Rounds {
+            Some(found) if !(1..=MAX_ROUNDS).contains(&found) => Err(FormatError::NumberOfRounds {
+                format: self.title(),
+                most: MAX_ROUNDS,
+                found,
+            }),
+            Some(found) if found > most => Err(FormatError::Rounds {
                 players,
                 most,
                 found,
@@ -300,18 +305,18 @@ fn pair_with_rest(
     is_strict: bool,
     resting: Option<(u32, u32)>,
 ) -> Option<Pairs> {
-    // The opponent of the player that rests.
-    let nobody = entrants.len();
+    // Stands for the opponent of the player that rests.
+    let bye = entrants.len();
     let may_meet = |one: usize, other: usize| {
         let (one, other) = (one.min(other), one.max(other));
         let upper = &entrants[one];
-        if other == nobody {
+        if other == bye {
             return resting == Some((upper.free_wins, upper.points));
         }
         let lower = &entrants[other];
         !(upper.has_met(lower) || is_strict && clash(upper, lower))
     };
-    let last = nobody + usize::from(resting.is_some());
+    let last = bye + usize::from(resting.is_some());
     let all = Matching::largest((0..last).collect(), &may_meet);
     if !all.is_perfect() {
         return None;
@@ -325,16 +330,16 @@ fn pair_with_rest(
         pairs: Vec::new(),
     };
     let mut floaters = Vec::new();
-    let places: Vec<usize> = (0..nobody).collect();
+    let places: Vec<usize> = (0..bye).collect();
     for group in places.chunk_by(|&one, &other| entrants[one].points == entrants[other].points) {
         floaters = pairing.pair_group(&floaters, group);
     }
-    floaters.extend(nobody..last);
+    floaters.extend(bye..last);
     pairing.pair_leftovers(&floaters);
     let (rested, pairs): (Vec<_>, Vec<_>) = pairing
         .pairs
         .into_iter()
-        .partition(|(_, other)| *other == nobody);
+        .partition(|(_, other)| *other == bye);
     let resting = rested.first().map(|(one, _)| *one);
     Some(Pairs { pairs, resting })
 }

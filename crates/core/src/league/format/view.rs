@@ -83,7 +83,7 @@ pub struct GroupRow {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LadderPlace {
     pub player: u32,
-    /// Places gained in the last round that is over; negative if it fell.
+    /// Places gained in the last round that has a result; negative if it fell.
     pub climbed: i64,
 }
 

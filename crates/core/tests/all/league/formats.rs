@@ -1,12 +1,15 @@
 //! Formats: whole tournaments from results alone, with players that leave and return.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
 use league_core::draw::{LeagueSecret, LeagueSecrets};
 use league_core::league::format::{Format, FormatError, FormatPlan, NextRound, Sides};
 use league_core::league::schedule::{Pairing, Schedule};
 use league_core::league::standings::{MatchEnding, Standings};
-use league_core::league::{Event, Inconsistency, League, LeagueRules, Lever, RulesError};
+use league_core::league::{
+    Event, Inconsistency, League, LeagueRules, Lever, RulesError, Tiebreaker,
+};
 use league_protocol::id::{MatchId, PlayerId};
 use league_protocol::message::Score;
 use league_testkit::league::{LeagueWorld, rules};
@@ -29,8 +32,8 @@ fn plan(format: &str, players: u32) -> FormatPlan {
         format: Format::find(format).unwrap(),
         players,
         legs: 1,
-        rounds: None,
         sides: Sides::Balanced,
+        ..FormatPlan::default()
     }
 }
 
@@ -387,6 +390,198 @@ fn all_but_the_champion_lose_two_ties_of_a_double_elimination() {
     }
 }
 
+/// The players of each group, as far as their matches of the first rounds tell.
+fn groups_of(cup: &Tournament, rounds: usize) -> Vec<BTreeSet<u32>> {
+    let mut groups: Vec<BTreeSet<u32>> = Vec::new();
+    for pair in cup.rounds[..rounds].iter().flat_map(|it| &it.pairings) {
+        let (mut joined, apart): (Vec<_>, Vec<_>) = groups
+            .into_iter()
+            .partition(|group| pair.iter().any(|player| group.contains(player)));
+        joined.push(BTreeSet::from(*pair));
+        groups = apart;
+        groups.push(joined.into_iter().flatten().collect());
+    }
+    groups.sort();
+    groups
+}
+
+#[test]
+fn winners_of_groups_meet_the_second_of_other_groups() {
+    let mut cup = Tournament::new(plan("groups", 16));
+    let favourite = |[a, b]: [u32; 2]| MatchEnding::Win(usize::from(b < a));
+    for _ in 0..3 {
+        assert_eq!(cup.play(favourite).unwrap().pairings.len(), 8);
+    }
+    let dealt = [[0, 7, 8, 15], [1, 6, 9, 14], [2, 5, 10, 13], [3, 4, 11, 12]];
+    assert_eq!(groups_of(&cup, 3), dealt.map(BTreeSet::from));
+    assert_eq!(
+        cup.play(favourite).unwrap().pairings,
+        [[0, 6], [3, 5], [1, 7], [2, 4]]
+    );
+    while cup.play(favourite).is_some() {}
+    assert_eq!(cup.rounds.len() as u32, cup.plan.rounds());
+    assert_eq!(cup.all_seats().count() as u64, cup.plan.total_matches());
+}
+
+#[test]
+fn players_of_a_group_meet_again_in_the_final_at_the_earliest() {
+    let mut chance = Chance(31);
+    for case in 0..400 {
+        let players = 6 + chance.below(40) as u32;
+        let most = u64::from(players / 3);
+        let legs = 1 + chance.below(2) as u32;
+        let mut cup = Tournament::new(FormatPlan {
+            groups: (case % 2 == 0).then(|| 2 + chance.below(most - 1) as u32),
+            legs,
+            ..plan("groups", players)
+        });
+        while cup.play(|seats| by_strength(&mut chance, seats)).is_some() {
+            let limit = cup.plan.max_rounds() as usize;
+            assert!(cup.rounds.len() <= limit, "case {case}: it ends");
+        }
+        let usual = 1 << (players / 3).ilog2();
+        let groups = cup.plan.groups.unwrap_or(usual);
+        let sizes = [players / groups, players.div_ceil(groups)];
+        let rounds = sizes.map(|size| (size - 1 + size % 2) * legs);
+        let rounds = rounds[0].max(rounds[1]) as usize;
+        let found = groups_of(&cup, rounds);
+        assert_eq!(found.len(), groups as usize, "case {case}");
+        let (of_groups, knockout) = cup.rounds.split_at(rounds);
+        let pairs = of_groups.iter().map(|round| round.pairings.len());
+        let full = |group: &BTreeSet<u32>| group.len() * (group.len() - 1) / 2;
+        let all: usize = found.iter().map(full).sum();
+        assert_eq!(pairs.sum::<usize>(), all * legs as usize, "case {case}");
+        let games = knockout.iter().flat_map(|round| &round.pairings);
+        let mut ties: Vec<[u32; 2]> = Vec::new();
+        for &[a, b] in games {
+            let pair = [a.min(b), a.max(b)];
+            if !ties.contains(&pair) {
+                ties.push(pair);
+            }
+        }
+        for group in &found {
+            assert!(sizes.contains(&(group.len() as u32)), "case {case}");
+            let on: BTreeSet<&u32> = ties
+                .iter()
+                .flatten()
+                .filter(|it| group.contains(it))
+                .collect();
+            assert_eq!(on.len(), 2, "case {case}: two of a group go on");
+            // The last two ties are the final and that for the third place.
+            let early = &ties[..ties.len() - 2];
+            let both = |tie: &[u32; 2]| tie.iter().all(|player| group.contains(player));
+            assert!(!early.iter().any(both), "case {case}: {ties:?}");
+        }
+    }
+}
+
+#[test]
+fn equal_players_of_a_group_go_on_by_the_tiebreakers() {
+    let mut cup = Tournament::new(plan("groups", 6));
+    let order = [Tiebreaker::Points, Tiebreaker::TechnicalLosses];
+    cup.standings = cup.standings.ordered_by(order);
+    // Each group is a circle of wins; its first player loses without play.
+    let beats = |winner: u32, loser: u32| {
+        let wins = [[0, 3], [3, 4], [4, 0], [1, 2], [2, 5], [5, 1]];
+        wins.contains(&[winner, loser])
+    };
+    for _ in 0..3 {
+        cup.play(|[a, b]| {
+            let loser = usize::from(beats(a, b));
+            match [a, b][loser] {
+                0 | 1 => MatchEnding::Forfeit(loser),
+                _ => MatchEnding::Win(1 - loser),
+            }
+        });
+    }
+    let mut seats: Vec<u32> = cup.next().unwrap().pairings.concat();
+    seats.sort_unstable();
+    assert_eq!(seats, [2, 3, 4, 5], "the ids alone would choose 0 to 3");
+}
+
+fn ladder(players: u32, rounds: Option<u32>) -> Tournament {
+    Tournament::new(FormatPlan {
+        rounds,
+        ..plan("ladder", players)
+    })
+}
+
+/// The players of a ladder from first to last.
+fn positions(ladder: &Tournament) -> Vec<u32> {
+    let names = (1..=ladder.plan.players).map(|it| (PlayerId::numbered(it), "".into()));
+    let table = ladder.standings.table(|| names.collect());
+    let number = |id: &PlayerId| id.as_str()[1..].parse::<u32>().unwrap() - 1;
+    table
+        .rows
+        .iter()
+        .map(|row| number(&row.player_id))
+        .collect()
+}
+
+#[test]
+fn challenger_that_wins_takes_the_place_of_the_beaten_player() {
+    let mut ladder = ladder(5, None);
+    let pairs = |round: NextRound| {
+        let pairs = round.pairings.into_iter();
+        pairs.map(|[a, b]| [a.min(b), a.max(b)]).collect::<Vec<_>>()
+    };
+    let upset = |[a, b]: [u32; 2]| MatchEnding::Win(usize::from(b > a));
+    assert_eq!(pairs(ladder.play(upset).unwrap()), [[0, 1], [2, 3]]);
+    assert_eq!(positions(&ladder), [1, 0, 3, 2, 4]);
+    assert_eq!(pairs(ladder.play(upset).unwrap()), [[0, 3], [2, 4]]);
+    assert_eq!(positions(&ladder), [1, 3, 0, 4, 2]);
+    ladder.play(|_| MatchEnding::Draw);
+    assert_eq!(positions(&ladder), [1, 3, 0, 4, 2], "a draw moves no one");
+    // The player between them is away: the challenger passes it too.
+    ladder.out.insert(3);
+    ladder.play(|_| MatchEnding::Draw);
+    let round = ladder
+        .play(|seats| MatchEnding::Win(usize::from(seats[1] == 0)))
+        .unwrap();
+    assert_eq!(pairs(round), [[0, 1], [2, 4]]);
+    assert_eq!(positions(&ladder)[..3], [0, 1, 3]);
+}
+
+#[test]
+fn every_ladder_ends_after_its_rounds_whoever_leaves() {
+    let mut chance = Chance(41);
+    for case in 0..300 {
+        let (players, rounds) = (2 + chance.below(20) as u32, 1 + chance.below(30) as u32);
+        let mut ladder = ladder(players, Some(rounds));
+        loop {
+            let player = chance.below(u64::from(players)) as u32;
+            match chance.below(4) {
+                0 => drop(ladder.out.insert(player)),
+                1 => drop(ladder.out.remove(&player)),
+                _ => {}
+            }
+            let Some(round) = ladder.play(|seats| by_strength(&mut chance, seats)) else {
+                break;
+            };
+            let seen: BTreeSet<u32> = round.pairings.concat().into_iter().collect();
+            assert_eq!(seen.len(), 2 * round.pairings.len(), "case {case}");
+            assert!(seen.is_disjoint(&ladder.out), "case {case}");
+        }
+        let left = players as usize - ladder.out.len();
+        let is_full = ladder.rounds.len() == rounds as usize;
+        assert!(is_full || left < 2, "case {case}: {left} left");
+        for player in 0..players {
+            let side = |[a, b]: [u32; 2]| i64::from(a == player) - i64::from(b == player);
+            let sides: i64 = ladder.all_seats().map(side).sum();
+            assert!(sides.abs() <= 4, "case {case}: {sides}");
+        }
+    }
+}
+
+#[test]
+fn ladder_without_rounds_goes_on() {
+    let mut ladder = ladder(3, None);
+    for _ in 0..500 {
+        ladder.play(|_| MatchEnding::Draw).unwrap();
+    }
+    assert_eq!(ladder.standings.schedule().rounds(), 500);
+}
+
 #[test]
 fn gauntlet_runs_one_against_all() {
     let mut gauntlet = Tournament::new(FormatPlan {
@@ -442,14 +637,17 @@ fn formats_that_cannot_work_are_refused() {
             found: 6
         }
     );
-    assert!(matches!(refused(rounds(10, 0)), FormatError::Rounds { .. }));
+    for found in [0, 65] {
+        let refused = refused(rounds(1_000, found)).to_string();
+        assert!(refused.contains("has 1 to 64 rounds"), "{refused}");
+    }
     assert_eq!(rounds(10, 5).check(), Ok(()));
     assert_eq!(
         refused(FormatPlan {
             legs: 2,
             ..plan("swiss", 8)
         }),
-        FormatError::Legs
+        FormatError::NotTaken("Swiss tournament", "legs")
     );
     for format in ["round_robin", "knockout", "gauntlet"] {
         let with_rounds = FormatPlan {
@@ -464,37 +662,42 @@ fn formats_that_cannot_work_are_refused() {
     }
 }
 
+/// The formats whose rounds follow from results.
+const LISTED: [&str; 6] = [
+    "swiss",
+    "knockout",
+    "double_elimination",
+    "groups",
+    "gauntlet",
+    "ladder",
+];
+
 /// A league of the machine in this format, with so many players.
 fn league_of(format: &str, players: u32) -> LeagueWorld {
     let mut rules = rules();
     rules.use_format(Format::find(format).unwrap());
+    rules.rounds = (format == "ladder").then_some(5);
     LeagueWorld::begun_by(rules, players, 2, 4)
 }
 
 #[test]
 fn format_without_players_has_no_round() {
-    for format in [
-        "round_robin",
-        "swiss",
-        "knockout",
-        "double_elimination",
-        "gauntlet",
-    ] {
+    for format in Format::all() {
         for players in 0..2 {
             let plan = FormatPlan {
-                format: Format::find(format).unwrap(),
+                format,
                 players,
                 ..FormatPlan::default()
             };
             let standings = Standings::new(Schedule::new(plan), Score::default());
-            assert_eq!(standings.next_round(&|_| true), None, "{format}");
+            assert_eq!(standings.next_round(&|_| true), None, "{format:?}");
         }
     }
 }
 
 #[test]
 fn journals_of_every_format_pass_the_audit_and_give_the_same_league() {
-    for format in ["swiss", "knockout", "double_elimination", "gauntlet"] {
+    for format in LISTED {
         let mut world = league_of(format, 7);
         world.play_on();
         assert!(world.league.is_over(), "{format}");
@@ -511,7 +714,7 @@ fn journals_of_every_format_pass_the_audit_and_give_the_same_league() {
 
 #[test]
 fn pairings_that_do_not_follow_from_results_are_found() {
-    for format in ["swiss", "knockout", "double_elimination", "gauntlet"] {
+    for format in LISTED {
         let mut world = league_of(format, 8);
         world.play_on();
         for event in &mut world.events {
@@ -536,6 +739,314 @@ fn pairings_that_do_not_follow_from_results_are_found() {
         }
     }
     assert_eq!(world.audited().unwrap_err(), Inconsistency::Pairings(1));
+}
+
+#[test]
+fn no_round_of_a_ladder_begins_after_its_time() {
+    let mut rules = rules();
+    rules.use_format(Format::find("ladder").unwrap());
+    rules.duration = Some(Duration::from_secs(25));
+    let mut world = LeagueWorld::begun_by(rules, 5, 2, 4);
+    let mut rounds = 0;
+    while !world.league.is_over() {
+        world.pass(10);
+        for (referee, order) in world.orders() {
+            world.report(&referee, honest(&order)).unwrap();
+        }
+        world.settle();
+        rounds += 1;
+        assert!(rounds < 10);
+    }
+    assert_eq!(
+        world.league.round().unwrap().number(),
+        3,
+        "begun after 0, 10 and 20 seconds"
+    );
+    world.audited().unwrap();
+    let last = world.events.pop().unwrap();
+    assert!(matches!(last, Event::LeagueCompleted { .. }));
+    for event in &mut world.events {
+        if let Event::RoundClosed { round: 3, at } = event {
+            *at = *at - Duration::from_secs(10);
+        }
+    }
+    world.events.push(last);
+    assert!(
+        matches!(world.audited().unwrap_err(), Inconsistency::Round { .. }),
+        "the league ends before its time"
+    );
+}
+
+#[test]
+fn every_player_of_an_arena_is_paired_while_another_is_free() {
+    let mut chance = Chance(53);
+    let mut rematches = 0;
+    for case in 0..100 {
+        let players = 2 + chance.below(20) as u32;
+        let mut standings = Standings::new(Schedule::new(plan("arena", players)), Score::default());
+        let mut out = BTreeSet::new();
+        let mut running: Vec<Pairing> = Vec::new();
+        let mut last_met = vec![None; players as usize];
+        let mut sides = vec![0_i64; players as usize];
+        for _ in 0..300 {
+            let player = chance.below(u64::from(players)) as u32;
+            match chance.below(12) {
+                0 => drop(out.insert(player)),
+                1..=3 => drop(out.remove(&player)),
+                _ => {}
+            }
+            let busy: BTreeSet<u32> = running.iter().flat_map(|it| it.seats).collect();
+            let is_in = |player: u32| !out.contains(&player);
+            let is_free = |player: u32| is_in(player) && !busy.contains(&player);
+            let free = (0..players).filter(|it| is_free(*it)).count();
+            let round =
+                standings.schedule().rounds() * u32::from(standings.schedule().matches_in(1) > 0);
+            let added = match round {
+                0 => standings
+                    .next_round(&is_in)
+                    .map(|next| (next.pairings, true)),
+                _ => standings
+                    .joining(&is_in, &is_free)
+                    .map(|it| (it.pairings, it.wait.is_zero())),
+            };
+            assert_eq!(added.is_some(), free > 1, "case {case}: {free} are free");
+            if let Some((pairings, at_once)) = added.filter(|it| it.1 || chance.below(3) == 0) {
+                let seated: BTreeSet<u32> = pairings.concat().into_iter().collect();
+                assert!(seated.iter().all(|it| is_free(*it)), "case {case}");
+                assert_eq!(seated.len(), 2 * pairings.len(), "case {case}");
+                let left = free - seated.len();
+                assert!(
+                    left <= if at_once { 2 } else { 0 },
+                    "case {case}: {left} are left"
+                );
+                let before = standings.schedule().matches_in(1);
+                match round {
+                    0 => standings.open(&NextRound {
+                        pairings: pairings.clone(),
+                        byes: Vec::new(),
+                    }),
+                    _ => standings.add(&pairings),
+                }
+                for (index, seats) in (before..).zip(pairings) {
+                    let [a, b] = seats;
+                    let again = last_met[a as usize] == Some(b) && last_met[b as usize] == Some(a);
+                    assert!(!again || free == 2, "case {case}: {a} and {b} again");
+                    rematches += u32::from(again);
+                    (last_met[a as usize], last_met[b as usize]) = (Some(b), Some(a));
+                    (sides[a as usize], sides[b as usize]) =
+                        (sides[a as usize] + 1, sides[b as usize] - 1);
+                    running.push(Pairing {
+                        round: 1,
+                        index,
+                        seats,
+                    });
+                    let own = standings.schedule().pairings_of(a, 1);
+                    assert_eq!(own.last(), running.last().copied());
+                }
+            }
+            if !running.is_empty() {
+                let ended = running.swap_remove(chance.below(running.len() as u64) as usize);
+                standings.note(ended, by_strength(&mut chance, ended.seats));
+            }
+        }
+        assert!(
+            sides.iter().all(|side| side.abs() <= 3),
+            "case {case}: {sides:?}"
+        );
+    }
+    assert!(rematches > 0, "two alone meet again");
+}
+
+#[test]
+fn a_round_of_an_arena_has_a_limit() {
+    let mut standings = Standings::new(Schedule::new(plan("arena", 6)), Score::default());
+    let first = standings.next_round(&|_| true).unwrap();
+    standings.open(&first);
+    let mut ended = 0;
+    while let Some(joining) = standings.joining(&|_| true, &|_| true) {
+        standings.add(&joining.pairings);
+        ended += 1;
+        assert!(ended < 1_000);
+    }
+    assert_eq!(standings.schedule().matches_in(1), 1_000);
+    let next = standings.next_round(&|_| true).unwrap();
+    standings.open(&next);
+    assert_eq!(standings.schedule().rounds(), 2);
+    assert!(standings.joining(&|_| true, &|_| true).is_some());
+}
+
+/// An arena of the machine with so many players, which goes on for a minute.
+fn arena(players: u32) -> LeagueWorld {
+    let mut rules = rules();
+    rules.use_format(Format::find("arena").unwrap());
+    rules.duration = Some(Duration::from_secs(60));
+    LeagueWorld::begun_by(rules, players, 2, 8)
+}
+
+/// The seats of all matches that began, by their ids.
+fn begun(world: &LeagueWorld) -> Vec<[String; 2]> {
+    let schedule = world.league.schedule();
+    let names = schedule
+        .pairings()
+        .map(|it| it.seats.map(|seat| format!("P{:02}", seat + 1)));
+    names.collect()
+}
+
+#[test]
+fn fast_players_of_an_arena_do_not_wait_for_a_slow_match() {
+    let mut world = arena(6);
+    assert_eq!(world.league.round().unwrap().fixtures().len(), 3);
+    let slow = world.fixture("R1M1").pairing().seats;
+    for _ in 0..10 {
+        for (referee, order) in world.orders() {
+            if order.match_id.as_str() != "R1M1" {
+                world.report(&referee, honest(&order)).unwrap();
+            }
+        }
+        world.settle();
+    }
+    let round = world.league.round().unwrap();
+    assert_eq!((round.number(), round.open()), (1, 3));
+    assert_eq!(
+        round.fixtures().len(),
+        3 + 10 * 2,
+        "each ending made room for two more"
+    );
+    let met = begun(&world);
+    let of_slow = met
+        .iter()
+        .flatten()
+        .filter(|id| slow.map(|it| format!("P{:02}", it + 1)).contains(id));
+    assert_eq!(of_slow.count(), 2);
+    // Two matches end at once, so that nobody meets its last opponent again.
+    for player in 0..6 {
+        let own = world.league.schedule().pairings_of(player, 1);
+        let others = own.map(|it| it.seats.into_iter().find(|seat| *seat != player));
+        let others: Vec<_> = others.collect();
+        assert!(
+            others.windows(2).all(|pair| pair[0] != pair[1]),
+            "{player}: {others:?}"
+        );
+    }
+    world.audited().unwrap();
+}
+
+#[test]
+fn two_that_met_last_wait_for_others_and_then_meet_again() {
+    let mut world = arena(4);
+    let (referee, order) = world.order("R1M1");
+    world.report(&referee, honest(&order)).unwrap();
+    world.settle();
+    assert_eq!(world.league.round().unwrap().fixtures().len(), 2);
+    world.pass(4);
+    assert_eq!(
+        world.league.round().unwrap().fixtures().len(),
+        2,
+        "they wait"
+    );
+    world.pass(1);
+    let seats = ["R1M1", "R1M3"].map(|id| world.fixture(id).pairing().seats);
+    assert_eq!(seats[0], [seats[1][1], seats[1][0]], "with sides swapped");
+    world.audited().unwrap();
+}
+
+#[test]
+fn an_arena_is_over_when_its_time_is_and_its_last_match_has_ended() {
+    let mut world = arena(5);
+    let mut steps = 0;
+    while !world.league.is_over() {
+        world.pass(7);
+        // One match ends at a time.
+        if let Some((referee, order)) = world.orders().into_iter().next() {
+            world.report(&referee, honest(&order)).unwrap();
+            world.settle();
+        }
+        steps += 1;
+        assert!(steps < 30, "it ends");
+    }
+    let began = |event: &Event| match event {
+        Event::LeagueStarted { at } => Some(*at),
+        _ => None,
+    };
+    let began = world.events.iter().find_map(began).unwrap();
+    let added = world.events.iter().filter_map(|event| match event {
+        Event::MatchesAdded { at, .. } => Some(at.since(began)),
+        _ => None,
+    });
+    let last = added.max().unwrap();
+    assert!(last < Duration::from_secs(60), "{last:?}");
+    let round = world.league.round().unwrap();
+    assert_eq!((round.number(), round.open()), (1, 0));
+    assert_eq!(world.league.matches_played(), world.league.total_matches());
+    world.audited().unwrap();
+}
+
+#[test]
+fn matches_that_join_a_round_by_another_rule_are_found() {
+    let mut world = arena(6);
+    for (referee, order) in world.orders() {
+        world.report(&referee, honest(&order)).unwrap();
+        world.settle();
+    }
+    let honest_events = world.events.clone();
+    type Forgery = fn(&mut Event);
+    let forgeries: [Forgery; 3] = [
+        |event| {
+            if let Event::MatchesAdded { pairings, .. } = event {
+                pairings[0].reverse();
+            }
+        },
+        |event| {
+            if let Event::MatchesAdded { pairings, .. } = event {
+                pairings.clear();
+            }
+        },
+        |event| {
+            if let Event::MatchesAdded { round, .. } = event {
+                *round += 1;
+            }
+        },
+    ];
+    for forge in forgeries {
+        world.events = honest_events.clone();
+        world.events.iter_mut().for_each(forge);
+        let refused = world.audited().unwrap_err();
+        let is_found = matches!(
+            refused,
+            Inconsistency::Pairings(1) | Inconsistency::Round { .. }
+        );
+        assert!(is_found, "{refused}");
+    }
+    // A match is left out, and the round ends before its time.
+    let added = |event: &Event| matches!(event, Event::MatchesAdded { .. });
+    let first = honest_events.iter().position(added).unwrap();
+    let at = match &honest_events[first] {
+        Event::MatchesAdded { at, .. } => *at,
+        _ => unreachable!(),
+    };
+    world.events = honest_events[..first].to_vec();
+    world.events.push(Event::RoundClosed { round: 1, at });
+    assert!(world.audited().is_err());
+}
+
+#[test]
+fn a_restart_in_an_arena_finds_the_same_pairings() {
+    let play = |restarts: bool| {
+        let mut world = arena(7);
+        for step in 0..12 {
+            if restarts && step % 3 == 1 {
+                world.restart();
+            }
+            for (referee, order) in world.orders() {
+                world.report(&referee, honest(&order)).unwrap();
+            }
+            world.settle();
+        }
+        world
+    };
+    let (whole, interrupted) = (play(false), play(true));
+    assert!(begun(&whole).len() > 20);
+    assert_eq!(begun(&interrupted), begun(&whole));
 }
 
 #[test]

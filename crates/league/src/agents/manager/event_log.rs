@@ -61,6 +61,12 @@ impl<'e> Details<'e> {
                 // A journal of version 0.1 has no commitments.
                 details.matches_count = Some(commitments.len().max(referees.len()) as u64);
             }
+            Event::MatchesAdded {
+                round, pairings, ..
+            } => {
+                details.round_id = Some(*round);
+                details.matches_count = Some(pairings.len() as u64);
+            }
             Event::RoundClosed { round, .. } => details.round_id = Some(*round),
             Event::MatchesMoved { moves, .. } => {
                 details.matches_count = Some(moves.len() as u64);
@@ -141,6 +147,10 @@ fn ordinary(event: &Event) -> Option<Line> {
         Event::RoundOpened { round, .. } => {
             let sentence = format!("round {round} was announced and begins");
             ("ROUND_ANNOUNCEMENT_SENT", sentence)
+        }
+        Event::MatchesAdded { pairings, .. } => {
+            let sentence = format!("{} matches join the round", pairings.len());
+            ("MATCHES_ADDED", sentence)
         }
         Event::MatchesMoved { moves, .. } => {
             let sentence = format!("{} matches were reassigned", moves.len());

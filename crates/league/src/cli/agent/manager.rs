@@ -490,6 +490,15 @@ impl ManagerArgs {
                 differs("--legs", legs, rules.legs.to_string())
             })
             .or_else(|| {
+                let began = text(rules.groups).unwrap_or_else(|| "as needed".to_owned());
+                differs("--groups", text(self.pairing.groups), began)
+            })
+            .or_else(|| {
+                let text = |time: Duration| format!("{}ms", time.as_millis());
+                let began = rules.duration.map_or_else(|| "as usual".to_owned(), text);
+                differs("--duration", self.pairing.duration.map(text), began)
+            })
+            .or_else(|| {
                 let at_once = text(self.matches_at_once);
                 let began = rules.matches_at_once.unwrap_or(0);
                 differs("--matches-at-once", at_once, began.to_string())
@@ -525,6 +534,8 @@ async fn began_with(running: &RunningAgent<League>, wanted: &LeagueRules) -> Opt
         "format",
         "rounds",
         "legs",
+        "groups",
+        "duration",
         "tiebreakers",
         "match_limit",
         "mode",

@@ -80,6 +80,10 @@ pub(crate) struct SeatList {
     rounds: Option<u32>,
     #[serde(default)]
     legs: Option<u32>,
+    #[serde(default)]
+    groups: Option<u32>,
+    #[serde(default)]
+    duration_ms: Option<u64>,
     /// How its language models are asked.
     #[serde(default)]
     models: ModelArgs,
@@ -241,6 +245,8 @@ impl SeatList {
             format: self.format,
             rounds: self.rounds,
             legs: self.legs,
+            groups: self.groups,
+            duration: self.duration_ms.map(Duration::from_millis),
         };
         pairing.settle(rules);
         if let Some(millis) = self.move_ms {
@@ -412,6 +418,8 @@ impl RunArgs {
             format: self.pairing.format,
             rounds: self.pairing.rounds,
             legs: self.pairing.legs,
+            groups: self.pairing.groups,
+            duration_ms: self.pairing.duration.map(|time| time.as_millis() as u64),
             models: ModelArgs::default(),
         })
     }

@@ -53,7 +53,14 @@ impl<'s, W: Write> RunScreen<'s, W> {
         let facts = vec![
             ("game", format!("{game}, {}", format.format.title())),
             ("players", format!("{players}, with {referees}")),
-            ("matches", format!("{total} in {}", count(rounds, "round"))),
+            (
+                "matches",
+                match format.ends_after() {
+                    Some(time) => format!("as many as begin within {} s", time.as_secs()),
+                    None if format.is_endless() => "until you stop it".to_owned(),
+                    None => format!("{total} in {}", count(rounds, "round")),
+                },
+            ),
             ("seed", seed),
             ("files", run.common.root.display().to_string()),
         ];

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use league_core::league::{Event, League, LeagueRound};
+use league_core::league::{Event, League, LeagueFixture, LeagueRound};
 use league_protocol::id::{LeagueId, MatchId, PlayerId, RefereeId};
 use league_protocol::message::{MatchResult, MatchStatus, RoundSummary};
 use league_protocol::time::Timestamp;
@@ -188,6 +188,11 @@ impl RoundsProjection {
                     self.open(entry(round, at, league));
                 }
             }
+            Event::MatchesAdded { .. } => {
+                if let Some(round) = league.round() {
+                    self.extend(round, league);
+                }
+            }
             Event::MatchesMoved { moves, .. } => {
                 for moved in moves {
                     self.change(&moved.match_id, |entry| entry.referee_id = moved.to.clone());
@@ -242,6 +247,25 @@ impl RoundsProjection {
     fn open(&mut self, round: RoundEntry) {
         self.listed += round.matches.len();
         self.document.rounds.push(Arc::new(round));
+        self.drop_oldest();
+    }
+
+    /// Lists the matches that joined the last round.
+    fn extend(&mut self, round: &LeagueRound, league: &League) {
+        let Some(last) = self.last() else { return };
+        let added = &round.fixtures()[last.matches.len()..];
+        let added = added
+            .iter()
+            .filter_map(|fixture| match_entry(fixture, league));
+        let before = last.matches.len();
+        last.matches.extend(added);
+        last.summary = round.summary();
+        let more = last.matches.len() - before;
+        self.listed += more;
+        self.drop_oldest();
+    }
+
+    fn drop_oldest(&mut self) {
         let last = self.document.rounds.len() - 1;
         while self.listed > self.most_listed && self.first_listed < last {
             let oldest = Arc::make_mut(&mut self.document.rounds[self.first_listed]);
@@ -300,19 +324,8 @@ fn place(match_id: &MatchId) -> Option<usize> {
 }
 
 fn entry(round: &LeagueRound, at: Timestamp, league: &League) -> RoundEntry {
-    let matches = round.fixtures().iter().filter_map(|fixture| {
-        let [a, b] = league.seats_of(fixture)?;
-        Some(MatchEntry {
-            match_id: fixture.match_id().clone(),
-            player_a_id: a.clone(),
-            player_b_id: b.clone(),
-            referee_id: league
-                .referee_of(fixture)
-                .map(|referee| referee.id().clone()),
-            result: None,
-            amended: None,
-        })
-    });
+    let fixtures = round.fixtures().iter();
+    let matches = fixtures.filter_map(|fixture| match_entry(fixture, league));
     RoundEntry {
         round_id: round.number(),
         status: RoundStatus::InProgress,
@@ -321,4 +334,18 @@ fn entry(round: &LeagueRound, at: Timestamp, league: &League) -> RoundEntry {
         matches: matches.collect(),
         summary: round.summary(),
     }
+}
+
+fn match_entry(fixture: &LeagueFixture, league: &League) -> Option<MatchEntry> {
+    let [a, b] = league.seats_of(fixture)?;
+    Some(MatchEntry {
+        match_id: fixture.match_id().clone(),
+        player_a_id: a.clone(),
+        player_b_id: b.clone(),
+        referee_id: league
+            .referee_of(fixture)
+            .map(|referee| referee.id().clone()),
+        result: None,
+        amended: None,
+    })
 }

@@ -285,19 +285,21 @@ fn player_joins_the_first_preferred_league_that_takes_it() {
 
 #[test]
 fn every_format_is_played_and_verified() {
-    for (format, players, matches) in [
-        ("swiss", "7", 9),
-        ("knockout", "5", 5),
-        ("double_elimination", "5", 8),
-        ("gauntlet", "4", 3),
+    for (format, players, settings, matches) in [
+        ("swiss", "7", &[][..], 9),
+        ("knockout", "5", &[], 5),
+        ("double_elimination", "5", &[], 8),
+        ("groups", "7", &["--groups", "2"], 13),
+        ("gauntlet", "4", &[], 3),
+        ("ladder", "5", &["--rounds", "4"], 8),
+        ("ladder", "4", &["--duration", "1s"], 4),
+        ("arena", "5", &["--duration", "2s"], 6),
     ] {
         let ground = Ground::new();
         let flags = ["--format", format, "--players", players];
+        let ports = ["--ports", "auto", "--seed", "4"];
         let ended = ground
-            .start(
-                "run",
-                &[&flags[..], &["--ports", "auto", "--seed", "4"]].concat(),
-            )
+            .start("run", &[&flags[..], &ports, settings].concat())
             .end();
         assert_eq!(ended.code, Some(0), "{ended:?}");
         let results = ground.facts("result_recorded").len();
@@ -325,6 +327,26 @@ fn format_that_cannot_work_is_refused() {
         (
             &["--format", "swiss", "--legs", "2", "--players", "8"],
             "leave `legs` out",
+        ),
+        (
+            &["--format", "swiss", "--players", "9", "--rounds", "99"],
+            "1 to 64 rounds",
+        ),
+        (
+            &["--format", "knockout", "--duration", "9m"],
+            "leave `duration` out",
+        ),
+        (
+            &["--format", "swiss", "--players", "9", "--groups", "2"],
+            "leave `groups` out",
+        ),
+        (
+            &["--format", "groups", "--players", "8", "--groups", "3"],
+            "2 to 2 groups",
+        ),
+        (
+            &["--format", "arena", "--players", "8", "--rounds", "3"],
+            "leave `rounds` out",
         ),
     ] {
         let ended = ground.start("run", flags).end();
