@@ -123,7 +123,9 @@ impl Organiser {
 /// those that are not in.
 fn early(chance: &mut Rng, league: &League, now: Timestamp) -> Lever {
     let seated = u32::try_from(league.players().len()).unwrap_or(0);
-    let can_begin = seated >= league.rules().least_players() && !league.referees().is_empty();
+    let are_enough = seated >= league.rules().least_players();
+    let can_play = are_enough && league.format_plan().check().is_ok();
+    let can_begin = can_play && !league.referees().is_empty();
     let until = now + Duration::from_millis(chance.below(20_000));
     match chance.below(12) {
         0 if can_begin => Lever::CloseRegistration,

@@ -25,7 +25,7 @@ export function applyPatch(patch, motion = 0) {
     const made = elementOf(html);
     const old = document.getElementById(id);
     if (!made || old?.isEqualNode(made)) continue;
-    if (old) old.replaceWith(made);
+    if (old) putInPlace(old, made);
     else fresh.set(id, made);
     changed.push(made);
   }
@@ -34,6 +34,18 @@ export function applyPatch(patch, motion = 0) {
   if (pace) {
     glide(before, pace);
     flash(changed.filter((made) => made.isConnected && made.matches("tr, li")));
+  }
+}
+
+/** Replaces an element; what was scrolled in it, and had the focus of a keyboard, stays so. */
+function putInPlace(old, made) {
+  const boxes = (element) => [...element.querySelectorAll(".scroll")];
+  const before = boxes(old).map((box) => [box.scrollLeft, box.scrollTop, box === document.activeElement]);
+  old.replaceWith(made);
+  for (const [index, box] of boxes(made).entries()) {
+    const [left, top, focused] = before[index] ?? [0, 0, false];
+    box.scrollTo({ left, top, behavior: "instant" });
+    if (focused) box.focus({ preventScroll: true });
   }
 }
 

@@ -8,6 +8,7 @@ mod board;
 mod pages;
 mod ratings;
 mod stories;
+mod views;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
@@ -32,6 +33,9 @@ use crate::model::{
     ModelSum, OrganiserAct, PlayerRef, RatingTable, SeatOutcome, Stall, TableRow, TileState,
     TranscriptMessage, Verification,
 };
+
+pub(crate) use pages::moves_of;
+pub use views::MAX_SCORES;
 
 /// Rows of a table on a page.
 pub const MAX_ROWS: usize = 500;
@@ -287,6 +291,10 @@ impl LeagueView {
         players.contains(player).then_some(league.as_str())
     }
 
+    pub(crate) fn title(&self) -> &str {
+        &self.title
+    }
+
     /// How many events were applied.
     pub fn events(&self) -> u64 {
         self.events
@@ -385,6 +393,13 @@ impl LeagueView {
             id: id.clone(),
             name: name.unwrap_or_default(),
         }
+    }
+
+    /// The number of a player in the schedule.
+    pub(crate) fn number_of(&self, id: &PlayerId) -> Option<u32> {
+        let mut players = self.league.players().iter();
+        let place = players.position(|player| player.id() == id)?;
+        u32::try_from(place).ok()
     }
 
     fn count_taken(&mut self, match_id: &MatchId) {

@@ -2,6 +2,8 @@
 //!
 //! The [`LeagueView`](crate::league_view::LeagueView) fills it in; [`page`](crate::page) draws it.
 
+mod views;
+
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -15,6 +17,11 @@ use league_protocol::message::{MatchResult, ModelUse, StandingRow};
 use league_protocol::time::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+
+pub use views::{
+    Group, GroupPlayer, LadderRow, LeagueViews, ScoreCell, ScoreRow, ScoreTable, Tie, TieGame,
+    TiePlace, TiePlayer,
+};
 
 /// What every page shows of the league.
 #[derive(Debug, Clone, PartialEq)]
@@ -119,7 +126,9 @@ pub struct Board {
     /// `None` once the league has begun.
     pub lobby: Option<Lobby>,
     pub next: Option<NextRound>,
+    /// Empty if the format shows something else.
     pub cross: Cross,
+    pub views: LeagueViews,
     pub chart: Chart,
     /// `None` before a round has ended, and for very many players.
     pub ratings: Option<RatingTable>,

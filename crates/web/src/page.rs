@@ -4,9 +4,11 @@
 //! security policy can stand. Serving is left to others.
 
 mod board;
+mod bracket;
 mod chart;
 pub(crate) mod face;
 mod format;
+mod groups;
 mod live;
 mod lobby;
 pub(crate) mod match_page;
@@ -17,6 +19,7 @@ pub(crate) mod player_page;
 mod ratings;
 pub(crate) mod round_page;
 mod rows;
+mod scores;
 mod season_page;
 mod seat;
 mod sequence;
@@ -234,6 +237,7 @@ impl<'a> Document<'a> {
                     link rel="icon" href="/assets/icon.svg" type="image/svg+xml";
                     link rel="stylesheet" href="/assets/style.css";
                     link rel="stylesheet" href="/assets/details.css";
+                    link rel="stylesheet" href="/assets/views.css";
                     @if self.kind == "stage" { link rel="stylesheet" href="/assets/stage.css"; }
                     script type="module" src="/assets/page.js" {}
                 }

@@ -1,13 +1,14 @@
-//! The standings and results of a league as CSV, JSON and Markdown.
+//! The tables of a league as CSV, JSON and Markdown: standings and results, and what its format shows.
+
+mod views;
 
 use league_core::league::standings::MatchEnding;
-use league_core::league::{CountedResult, PlayerEntry};
+use league_core::league::{CountedResult, PlayerEntry, Tiebreaker};
 use league_protocol::id::MatchId;
 use league_protocol::message::{MatchStatus, StandingRow};
 use serde_json::{Value, json};
 
 use crate::league_view::{EndedMatch, LeagueObservations, LeagueView, round_of};
-use crate::model::RatedPlayer;
 use crate::page::rating_sentence;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -15,19 +16,47 @@ pub enum TableKind {
     Standings,
     /// Every match that is over, as it counts, in the order in which they ended.
     Matches,
+    /// Each player in each round that has begun.
+    Rounds,
+    /// The ties of a bracket.
+    Ties,
+    /// The tables of groups.
+    Groups,
+    /// The order of a ladder.
+    Ladder,
     /// The ratings after the last round that ended; no row if there are none.
     Ratings,
 }
 
+impl TableKind {
+    /// The heading, and the name in JSON in lower case.
+    const fn title(self) -> &'static str {
+        match self {
+            Self::Standings => "Standings",
+            Self::Matches => "Matches",
+            Self::Rounds => "Rounds",
+            Self::Ties => "Ties",
+            Self::Groups => "Groups",
+            Self::Ladder => "Ladder",
+            Self::Ratings => "Ratings",
+        }
+    }
+}
+
 /// The names of the columns, then the rows.
-type Rows = (Vec<&'static str>, Vec<Vec<String>>);
+type Rows = (Vec<String>, Vec<Vec<String>>);
+
+/// The tables that say something of a league.
+fn kinds(view: &LeagueView) -> Vec<TableKind> {
+    let kinds = [TableKind::Standings, TableKind::Matches];
+    kinds.into_iter().chain(views::kinds(view)).collect()
+}
 
 /// A table as CSV (RFC 4180).
 ///
 /// A cell that a spreadsheet would take for a formula is prefixed with an apostrophe.
 pub fn csv(view: &LeagueView, table: TableKind) -> String {
     let (head, rows) = rows(view, table);
-    let head = head.into_iter().map(str::to_owned).collect();
     let lines = std::iter::once(head).chain(rows);
     lines.map(|line: Vec<String>| csv_line(&line)).collect()
 }
@@ -40,28 +69,30 @@ pub fn json(view: &LeagueView) -> Value {
         let (head, rows) = rows(view, table);
         let object = |row: Vec<String>| {
             let cells = head.iter().zip(row);
-            let cells = cells.map(|(name, cell)| ((*name).to_owned(), value(name, cell)));
+            let cells = cells.map(|(name, cell)| (name.clone(), value(name, cell)));
             Value::Object(cells.collect())
         };
         rows.into_iter().map(object).collect::<Vec<_>>()
     };
-    json!({
+    let mut told = json!({
         "league_id": rules.league_id,
         "game_type": rules.game_type,
+        "format": league.format_plan().format,
         "state": format!("{:?}", league.phase()).to_ascii_lowercase(),
         "ended_early": league.ended_early(),
         "matches_played": league.matches_played(),
         "matches_not_counted": league.uncounted_matches(),
         "accepted_losses": league.epoch(),
-        "standings": listed(TableKind::Standings),
-        "matches": listed(TableKind::Matches),
         "rating_system": view.rating_system().name(),
-        "ratings": listed(TableKind::Ratings),
         "ratings_note": view.ratings().map(rating_sentence),
-    })
+    });
+    for table in kinds(view) {
+        told[table.title().to_ascii_lowercase()] = listed(table).into();
+    }
+    told
 }
 
-/// All tables, with a heading each; ratings only if there are any.
+/// All tables, with a heading each.
 pub fn markdown(view: &LeagueView) -> String {
     let summary = view.summary(&LeagueObservations::default());
     let mut text = format!("# {}\n\n", cell(&summary.title));
@@ -84,15 +115,9 @@ pub fn markdown(view: &LeagueView) -> String {
         let times = summary.accepted_losses;
         text += &format!("\nAccepted losses of journal lines: {times}\n");
     }
-    for (title, table) in [
-        ("Standings", TableKind::Standings),
-        ("Matches", TableKind::Matches),
-        ("Ratings", TableKind::Ratings),
-    ] {
+    for table in kinds(view) {
+        let title = table.title();
         let (head, rows) = rows(view, table);
-        if table == TableKind::Ratings && rows.is_empty() {
-            continue;
-        }
         text += &format!("\n## {title}\n\n| {} |\n", head.join(" | "));
         text += &format!("|{}\n", "---|".repeat(head.len()));
         for row in rows {
@@ -116,14 +141,26 @@ fn rows(view: &LeagueView, table: TableKind) -> Rows {
         TableKind::Standings => {
             let rows = view.league().standings();
             let (mut head, mut cells) = table_of(&STANDINGS_COLUMNS, rows.iter());
-            head.push("out");
+            head.push("out".to_owned());
+            head.extend(tiebreaks(view, 0).into_iter().map(|(name, _)| name));
             for (row, cells) in rows.iter().zip(&mut cells) {
                 let player = view.league().player(&row.player_id);
                 let out = player.and_then(PlayerEntry::expulsion);
                 cells.push(out.map_or("", |out| out.cause.word()).to_owned());
+                let number = view.number_of(&row.player_id).unwrap_or_default();
+                cells.extend(
+                    tiebreaks(view, number)
+                        .into_iter()
+                        .map(|(_, figure)| figure),
+                );
             }
             (head, cells)
         }
+        TableKind::Rounds
+        | TableKind::Ties
+        | TableKind::Groups
+        | TableKind::Ladder
+        | TableKind::Ratings => views::rows(view, table),
         TableKind::Matches => {
             let matches = view.ended_matches().map(|(id, ended)| FinishedMatch {
                 view,
@@ -133,15 +170,6 @@ fn rows(view: &LeagueView, table: TableKind) -> Rows {
             });
             table_of(&match_columns(), matches.collect::<Vec<_>>().iter())
         }
-        TableKind::Ratings => {
-            let rated = view.ratings().map_or(&[][..], |table| &table.rows);
-            let (mut head, mut cells) = table_of(&RATING_COLUMNS, rated.iter());
-            if !view.rating_system().has_intervals() {
-                head.truncate(POINT_COLUMNS);
-                cells.iter_mut().for_each(|row| row.truncate(POINT_COLUMNS));
-            }
-            (head, cells)
-        }
     }
 }
 
@@ -149,9 +177,28 @@ fn rows(view: &LeagueView, table: TableKind) -> Rows {
 type Column<R> = (&'static str, fn(&R) -> String);
 
 fn table_of<'r, R: 'r>(columns: &[Column<R>], rows: impl Iterator<Item = &'r R>) -> Rows {
-    let head = columns.iter().map(|(name, _)| *name);
+    let head = columns.iter().map(|(name, _)| (*name).to_owned());
     let cells = |row: &R| columns.iter().map(|(_, cell)| cell(row)).collect();
     (head.collect(), rows.map(cells).collect())
+}
+
+/// The tiebreakers of the format that no other column tells, with what they say of a player.
+fn tiebreaks(view: &LeagueView, player: u32) -> Vec<(String, String)> {
+    let is_own = |by: &Tiebreaker| {
+        !matches!(
+            by,
+            Tiebreaker::Wins | Tiebreaker::DrawDifference | Tiebreaker::TechnicalLosses
+        )
+    };
+    let name = |by| match serde_json::to_value(by) {
+        Ok(Value::String(name)) => name,
+        _ => String::new(),
+    };
+    let figures = view.league().tiebreak_figures(player).into_iter();
+    figures
+        .filter(|(by, _)| is_own(by))
+        .map(|(by, figure)| (name(by), figure.to_string()))
+        .collect()
 }
 
 const STANDINGS_COLUMNS: [Column<StandingRow>; 9] = [
@@ -165,18 +212,6 @@ const STANDINGS_COLUMNS: [Column<StandingRow>; 9] = [
     ("technical_losses", |row| row.technical_losses.to_string()),
     ("points", |row| row.points.to_string()),
 ];
-
-const RATING_COLUMNS: [Column<RatedPlayer>; 7] = [
-    ("player_id", |row| row.player.id.to_string()),
-    ("display_name", |row| row.player.name.clone()),
-    ("rating", |row| row.elo.to_string()),
-    ("low", |row| row.low.to_string()),
-    ("high", |row| row.high.to_string()),
-    ("rank_best", |row| row.ranks.best.to_string()),
-    ("rank_worst", |row| row.ranks.worst.to_string()),
-];
-/// The columns of ratings without intervals.
-const POINT_COLUMNS: usize = 3;
 
 /// A row of the table of matches.
 struct FinishedMatch<'v> {
@@ -262,7 +297,7 @@ impl FinishedMatch<'_> {
     }
 }
 
-fn text(id: Option<&impl ToString>) -> String {
+pub(crate) fn text(id: Option<&impl ToString>) -> String {
     id.map(ToString::to_string).unwrap_or_default()
 }
 
@@ -280,8 +315,8 @@ fn csv_line(cells: &[String]) -> String {
 }
 
 fn csv_cell(text: &str) -> String {
-    let formula =
-        text.starts_with(['=', '+', '-', '@', '\t', '\r']) && text.parse::<i64>().is_err();
+    let is_number = text.parse::<i64>().is_ok();
+    let formula = !is_number && text.starts_with(['=', '+', '-', '@', '\t', '\r']);
     let text = if formula {
         format!("'{text}")
     } else {
@@ -298,7 +333,8 @@ fn csv_cell(text: &str) -> String {
 fn value(column: &str, cell: String) -> Value {
     match column {
         "winner" | "referee_id" | "choice_A" | "choice_B" | "note" | "recorded_status"
-        | "recorded_winner"
+        | "recorded_winner" | "opponent_id" | "match_id" | "seat" | "result" | "points" | "tie"
+        | "player_1_id" | "player_2_id" | "goes_on"
             if cell.is_empty() =>
         {
             Value::Null
@@ -306,6 +342,10 @@ fn value(column: &str, cell: String) -> Value {
         "display_name" | "player_A_name" | "player_B_name" | "reason" | "choice_A" | "choice_B" => {
             cell.into()
         }
+        "goes_on" => Value::Bool(cell == "true"),
+        "sonneborn_berger" => cell
+            .parse::<f64>()
+            .map_or_else(|_| cell.into(), Value::from),
         _ => cell
             .parse::<i64>()
             .map_or_else(|_| cell.into(), Value::from),

@@ -15,6 +15,7 @@ mod ladder;
 mod matching;
 mod round_robin;
 mod swiss;
+mod view;
 
 use std::fmt;
 use std::time::Duration;
@@ -27,6 +28,9 @@ use super::standings::{MatchEnding, PlayerTally, Standings};
 use super::tiebreak::Tiebreaker;
 
 pub use round_robin::{RoundRobin, Sides};
+pub use view::{
+    BracketPart, BracketPlace, BracketTie, FormatView, GroupRow, GroupTable, LadderPlace,
+};
 
 /// Every format, the usual one first.
 static FORMATS: &[&dyn FormatRule] = &[
@@ -114,6 +118,11 @@ pub(crate) trait FormatRule: Sync {
     /// Whether a player that comes after so many rounds can still play.
     fn takes_late_entrants(&self, _: &FormatPlan, _rounds: u32) -> bool {
         false
+    }
+
+    /// What shows the league beside its table.
+    fn views(&self, _: &SoFar<'_>) -> Vec<FormatView> {
+        vec![FormatView::CrossTable]
     }
 }
 

@@ -15,7 +15,7 @@ use league_games::Outcome;
 use league_protocol::id::PlayerId;
 use league_protocol::message::{MatchResult, MatchStatus, Score, StandingRow, WinLossDraw};
 
-use super::format::{Joining, NextRound, SoFar};
+use super::format::{FormatView, Joining, NextRound, SoFar};
 use super::schedule::{Pairing, Schedule};
 use super::tiebreak::{Tiebreaker, by_id};
 
@@ -122,7 +122,7 @@ impl PlayerTally {
         (self.points, self.wins, difference)
     }
 
-    fn note(&mut self, ending: MatchEnding, seat: usize, score: &Score) {
+    pub(crate) fn note(&mut self, ending: MatchEnding, seat: usize, score: &Score) {
         self.points = self.points.saturating_add(ending.points(seat, score));
         if ending == MatchEnding::Draw {
             self.draws += 1;
@@ -248,6 +248,16 @@ impl Standings {
             is_free: is_in,
         };
         self.schedule.plan().format.rule().next_round(&so_far)
+    }
+
+    /// What shows the league beside its table.
+    pub fn views(&self) -> Vec<FormatView> {
+        let so_far = SoFar {
+            standings: self,
+            is_in: &|_| true,
+            is_free: &|_| true,
+        };
+        self.schedule.plan().format.rule().views(&so_far)
     }
 
     /// The matches that join the last round, by the results as they count now. `is_free` tells

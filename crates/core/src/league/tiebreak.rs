@@ -7,6 +7,7 @@ use std::cmp::Reverse;
 
 use serde::{Deserialize, Serialize};
 
+use super::League;
 use super::schedule::Pairing;
 use super::standings::{MatchEnding, NamedPlayer, Standings};
 
@@ -96,6 +97,31 @@ pub(crate) struct Order {
     /// For each of them what put it below the one above; `None` for the first, for a tie, and for a
     /// penalty.
     pub(crate) decided: Vec<Option<&'static str>>,
+}
+
+impl League {
+    /// What the tiebreakers of the table say of a player, by its number, in their order. Points, and tiebreakers
+    /// that compare players or only order them, are left out.
+    pub fn tiebreak_figures(&self, player: u32) -> Vec<(Tiebreaker, f64)> {
+        let is_told = |by: &&Tiebreaker| {
+            !matches!(
+                by,
+                Tiebreaker::Points | Tiebreaker::HeadToHead | Tiebreaker::PlayerId
+            )
+        };
+        let told = self.standings.tiebreakers().iter().filter(is_told);
+        told.map(|&by| {
+            let figure = self.standings.figure(by, player) as f64;
+            let figure = match by {
+                // Counted in halves, so that it stays a whole number.
+                Tiebreaker::SonnebornBerger => figure / 2.0,
+                Tiebreaker::TechnicalLosses => figure.abs(),
+                _ => figure,
+            };
+            (by, figure)
+        })
+        .collect()
+    }
 }
 
 impl Standings {

@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 use clap::builder::PossibleValue;
 use clap::{Args, ValueEnum};
 use league_protocol::id::LeagueId;
+use league_web::league_view::LeagueView;
+use league_web::pgn::pgn;
 use league_web::tables::{self, TableKind};
 use serde_json::json;
 
@@ -30,6 +32,8 @@ Examples:
   league report --format csv > standings.csv
   league report --format csv --table matches -o matches.csv
   league report --format csv --table ratings --rating glicko2
+  league report --format csv --table ties                the bracket of a knockout
+  league report --format pgn -o games.pgn                the moves of a board game
   league report --format markdown | less")]
 pub(crate) struct ReportArgs {
     #[command(flatten)]
@@ -61,6 +65,8 @@ enum ReportFormat {
     Json,
     /// All tables.
     Markdown,
+    /// The moves of every match of a board game, as text.
+    Pgn,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
@@ -70,6 +76,14 @@ enum ReportTable {
     Standings,
     /// Every match.
     Matches,
+    /// Every player in every round.
+    Rounds,
+    /// The ties of a bracket.
+    Ties,
+    /// The tables of groups.
+    Groups,
+    /// The order of a ladder.
+    Ladder,
     /// The ratings, after the last round that ended.
     Ratings,
 }
@@ -99,6 +113,7 @@ impl ReportArgs {
             ReportFormat::Csv => tables::csv(view, self.table()),
             ReportFormat::Json => format!("{:#}\n", tables::json(view)),
             ReportFormat::Markdown => tables::markdown(view),
+            ReportFormat::Pgn => pgn(view).ok_or_else(|| not_a_board_game(view))?,
         };
         let usual = (self.format == ReportFormat::Html).then(|| Path::new("league.html"));
         match self.out.as_deref().or(usual) {
@@ -141,9 +156,22 @@ impl ReportArgs {
         match self.table {
             ReportTable::Standings => TableKind::Standings,
             ReportTable::Matches => TableKind::Matches,
+            ReportTable::Rounds => TableKind::Rounds,
+            ReportTable::Ties => TableKind::Ties,
+            ReportTable::Groups => TableKind::Groups,
+            ReportTable::Ladder => TableKind::Ladder,
             ReportTable::Ratings => TableKind::Ratings,
         }
     }
+}
+
+fn not_a_board_game(view: &LeagueView) -> CommandError {
+    let game = &view.league().rules().game_type;
+    CommandError::usage(
+        format!("`{game}` has no PGN"),
+        "its moves alone do not tell a game: moves are hidden or made at once, or chance decides",
+        "`--format csv --table matches` has all choices",
+    )
 }
 
 /// A summary of the report's contents.

@@ -31,6 +31,8 @@ impl LeagueView {
         let league = self.summary(observed);
         let winners = self.league.winners(&rows).filter(|_| league.is_over());
         let winners = winners.take_while(|(place, _)| *place <= 3).take(MAX_ROWS);
+        let (mut views, has_cross) = self.views(&rows);
+        views.ladder.truncate(MAX_ROWS);
         Board {
             winners: winners.map(|(place, row)| (place, row.clone())).collect(),
             progress: self.progress(&league, &rows, now),
@@ -40,7 +42,11 @@ impl LeagueView {
             latest: self.latest(),
             lobby: self.lobby(observed, now),
             next: self.next_round(observed),
-            cross: self.cross(),
+            cross: match has_cross || league.phase == Phase::Registering {
+                true => self.cross(),
+                false => Cross::default(),
+            },
+            views,
             chart: self.chart(&standings),
             ratings: self.ratings.clone(),
             agents: self.agents(observed, &deviations, &standings),

@@ -232,9 +232,7 @@ impl LeagueView {
         id: &PlayerId,
         observed: &LeagueObservations,
     ) -> (Vec<UpcomingMatch>, usize) {
-        let mut players = self.league.players().iter();
-        let place = players.position(|player| player.id() == id);
-        let place = place.and_then(|place| u32::try_from(place).ok());
+        let place = self.number_of(id);
         let is_out = |player: &PlayerEntry| player.expulsion().is_some_and(|it| !it.is_absence);
         let is_out = self.league.player(id).is_some_and(is_out);
         let (Some(place), Phase::Running, false) = (place, self.league.phase(), is_out) else {
@@ -383,7 +381,8 @@ fn hides(shown: &Picture, whole: &Picture) -> bool {
     shown.len() == whole.len() && shown.iter().zip(&whole).all(agrees)
 }
 
-fn moves_of(result: &MatchResult, seat: usize) -> &[Value] {
+/// The moves of a seat, in the order of play.
+pub(crate) fn moves_of(result: &MatchResult, seat: usize) -> &[Value] {
     match result.choices.get(&result.players[seat]) {
         Some(Value::Array(moves)) => moves,
         Some(made) => std::slice::from_ref(made),

@@ -6,7 +6,7 @@ use maud::{Markup, PreEscaped, html};
 
 use super::face::face;
 use super::format::{AFTER_THIS_ROUND, countdown, counted, duration, grouped, moment, phase};
-use super::{Links, chart, lobby, ratings, rows};
+use super::{Links, bracket, chart, groups, lobby, ratings, rows, scores};
 use crate::model::{Board, LeagueSummary};
 use crate::parts::PageParts;
 
@@ -25,10 +25,19 @@ pub fn parts(board: &Board, links: Links) -> PageParts {
     parts.list("tiles", rows::tiles(&board.tiles, links));
     parts.block("tiles-note", rows::tiles_note(board, links));
     parts.list("latest-rows", rows::latest(&board.latest, links));
+    parts.block("bracket", bracket::bracket(&board.views.bracket, links));
+    parts.block("groups", groups::groups(&board.views.groups, links));
+    parts.list("ladder-rows", groups::ladder(&board.views.ladder, links));
+    parts.block("score-head", scores::head(&board.views.scores));
+    parts.list("score-rows", scores::rows(&board.views.scores, links));
+    parts.block("score-note", scores::note(&board.views.scores));
     parts.block("cross-head", rows::cross_head(&board.cross, links));
     parts.list("cross-rows", rows::cross(&board.cross, links));
     parts.block("chart", chart::chart(&board.chart));
-    parts.block("ratings", ratings::ratings(board.ratings.as_ref()));
+    let rated = board.ratings.as_ref();
+    parts.block("ratings-words", ratings::words(rated));
+    parts.block("ratings-head", ratings::head(rated));
+    parts.list("rating-rows", ratings::rows(rated));
     let agents = rows::agents(&board.agents, board.league.is_over(), links);
     parts.list("agent-rows", agents);
     parts
@@ -44,6 +53,8 @@ pub(crate) fn main(parts: &PageParts) -> Markup {
         (block("progress"))
         (block("verdict"))
         (replay())
+        (block("bracket"))
+        (block("groups"))
         div.columns {
             section.card.standings aria-labelledby="standings-title" {
                 h2 #standings-title { "Standings" }
@@ -68,7 +79,31 @@ pub(crate) fn main(parts: &PageParts) -> Markup {
                 div.scroll tabindex="0" role="region" aria-labelledby="chart-title" { (block("chart")) }
             }
         }
-        (block("ratings"))
+        section.card.ladder aria-labelledby="ladder-title" {
+            h2 #ladder-title { "Ladder" }
+            p.more { "The arrows say how many places a player gained or lost in the last round." }
+            div.scroll tabindex="0" role="region" aria-labelledby="ladder-title" { ol #ladder-rows { (list("ladder-rows")) } }
+        }
+        section.card aria-labelledby="ratings-title" {
+            h2 #ratings-title { "Ratings" }
+            (block("ratings-words"))
+            p.more { "A dot is a strength on the Elo scale, 0 the mean of all players; its line is the 95 % interval. Blue players may be the strongest. Each player above a line across the table is surely stronger than those below it." }
+            div.scroll tabindex="0" role="region" aria-labelledby="ratings-title" {
+                table.ratings { thead { (block("ratings-head")) } tbody #rating-rows { (list("rating-rows")) } }
+            }
+        }
+        section.card aria-labelledby="scores-title" {
+            h2 #scores-title { "Round by round" }
+            p.more { "For each round the result, the number of the opponent and the own seat, and below them the points after the round." }
+            div.scroll tabindex="0" role="region" aria-labelledby="scores-title" {
+                table.scores {
+                    caption.hush { "Opponents and results of each player, round by round, in groups of equal points" }
+                    thead { (block("score-head")) }
+                    tbody #score-rows { (list("score-rows")) }
+                }
+            }
+            (block("score-note"))
+        }
         section.card aria-labelledby="cross-title" {
             h2 #cross-title { "Who met whom" }
             p.more { "Each row shows the results of one player; a letter links to the match." }

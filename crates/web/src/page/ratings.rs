@@ -1,67 +1,153 @@
-//! The ratings of a league: strengths with their intervals, and a sentence on how sure they are.
+//! The ratings of a league: strengths with their intervals, drawn on one scale, and a sentence on how
+//! sure they are.
 
+use league_core::rating::RatingSystem;
 use maud::{Markup, html};
 
 use super::format::{bare_name, counted};
+use super::rows::items;
 use crate::model::{RatedPlayer, RatingTable};
-use league_core::rating::RatingSystem;
+use crate::parts::ListItem;
 
 /// Players in the card.
-const MAX_SHOWN: usize = 20;
+const MAX_SHOWN: usize = 60;
+/// Marks of the scale at most.
+const MAX_MARKS: i64 = 7;
 
-/// The card; empty before the first round has ended.
-pub(crate) fn ratings(table: Option<&RatingTable>) -> Markup {
+/// After which round, and how sure they are; empty before the first round has ended.
+pub(crate) fn words(table: Option<&RatingTable>) -> Markup {
     html! {
-        div #ratings {
+        div #ratings-words {
             @if let Some(table) = table {
-                section.card aria-labelledby="ratings-title" {
-                    h2 #ratings-title { "Ratings after " (counted(table.round.into(), "round", "rounds")) }
-                    p { (sentence(table)) }
-                    div.scroll tabindex="0" role="region" aria-labelledby="ratings-title" {
-                        table {
-                            thead { tr {
-                                th scope="col" { abbr title="The ranks that the player may truly have, with 95 % confidence" { "Rank" } }
-                                th.text scope="col" { "Player" }
-                                th scope="col" { abbr title=(scale(table.system)) { (table.system.title()) } }
-                                @if table.system.has_intervals() { th scope="col" { "95 % interval" } }
-                            } }
-                            tbody { @for row in table.rows.iter().take(MAX_SHOWN) { (rated(row, table.system)) } }
-                        }
-                    }
-                    @if let Some(more) = table.rows.len().checked_sub(MAX_SHOWN).filter(|more| *more > 0) {
-                        p.more { "and " (more) " more" }
-                    }
+                p { "After " (counted(table.round.into(), "round", "rounds")) ". " (sentence(table)) }
+                @if let Some(more) = table.rows.len().checked_sub(MAX_SHOWN).filter(|more| *more > 0) {
+                    p.more { "The " (more) " weakest are left out." }
                 }
             }
         }
     }
 }
 
-fn rated(row: &RatedPlayer, system: RatingSystem) -> Markup {
-    let shown = |elo| rating(elo, system);
+/// The head of the table, with the marks of the scale.
+pub(crate) fn head(table: Option<&RatingTable>) -> Markup {
+    let scale = Scale::of(table);
     html! {
-        tr {
-            td { (row.ranks) }
-            th scope="row" { (bare_name(&row.player)) }
-            td { (shown(row.elo)) }
-            @if system.has_intervals() { td { (shown(row.low)) " to " (shown(row.high)) } }
+        tr #ratings-head {
+            th scope="col" { abbr title="The ranks that the player may truly have, with 95 % confidence" { "Rank" } }
+            th.text scope="col" { "Player" }
+            @if scale.system.has_intervals() {
+                th.interval scope="col" {
+                    span.hush { "95 % interval" }
+                    svg aria-hidden="true" { @for mark in &scale.marks {
+                        text x=(scale.at(*mark)) y="70%" text-anchor="middle" { (scale.shown(*mark)) }
+                    } }
+                }
+            }
+            th scope="col" { abbr title=(scale.title()) { (scale.system.title()) } }
         }
     }
 }
 
-fn scale(system: RatingSystem) -> &'static str {
-    match system.is_around_mean() {
-        true => "Strength on the Elo scale; the mean of all players is 0",
-        false => "Strength on the Elo scale; a player begins with 1500",
+/// A row for each player, the strongest first.
+pub(crate) fn rows(table: Option<&RatingTable>) -> Vec<ListItem> {
+    let shown = shown(table);
+    let scale = Scale::of(table);
+    let placed: Vec<(usize, &RatedPlayer)> = shown.iter().enumerate().collect();
+    items(&placed, |(place, row)| {
+        let key = format!("rating-{}", row.player.id);
+        let html = rated(&key, row, is_apart(&shown[..*place], row), &scale);
+        (key, html)
+    })
+}
+
+fn shown(table: Option<&RatingTable>) -> &[RatedPlayer] {
+    let rows = table.map_or(&[][..], |table| &table.rows);
+    &rows[..rows.len().min(MAX_SHOWN)]
+}
+
+/// Whether all players above are surely stronger.
+fn is_apart(above: &[RatedPlayer], row: &RatedPlayer) -> bool {
+    let lowest = above.iter().map(|row| row.ranks.worst).max();
+    lowest.is_some_and(|lowest| lowest < row.ranks.best)
+}
+
+fn rated(key: &str, row: &RatedPlayer, is_apart: bool, scale: &Scale) -> Markup {
+    html! {
+        tr.first[row.ranks.best == 1].apart[is_apart] id=(key) {
+            td { (row.ranks) }
+            th scope="row" { (bare_name(&row.player)) }
+            @if scale.system.has_intervals() {
+                td.interval {
+                    svg aria-hidden="true" {
+                        line.mean x1=(scale.at(scale.middle)) x2=(scale.at(scale.middle)) y1="0" y2="100%" {}
+                        line.span x1=(scale.at(row.low)) x2=(scale.at(row.high)) y1="50%" y2="50%" {}
+                        circle cx=(scale.at(row.elo)) cy="50%" r="5" {}
+                    }
+                }
+            }
+            td {
+                b { (scale.shown(row.elo)) }
+                @if scale.system.has_intervals() {
+                    span.more { " " (scale.shown(row.low)) " to " (scale.shown(row.high)) }
+                }
+            }
+        }
     }
 }
 
-/// A rating as it is shown: with its sign if it stands around the mean.
-fn rating(elo: i64, system: RatingSystem) -> String {
-    match elo {
-        elo if elo < 0 => format!("−{}", elo.unsigned_abs()),
-        elo if elo > 0 && system.is_around_mean() => format!("+{elo}"),
-        elo => elo.to_string(),
+/// Maps strengths to places between the left and the right, in per cent.
+struct Scale {
+    system: RatingSystem,
+    /// The mean of all players, or where each begins.
+    middle: i64,
+    low: i64,
+    high: i64,
+    marks: Vec<i64>,
+}
+
+impl Scale {
+    fn of(table: Option<&RatingTable>) -> Self {
+        let system = table.map_or_else(RatingSystem::default, |table| table.system);
+        let middle = if system.is_around_mean() { 0 } else { 1_500 };
+        let rows = shown(table).iter();
+        let (lows, highs) = (rows.clone().map(|row| row.low), rows.map(|row| row.high));
+        let least = lows.fold(middle - 1, i64::min);
+        let most = highs.fold(middle + 1, i64::max);
+        let mut steps = [25, 50, 100, 200, 250, 500, 1_000].into_iter();
+        let step = steps.find(|step| (most - least) / step < MAX_MARKS);
+        let step = step.unwrap_or((most - least) / MAX_MARKS);
+        // From mark to mark, so that the scale seldom changes from round to round.
+        let first = least.div_euclid(step);
+        let last = -(-most).div_euclid(step);
+        Self {
+            system,
+            middle,
+            low: first * step,
+            high: last * step,
+            marks: (first..=last).map(|count| count * step).collect(),
+        }
+    }
+
+    /// With room for the marks at both ends.
+    fn at(&self, elo: i64) -> String {
+        let share = (elo - self.low) as f64 / (self.high - self.low) as f64;
+        format!("{:.1}%", 5.0 + 90.0 * share)
+    }
+
+    /// A rating as it is shown: with its sign if it stands around the mean.
+    fn shown(&self, elo: i64) -> String {
+        match elo {
+            elo if elo < 0 => format!("−{}", elo.unsigned_abs()),
+            elo if elo > 0 && self.system.is_around_mean() => format!("+{elo}"),
+            elo => elo.to_string(),
+        }
+    }
+
+    fn title(&self) -> &'static str {
+        match self.system.is_around_mean() {
+            true => "Strength on the Elo scale; the mean of all players is 0",
+            false => "Strength on the Elo scale; a player begins with 1500",
+        }
     }
 }
 
@@ -120,23 +206,76 @@ mod tests {
 
     #[test]
     fn ratings_show_intervals_and_say_if_it_is_luck() {
-        let luck = ratings(Some(&table(Some(37)))).into_string();
+        let luck = words(Some(&table(Some(37)))).into_string();
         assert!(luck.contains("no more than luck"), "{luck}");
         assert!(luck.contains("in 37 of 100 leagues"), "{luck}");
-        assert!(
-            luck.contains("−50 to +135") && luck.contains("1–2"),
-            "{luck}"
-        );
         assert!(
             luck.contains("seat A wins 62 % of the decided matches (55–69 %): an advantage"),
             "{luck}"
         );
-        let skill = ratings(Some(&table(None))).into_string();
+        let skill = words(Some(&table(None))).into_string();
         assert!(
             skill.contains("&lt;1&gt; is truly the strongest with a probability of 81 %"),
             "{skill}"
         );
-        assert!(!ratings(None).into_string().contains("table"));
+        assert_eq!(
+            words(None).into_string(),
+            "<div id=\"ratings-words\"></div>"
+        );
+        assert_eq!(rows(None), []);
+        assert_eq!(rows(Some(&table(None))).len(), 2);
+    }
+
+    #[test]
+    fn interval_is_drawn_on_the_scale_of_all() {
+        let table = table(None);
+        let scale = Scale::of(Some(&table));
+        assert_eq!(scale.marks, [-150, -100, -50, 0, 50, 100, 150]);
+        let row = rated("rating-P01", &table.rows[0], false, &scale);
+        insta::assert_snapshot!(row.into_string().replace("><", ">\n<"), @r#"
+        <tr class="first" id="rating-P01">
+        <td>1–2</td>
+        <th scope="row">
+        <bdi>&lt;1&gt;</bdi>
+        </th>
+        <td class="interval">
+        <svg aria-hidden="true">
+        <line class="mean" x1="50.0%" x2="50.0%" y1="0" y2="100%">
+        </line>
+        <line class="span" x1="35.0%" x2="90.5%" y1="50%" y2="50%">
+        </line>
+        <circle cx="62.0%" cy="50%" r="5">
+        </circle>
+        </svg>
+        </td>
+        <td>
+        <b>+40</b>
+        <span class="more"> −50 to +135</span>
+        </td>
+        </tr>
+        "#);
+    }
+
+    #[test]
+    fn line_parts_players_that_are_surely_weaker() {
+        let ranks = |best, worst| RatedPlayer {
+            ranks: RankGroup { best, worst },
+            ..table(None).rows[0].clone()
+        };
+        let all = [ranks(1, 2), ranks(1, 2), ranks(3, 3), ranks(3, 4)];
+        let apart: Vec<bool> = (0..4).map(|at| is_apart(&all[..at], &all[at])).collect();
+        assert_eq!(apart, [false, false, true, false]);
+    }
+
+    #[test]
+    fn scale_of_any_strengths_has_few_marks() {
+        for (elo, error) in [(0, 0), (3, 1), (80, 90), (900, 1_400), (-40_000, 7)] {
+            let mut table = table(None);
+            table.rows.truncate(1);
+            (table.rows[0].low, table.rows[0].high) = (elo - error, elo + error);
+            let marks = Scale::of(Some(&table)).marks.len();
+            assert!((2..=10).contains(&marks), "{elo} ± {error}: {marks}");
+        }
     }
 
     #[test]
@@ -144,8 +283,10 @@ mod tests {
         let mut elo = table(None);
         (elo.system, elo.certainty, elo.seat) = (RatingSystem::Elo, None, None);
         elo.rows[0].elo = 1_520;
-        let shown = ratings(Some(&elo)).into_string();
-        assert!(shown.contains("<td>1520</td>"), "{shown}");
+        let first = rated("rating-P01", &elo.rows[0], false, &Scale::of(Some(&elo)));
+        let shown = [words(Some(&elo)), head(Some(&elo)), first].map(Markup::into_string);
+        let shown = shown.concat();
+        assert!(shown.contains("<b>1520</b>"), "{shown}");
         assert!(
             !shown.contains("interval") && !shown.contains("probability"),
             "{shown}"

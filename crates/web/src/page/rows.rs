@@ -19,7 +19,7 @@ use crate::parts::ListItem;
 const MAX_NEXT_PAIRS: usize = 4;
 
 /// Draws a list; `draw` returns the key and the element of an item.
-fn items<T>(all: &[T], draw: impl Fn(&T) -> (String, Markup)) -> Vec<ListItem> {
+pub(crate) fn items<T>(all: &[T], draw: impl Fn(&T) -> (String, Markup)) -> Vec<ListItem> {
     let item = |(key, html): (String, Markup)| ListItem {
         key,
         html: html.into_string(),
@@ -67,7 +67,7 @@ pub(crate) fn standings(rows: &[TableRow], links: Links) -> Vec<ListItem> {
     })
 }
 
-fn climbed(places: i64) -> Markup {
+pub(crate) fn climbed(places: i64) -> Markup {
     html! {
         @if places > 0 { span.up { "▲" (places) } }
         @else if places < 0 { span.down { "▼" (places.unsigned_abs()) } }

@@ -125,7 +125,7 @@ fn assets_of_a_page_exist() {
     let assets: Vec<_> = loaded
         .filter_map(|path| path.strip_prefix("/assets/"))
         .collect();
-    assert_eq!(assets.len(), 4);
+    assert_eq!(assets.len(), 5);
     for name in assets {
         assert!(crate::assets::find(name).is_some(), "{name}");
     }

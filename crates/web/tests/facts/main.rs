@@ -8,8 +8,10 @@
 mod board;
 mod counted;
 mod pages;
+mod pgn;
 mod replay;
 mod rounds;
 mod season;
 mod secrecy;
 mod tables;
+mod views;

@@ -12,6 +12,7 @@
 
 use std::ops::RangeInclusive;
 
+use super::view::{BracketPart, BracketPlace, BracketTie, FormatView};
 use super::{FormatError, FormatPlan, FormatRule, NextRound, SoFar};
 use crate::league::schedule::Pairing;
 use crate::league::standings::MatchEnding;
@@ -132,6 +133,10 @@ impl FormatRule for Elimination {
     fn progress(&self, so_far: &SoFar<'_>) -> Option<Vec<u32>> {
         Some(self.read(so_far).progress)
     }
+
+    fn views(&self, so_far: &SoFar<'_>) -> Vec<FormatView> {
+        vec![self.read(so_far).view(&(self.ties)(so_far.players()))]
+    }
 }
 
 /// The places of the first stage, so that seeds meet as late as they can; `None` for a rest.
@@ -164,6 +169,7 @@ pub(crate) enum Source {
 pub(crate) struct PlannedTie {
     /// Ties are listed in the order of their stages.
     pub(crate) stage: u32,
+    pub(crate) part: BracketPart,
     pub(crate) from: [Source; 2],
     /// How far the loser has come if it goes on nowhere; both have come one further as they enter.
     pub(crate) rank: u32,
@@ -172,12 +178,13 @@ pub(crate) struct PlannedTie {
 /// Adds the ties of a stage, two sources each; returns their numbers.
 pub(crate) fn add_ties(
     ties: &mut Vec<PlannedTie>,
-    (stage, rank): (u32, u32),
+    (part, stage, rank): (BracketPart, u32, u32),
     sources: &[Source],
 ) -> Vec<usize> {
     let first = ties.len();
     let pairs = sources.chunks_exact(2).map(|pair| PlannedTie {
         stage,
+        part,
         from: [pair[0], pair[1]],
         rank,
     });
@@ -191,11 +198,12 @@ pub(crate) fn knockout(places: &[Option<u32>]) -> Vec<PlannedTie> {
     let mut sources: Vec<Source> = places.iter().map(|place| Source::Player(*place)).collect();
     let mut stage = 0;
     while sources.len() > 1 {
-        let added = add_ties(&mut ties, (stage, 4 * stage), &sources);
+        let added = add_ties(&mut ties, (BracketPart::Main, stage, 4 * stage), &sources);
         if let ([_], Some(before)) = (&added[..], added[0].checked_sub(2)) {
             // The losers of the semi-finals, below both finalists.
             let losers = [Source::Loser(before), Source::Loser(before + 1)];
-            add_ties(&mut ties, (stage, 4 * stage - 2), &losers);
+            let place = (BracketPart::ThirdPlace, stage, 4 * stage - 2);
+            add_ties(&mut ties, place, &losers);
         }
         sources = added.into_iter().map(Source::Winner).collect();
         stage += 1;
@@ -254,6 +262,54 @@ impl Bracket {
         NextRound::of(open.filter_map(Tie::next_seats).collect())
     }
 
+    /// All ties, with the players and sources that are known.
+    pub(crate) fn view(&self, planned: &[PlannedTie]) -> FormatView {
+        let mut ties: Vec<BracketTie> = Vec::with_capacity(planned.len());
+        for (number, plan) in planned.iter().enumerate() {
+            let begun = self.ties.get(number);
+            let places = [0, 1].map(|side| match begun {
+                Some(tie) => tie.places[side].map_or(BracketPlace::Empty, BracketPlace::Player),
+                None => self.place(plan.from[side], &ties),
+            });
+            let wins = |place| match place {
+                BracketPlace::Player(player) => begun.map_or(0, |tie| tie.wins_of(player)),
+                _ => 0,
+            };
+            ties.push(BracketTie {
+                part: plan.part,
+                stage: plan.stage,
+                places,
+                wins: places.map(wins),
+                winner: begun.and_then(Tie::winner),
+                games: begun.map_or_else(Vec::new, |tie| tie.games.clone()),
+            });
+        }
+        FormatView::Bracket(ties)
+    }
+
+    /// The place of a tie that has not begun; `before` are the ties that are listed before it.
+    fn place(&self, source: Source, before: &[BracketTie]) -> BracketPlace {
+        if let Some(player) = self.resolve(source) {
+            return BracketPlace::Player(player);
+        }
+        match source {
+            Source::Player(_) => BracketPlace::Empty,
+            Source::Winner(tie) => match before[tie].places {
+                [BracketPlace::Empty, place] | [place, BracketPlace::Empty] => place,
+                _ => BracketPlace::WinnerOf(tie),
+            },
+            Source::Loser(tie) if before[tie].places.contains(&BracketPlace::Empty) => {
+                BracketPlace::Empty
+            }
+            Source::Loser(tie) => BracketPlace::LoserOf(tie),
+            // The player of the first place won, so that there is no other tie.
+            Source::AfterUpset(tie, _) if before[tie].winner.is_some() => BracketPlace::Empty,
+            // The first place has lost by then.
+            Source::AfterUpset(tie, 0) => BracketPlace::LoserOf(tie),
+            Source::AfterUpset(tie, _) => BracketPlace::WinnerOf(tie),
+        }
+    }
+
     /// Adds the ties of a stage; returns the number of the first.
     fn begin(&mut self, stage: &[PlannedTie], legs: u32) -> usize {
         let first = self.ties.len();
@@ -283,7 +339,7 @@ impl Bracket {
     fn play(&mut self, pairing: Pairing, ending: Option<MatchEnding>) {
         let tie = self.tie_of[pairing.seats[0] as usize];
         if let Some(tie) = self.ties.get_mut(tie) {
-            tie.play(pairing.seats, ending);
+            tie.play(pairing, ending);
         }
     }
 }
@@ -299,7 +355,7 @@ struct Tie {
     wins: [u32; 2],
     technical_losses: [u32; 2],
     /// All games, also those that do not count.
-    games: u32,
+    games: Vec<Pairing>,
     /// Games that count.
     counted: u32,
     /// Whether neither player appeared.
@@ -314,7 +370,7 @@ impl Tie {
             legs,
             wins: [0; 2],
             technical_losses: [0; 2],
-            games: 0,
+            games: Vec::new(),
             counted: 0,
             is_deserted: false,
         }
@@ -327,15 +383,15 @@ impl Tie {
         Some([one.min(other), one.max(other)])
     }
 
-    fn play(&mut self, seats: [u32; 2], ending: Option<MatchEnding>) {
-        self.games += 1;
+    fn play(&mut self, pairing: Pairing, ending: Option<MatchEnding>) {
+        self.games.push(pairing);
         let (Some(ending), Some(players)) = (ending, self.players()) else {
             return;
         };
         self.counted += 1;
         self.is_deserted |= ending == MatchEnding::BothForfeit;
         for (at, player) in players.iter().enumerate() {
-            let seat = usize::from(seats[1] == *player);
+            let seat = usize::from(pairing.seats[1] == *player);
             self.wins[at] += u32::from(ending.winner() == Some(seat));
             self.technical_losses[at] += u32::from(ending.forfeited(seat));
         }
@@ -343,10 +399,17 @@ impl Tie {
 
     fn next_seats(&self) -> Option<[u32; 2]> {
         let [one, other] = self.players()?;
-        Some(match self.games.is_multiple_of(2) != self.is_turned {
+        Some(match self.games.len().is_multiple_of(2) != self.is_turned {
             true => [one, other],
             false => [other, one],
         })
+    }
+
+    fn wins_of(&self, player: u32) -> u32 {
+        let players = self.players().into_iter().flatten();
+        let mut wins = players.zip(self.wins);
+        wins.find(|(own, _)| *own == player)
+            .map_or(0, |(_, wins)| wins)
     }
 
     fn is_open(&self) -> bool {
@@ -360,7 +423,7 @@ impl Tie {
         };
         let [one, other] = self.wins;
         let left = self.legs.saturating_sub(self.counted);
-        let is_last = self.games >= most_games(self.legs);
+        let is_last = self.games.len() >= most_games(self.legs) as usize;
         let is_over = one.abs_diff(other) > left || is_last || self.is_deserted;
         let [failed, other_failed] = self.technical_losses;
         let is_other = other.cmp(&one).then(failed.cmp(&other_failed)).is_gt();

@@ -9,6 +9,7 @@
 use super::bracket::{
     BracketSize, Elimination, PlannedTie, Source, add_ties, first_places, stages,
 };
+use super::view::BracketPart;
 
 pub(crate) static DOUBLE_ELIMINATION: Elimination = Elimination {
     name: "double_elimination",
@@ -34,7 +35,11 @@ fn ties(players: u32) -> Vec<PlannedTie> {
     let above = 2 * last;
     let places = first_places(players).into_iter().map(Source::Player);
     let mut ties = Vec::new();
-    let mut unbeaten = add_ties(&mut ties, (0, above), &places.collect::<Vec<_>>());
+    let mut unbeaten = add_ties(
+        &mut ties,
+        (BracketPart::Main, 0, above),
+        &places.collect::<Vec<_>>(),
+    );
     let mut dropped = losers(&unbeaten);
     let mut beaten = Vec::new();
     for stage in 1..last - 1 {
@@ -43,7 +48,7 @@ fn ties(players: u32) -> Vec<PlannedTie> {
             let order = apart(std::mem::take(&mut dropped), stage);
             let pairs = beaten.into_iter().map(Source::Winner).zip(order);
             let pairs: Vec<_> = pairs.flat_map(|(left, came)| [left, came]).collect();
-            beaten = add_ties(&mut ties, (stage, 2 * stage), &pairs);
+            beaten = add_ties(&mut ties, (BracketPart::Losers, stage, 2 * stage), &pairs);
             continue;
         }
         let entering = match stage {
@@ -51,19 +56,35 @@ fn ties(players: u32) -> Vec<PlannedTie> {
             _ => beaten.into_iter().map(Source::Winner).collect(),
         };
         let pairs: Vec<_> = unbeaten.into_iter().map(Source::Winner).collect();
-        unbeaten = add_ties(&mut ties, (stage, above + 2 * stage), &pairs);
+        unbeaten = add_ties(
+            &mut ties,
+            (BracketPart::Main, stage, above + 2 * stage),
+            &pairs,
+        );
         dropped = losers(&unbeaten);
-        beaten = add_ties(&mut ties, (stage, 2 * stage), &entering);
+        beaten = add_ties(
+            &mut ties,
+            (BracketPart::Losers, stage, 2 * stage),
+            &entering,
+        );
     }
     let stage = last - 1;
     let finalists = unbeaten.into_iter().chain(beaten).map(Source::Winner);
     let finalists: Vec<_> = finalists.collect();
-    let grand = add_ties(&mut ties, (stage, above + 2 * stage), &finalists);
+    let grand = add_ties(
+        &mut ties,
+        (BracketPart::GrandFinal, stage, above + 2 * stage),
+        &finalists,
+    );
     let again = grand
         .iter()
         .flat_map(|&tie| [1, 0].map(|place| Source::AfterUpset(tie, place)));
     let again: Vec<_> = again.collect();
-    add_ties(&mut ties, (last, above + 2 * last), &again);
+    add_ties(
+        &mut ties,
+        (BracketPart::Reset, last, above + 2 * last),
+        &again,
+    );
     ties
 }
 

@@ -8,8 +8,10 @@
 //! earliest. A player that leaves stays in its group, and in the knockout if it was among the first
 //! two.
 
-use super::bracket::{self, Bracket, BracketSize, first_places};
+use super::bracket::{self, Bracket, BracketSize, PlannedTie, first_places};
+use super::view::{FormatView, GroupRow, GroupTable};
 use super::{FormatError, FormatPlan, FormatRule, NextRound, RoundRobin, SoFar};
+use crate::league::standings::PlayerTally;
 
 /// How many players of a group go on.
 const GO_ON: u32 = 2;
@@ -74,7 +76,7 @@ impl FormatRule for Groups {
         let plan = so_far.plan();
         let round = so_far.rounds() + 1;
         if round > group_rounds(plan) {
-            return knockout(so_far)?.next_round();
+            return knockout(so_far)?.1.next_round();
         }
         let pairings = members(plan).into_iter().flat_map(|members| {
             let schedule = group_schedule(plan, members.len() as u32);
@@ -86,7 +88,14 @@ impl FormatRule for Groups {
     }
 
     fn progress(&self, so_far: &SoFar<'_>) -> Option<Vec<u32>> {
-        Some(knockout(so_far)?.progress)
+        Some(knockout(so_far)?.1.progress)
+    }
+
+    fn views(&self, so_far: &SoFar<'_>) -> Vec<FormatView> {
+        let bracket = knockout(so_far).filter(|_| is_decided(so_far));
+        let bracket = bracket.map(|(ties, bracket)| bracket.view(&ties));
+        let groups = FormatView::Groups(tables(so_far));
+        bracket.into_iter().chain([groups]).collect()
     }
 }
 
@@ -129,23 +138,70 @@ fn members(plan: &FormatPlan) -> Vec<Vec<u32>> {
     members
 }
 
-/// The knockout as far as it is played; `None` before the groups are done.
-fn knockout(so_far: &SoFar<'_>) -> Option<Bracket> {
+/// The players of each group in the order of its table, as the matches of groups counted when the
+/// knockout began.
+fn ordered(so_far: &SoFar<'_>) -> Vec<Vec<u32>> {
     let plan = so_far.plan();
-    let before = group_rounds(plan);
-    if so_far.rounds() < before || plan.players < 2 * MIN_SIZE {
-        return None;
-    }
     let mut place = vec![0; plan.players as usize];
-    for (at, player) in (0_u32..).zip(so_far.standings.settled_order(before)) {
+    let order = so_far.standings.settled_order(group_rounds(plan));
+    for (at, player) in (0_u32..).zip(order) {
         place[player as usize] = at;
     }
     let mut groups = members(plan);
     for group in &mut groups {
         group.sort_by_key(|&player| place[player as usize]);
     }
-    let ties = bracket::knockout(&places(&groups));
-    Some(Bracket::read(&ties, so_far, before + 1..=so_far.rounds()))
+    groups
+}
+
+/// The ties of the knockout, and how far they are played; `None` before the last round of the groups
+/// has begun.
+fn knockout(so_far: &SoFar<'_>) -> Option<(Vec<PlannedTie>, Bracket)> {
+    let plan = so_far.plan();
+    let before = group_rounds(plan);
+    if so_far.rounds() < before || plan.players < 2 * MIN_SIZE {
+        return None;
+    }
+    let ties = bracket::knockout(&places(&ordered(so_far)));
+    let bracket = Bracket::read(&ties, so_far, before + 1..=so_far.rounds());
+    Some((ties, bracket))
+}
+
+/// Whether all matches of the groups are over.
+fn is_decided(so_far: &SoFar<'_>) -> bool {
+    let (begun, last) = (so_far.rounds(), group_rounds(so_far.plan()));
+    let is_over = |pairing| so_far.settled(pairing).is_some();
+    begun > last || begun == last && so_far.pairings(last).all(is_over)
+}
+
+/// The table of each group.
+fn tables(so_far: &SoFar<'_>) -> Vec<GroupTable> {
+    let plan = so_far.plan();
+    let mut tallies = vec![PlayerTally::default(); plan.players as usize];
+    let rounds = 1..=group_rounds(plan).min(so_far.rounds());
+    for pairing in rounds.flat_map(|round| so_far.pairings(round)) {
+        let Some(ending) = so_far.settled(pairing) else {
+            continue;
+        };
+        for (seat, player) in pairing.seats.into_iter().enumerate() {
+            tallies[player as usize].note(ending, seat, so_far.standings.score());
+        }
+    }
+    let is_decided = is_decided(so_far);
+    let row = |(at, player): (u32, u32)| GroupRow {
+        player,
+        tally: tallies[player as usize],
+        goes_on: is_decided.then_some(at < GO_ON),
+    };
+    let groups = (1_usize..).zip(ordered(so_far));
+    let table = |(number, players): (usize, Vec<u32>)| GroupTable {
+        name: match b'A'.checked_add(u8::try_from(number - 1).unwrap_or(u8::MAX)) {
+            Some(letter @ b'A'..=b'Z') => char::from(letter).to_string(),
+            _ => number.to_string(),
+        },
+        rows: (0..).zip(players).map(row).collect(),
+    };
+    groups.map(table).collect()
 }
 
 /// The places of the first stage. The winners of groups are the first seeds; the others take the

@@ -7,6 +7,7 @@
 
 use std::time::Duration;
 
+use super::view::{FormatView, LadderPlace};
 use super::{FormatError, FormatPlan, FormatRule, NextRound, SoFar};
 
 pub(crate) struct Ladder;
@@ -61,7 +62,7 @@ impl FormatRule for Ladder {
         if is_played {
             return None;
         }
-        let ladder = Positions::read(so_far);
+        let ladder = Positions::after(so_far.rounds(), so_far);
         let present: Vec<u32> = ladder
             .order
             .iter()
@@ -76,12 +77,36 @@ impl FormatRule for Ladder {
     }
 
     fn progress(&self, so_far: &SoFar<'_>) -> Option<Vec<u32>> {
-        let order = Positions::read(so_far).order;
+        if so_far.rounds() == 0 {
+            return None;
+        }
+        let order = Positions::after(so_far.rounds(), so_far).order;
         let mut progress = vec![0; order.len()];
         for (above, player) in (1..).zip(order.into_iter().rev()) {
             progress[player as usize] = above;
         }
         Some(progress)
+    }
+
+    fn views(&self, so_far: &SoFar<'_>) -> Vec<FormatView> {
+        let rounds = so_far.rounds();
+        // While a round has no result, the movement of the one before is shown.
+        let has_result = |round: &u32| {
+            let mut pairings = so_far.pairings(*round);
+            pairings.any(|pairing| so_far.settled(pairing).is_some())
+        };
+        let last = (1..=rounds).rev().find(has_result).unwrap_or(1);
+        let before = Positions::after(last - 1, so_far).order;
+        let mut place = vec![0_i64; before.len()];
+        for (at, player) in (0..).zip(before) {
+            place[player as usize] = at;
+        }
+        let order = Positions::after(rounds, so_far).order;
+        let places = (0..).zip(order).map(|(at, player)| LadderPlace {
+            player,
+            climbed: place[player as usize] - at,
+        });
+        vec![FormatView::Ladder(places.collect())]
     }
 }
 
@@ -93,12 +118,13 @@ struct Positions {
 }
 
 impl Positions {
-    fn read(so_far: &SoFar<'_>) -> Self {
+    /// After so many rounds.
+    fn after(rounds: u32, so_far: &SoFar<'_>) -> Self {
         let players = so_far.players();
         let mut order: Vec<u32> = (0..players).collect();
         let mut position: Vec<usize> = (0..players as usize).collect();
         let mut balance = vec![0; players as usize];
-        for pairing in (1..=so_far.rounds()).flat_map(|round| so_far.pairings(round)) {
+        for pairing in (1..=rounds).flat_map(|round| so_far.pairings(round)) {
             let [a, b] = pairing.seats.map(|seat| seat as usize);
             balance[a] += 1;
             balance[b] -= 1;

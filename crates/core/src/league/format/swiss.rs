@@ -17,6 +17,7 @@
 use std::cmp::Reverse;
 
 use super::matching::Matching;
+use super::view::FormatView;
 use super::{FormatError, FormatPlan, FormatRule, NextRound, Sides, SoFar};
 use crate::league::Tiebreaker;
 use crate::league::standings::MatchEnding;
@@ -98,6 +99,10 @@ impl FormatRule for Swiss {
         let mut tries = strict.chain([false]);
         let pairs = tries.find_map(|is_strict| pair_all(&entrants, is_strict))?;
         Some(pairs.into_round(&entrants, played / legs))
+    }
+
+    fn views(&self, _: &SoFar<'_>) -> Vec<FormatView> {
+        vec![FormatView::ScoreGroups]
     }
 }
 

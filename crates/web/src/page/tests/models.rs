@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use league_core::league::format::BracketPart;
 use league_core::league::{AgentState, Phase};
 use league_core::referee::SpectatorView;
 use league_games::{Picture, PictureCell, PictureRow, Seat};
@@ -141,6 +142,73 @@ pub(crate) fn cross() -> Cross {
     }
 }
 
+/// One of each kind.
+pub(crate) fn views() -> LeagueViews {
+    let [a, b] = pair();
+    let place = |player: &PlayerRef, is_winner| TiePlace {
+        player: TiePlayer::Known(player.clone()),
+        wins: u32::from(is_winner),
+        is_winner,
+    };
+    let row = |rank: u32, player: &PlayerRef, seat: usize, outcome| ScoreRow {
+        place: rank.to_string(),
+        player: player.clone(),
+        points: 3 * u32::from(outcome == SeatOutcome::Won),
+        group: 1,
+        cells: vec![
+            ScoreCell::Played {
+                match_id: MatchId::numbered(1, 1),
+                opponent: if rank == 1 { b.clone() } else { a.clone() },
+                seat,
+                outcome: Some(outcome),
+                points: 3 * u32::from(outcome == SeatOutcome::Won),
+            },
+            ScoreCell::Bye { points: 6 },
+        ],
+        figures: vec![4.5],
+        decided_by: None,
+    };
+    let member = |player: &PlayerRef, goes_on| GroupPlayer {
+        player: player.clone(),
+        played: 3,
+        wins: 2,
+        draws: 0,
+        losses: 1,
+        points: 6,
+        goes_on,
+    };
+    let rung = |player: &PlayerRef, climbed| LadderRow {
+        player: player.clone(),
+        climbed,
+    };
+    LeagueViews {
+        bracket: vec![Tie {
+            part: BracketPart::Main,
+            stage: 0,
+            number: Some(1),
+            places: [place(&a, true), place(&b, false)],
+            games: vec![TieGame {
+                match_id: MatchId::numbered(1, 1),
+                outcomes: Some([SeatOutcome::Won, SeatOutcome::Forfeited]),
+            }],
+        }],
+        scores: ScoreTable {
+            rounds: 3,
+            tiebreakers: vec!["Buchholz"],
+            rows: vec![
+                row(1, &a, 0, SeatOutcome::Won),
+                row(2, &b, 1, SeatOutcome::Forfeited),
+            ],
+            unlisted: 9_500,
+        },
+        groups: vec![Group {
+            name: "A".to_owned(),
+            rows: vec![member(&a, Some(true)), member(&b, None)],
+        }],
+        ladder: vec![rung(&b, 1), rung(&a, -1)],
+    }
+}
+
 pub(crate) fn chart() -> Chart {
     let [a, b] = pair();
     Chart {
@@ -209,6 +277,7 @@ pub(crate) fn board() -> Board {
             opens: Some(Timestamp::from_millis(1_000)),
         }),
         cross: cross(),
+        views: views(),
         chart: chart(),
         ratings: None,
         agents: vec![agent(true), agent(false)],
@@ -235,6 +304,7 @@ pub(crate) fn empty_board() -> Board {
         lobby: Some(lobby()),
         next: None,
         cross: Cross::default(),
+        views: LeagueViews::default(),
         chart: Chart::default(),
         ratings: None,
         agents: Vec::new(),
