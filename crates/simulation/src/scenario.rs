@@ -295,9 +295,17 @@ fn draw_rules(
     };
     if plan.formats {
         draw_format(chance, &mut plain, players);
+        // With a number of rounds the first players may be too few.
+        plain.late_entry = plain.format.takes_late_entrants() && plain.rounds.is_none();
     }
+    let least = plain.least_players().min(players);
+    // The last ones come late, if the others are quicker.
+    let awaited = match plain.late_entry {
+        true => u32::try_from(chance.between(least.into(), players.into())).unwrap_or(players),
+        false => players,
+    };
     let fair = LeagueRules {
-        start_when: Some((players, referees)),
+        start_when: Some((awaited, referees)),
         assignment: chance.pick(&assignments).copied().unwrap_or_default(),
         token_ttl: Duration::from_secs(365 * 24 * 3_600),
         draws: chance
@@ -345,7 +353,7 @@ fn draw_format(chance: &mut Rng, rules: &mut LeagueRules, players: u32) {
             plan.check().is_ok()
         })
         .collect();
-    rules.format = chance.pick(&formats).copied().unwrap_or_default();
+    rules.use_format(chance.pick(&formats).copied().unwrap_or_default());
     let mut number = |low: u64, high: u64| u32::try_from(chance.between(low, high)).unwrap_or(1);
     let drawn = LeagueRules {
         legs: number(1, 3),

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use clap::Args;
 use league_core::league::LeagueRules;
-use league_core::league::format::{Format, RoundRobin};
+use league_core::league::format::{Format, FormatError, RoundRobin};
 use league_protocol::id::{GameType, LeagueId, MatchId, PlayerId};
 use league_protocol::sender::Dialect;
 
@@ -232,7 +232,7 @@ pub(crate) struct FormatArgs {
     /// needs; without end for a ladder]
     #[arg(long, value_name = "N", value_parser = number::<u32>(1..=1_000))]
     pub(crate) rounds: Option<u32>,
-    /// How often each pair meets, or how many games a knockout tie has [default: from config, 1]
+    /// How many games two players have each time they meet [default: from config, 1]
     #[arg(long, value_name = "N", value_parser = number::<u32>(1..=u64::from(RoundRobin::MAX_LEGS)))]
     pub(crate) legs: Option<u32>,
     /// How many groups there are before the knockout [default: from config, by the players]
@@ -263,7 +263,10 @@ pub(crate) fn check_format(rules: &LeagueRules) -> Result<(), CommandError> {
         CommandError::usage(
             "could not pair the players",
             error.to_string(),
-            "change `--format`, its settings or `--players`",
+            match error {
+                FormatError::LateEntry(_) => "leave `--late-entry` out, or change `--format`",
+                _ => "change `--format`, its settings or `--players`",
+            },
         )
     })
 }

@@ -46,7 +46,8 @@ with_defaults! {
         /// How many rounds a Swiss tournament or a ladder has; `null` for as many as its players
         /// need, and for a ladder without end.
         rounds: Option<u32> = None;
-        /// How often each pair meets; in a knockout, how many games a tie has.
+        /// How many games two players have each time they meet; in a bracket, how many a tie has
+        /// at most unless it is level.
         #[serde(deserialize_with = "within::<1, 1_000, _, _>")]
         legs: u32 = 1;
         /// How many groups there are before the knockout; `null` for as many as suit the players.
@@ -55,6 +56,8 @@ with_defaults! {
         /// of ten minutes.
         #[serde(deserialize_with = "optional_seconds::<1_000, 604_800_000, _>")]
         duration_sec: Option<Seconds> = None;
+        /// Whether registration stays open after the start, in formats that allow it.
+        late_entry: bool = false;
         /// How tolerantly messages are read.
         strictness: Strictness = Strictness::Lenient;
         /// Which results count, by what is known of their draws (ruling 25a).
@@ -219,6 +222,7 @@ impl LeagueConfig {
         (rules.rounds, rules.legs) = (self.rounds, self.legs);
         rules.groups = self.groups;
         rules.duration = self.duration_sec.map(Seconds::duration);
+        rules.late_entry = self.late_entry;
         rules.strict = self.strictness == Strictness::Strict;
         rules.proven_draws = self.draws == CountedDraws::Proven;
         rules.mode = self.match_mode;
