@@ -295,7 +295,8 @@ fn draw_rules(
     };
     if plan.formats {
         draw_format(chance, &mut plain, players);
-        plain.late_entry = plain.format.takes_late_entrants();
+        // With a number of rounds the first players may be too few.
+        plain.late_entry = plain.format.takes_late_entrants() && plain.rounds.is_none();
     }
     let least = plain.least_players().min(players);
     // The last ones come late, if the others are quicker.

@@ -305,6 +305,11 @@ impl FormatPlan {
         self.format.0.total_matches(self)
     }
 
+    /// After which time no match begins; `None` if results alone end the league.
+    pub fn ends_after(&self) -> Option<Duration> {
+        self.format.0.duration(self)
+    }
+
     /// Takes in a player after so many rounds; returns how many matches the plan has more.
     pub fn admit(&mut self, rounds: u32) -> u64 {
         let before = self.total_matches();
@@ -312,11 +317,6 @@ impl FormatPlan {
         let more = self.total_matches().saturating_sub(before);
         let all = self.rounds().max(1);
         more * u64::from(all.saturating_sub(rounds)) / u64::from(all)
-    }
-
-    /// After which time no match begins; `None` if results alone end the league.
-    pub fn ends_after(&self) -> Option<Duration> {
-        self.format.0.duration(self)
     }
 
     pub(crate) fn computed(&self) -> Option<RoundRobin> {
@@ -355,12 +355,8 @@ pub enum FormatError {
         "{players} players can play 1 to {most} rounds of a Swiss tournament without meeting again, not {found}: choose fewer, or play a round robin"
     )]
     Rounds { players: u32, most: u32, found: u32 },
-    #[error("a {0} takes no players after its start: leave `late_entry` out, or play {late}", late = Format::late_ones())]
-    LateEntry(&'static str),
-    #[error(
-        "a {format} has 1 to {most} rounds, not {found}: choose as many, or leave `rounds` out"
-    )]
-    NumberOfRounds {
+    #[error("a {format} has 1 to {most} rounds, not {found}")]
+    AnyRounds {
         format: &'static str,
         most: u32,
         found: u32,
@@ -371,6 +367,8 @@ pub enum FormatError {
     Groups { players: u32, most: u32, found: u32 },
     #[error("a {0} has no `{1}`: leave `{1}` out")]
     NotTaken(&'static str, &'static str),
+    #[error("a {0} takes no players after its start: leave `late_entry` out, or play {late}", late = Format::late_ones())]
+    LateEntry(&'static str),
 }
 
 /// The pairings of a round.

@@ -81,15 +81,15 @@ pub struct LeagueRules {
     /// most unless it is level.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub legs: u32,
-    /// Whether registration stays open after the start.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub late_entry: bool,
     /// How many groups there are; `None` for as many as suit the players.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub groups: Option<u32>,
     /// After which time no match begins, in a format that ends by time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub duration: Option<Duration>,
+    /// Whether registration stays open after the start.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub late_entry: bool,
     /// Whether only results count whose draw is proven, from any referee.
     #[serde(default)]
     pub proven_draws: bool,
@@ -162,9 +162,9 @@ impl LeagueRules {
             format: Format::default(),
             rounds: None,
             legs: 1,
-            late_entry: false,
             groups: None,
             duration: None,
+            late_entry: false,
             proven_draws: false,
             round_every: Duration::ZERO,
             pace: Duration::ZERO,
@@ -185,8 +185,7 @@ impl LeagueRules {
     /// Changes the settings of the format to the usual ones.
     pub fn forget_format_settings(&mut self) {
         (self.rounds, self.legs) = (None, 1);
-        (self.groups, self.duration) = (None, None);
-        self.late_entry = false;
+        (self.groups, self.duration, self.late_entry) = (None, None, false);
     }
 
     /// The format and its settings for so many players.

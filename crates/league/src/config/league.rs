@@ -50,14 +50,14 @@ with_defaults! {
         /// at most unless it is level.
         #[serde(deserialize_with = "within::<1, 1_000, _, _>")]
         legs: u32 = 1;
-        /// Whether registration stays open after the start, in formats that allow it.
-        late_entry: bool = false;
         /// How many groups there are before the knockout; `null` for as many as suit the players.
         groups: Option<u32> = None;
         /// How long a ladder or an arena goes on; `null` for a ladder without end, and for an arena
         /// of ten minutes.
         #[serde(deserialize_with = "optional_seconds::<1_000, 604_800_000, _>")]
         duration_sec: Option<Seconds> = None;
+        /// Whether registration stays open after the start, in formats that allow it.
+        late_entry: bool = false;
         /// How tolerantly messages are read.
         strictness: Strictness = Strictness::Lenient;
         /// Which results count, by what is known of their draws (ruling 25a).
@@ -220,9 +220,9 @@ impl LeagueConfig {
         rules.start_when = self.participants.start_when();
         rules.use_format(self.format);
         (rules.rounds, rules.legs) = (self.rounds, self.legs);
-        rules.late_entry = self.late_entry;
         rules.groups = self.groups;
         rules.duration = self.duration_sec.map(Seconds::duration);
+        rules.late_entry = self.late_entry;
         rules.strict = self.strictness == Strictness::Strict;
         rules.proven_draws = self.draws == CountedDraws::Proven;
         rules.mode = self.match_mode;

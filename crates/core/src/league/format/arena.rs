@@ -27,12 +27,14 @@ impl FormatRule for Arena {
     }
 
     fn title(&self) -> &'static str {
-        "arena"
+        "timed arena"
     }
 
     fn check(&self, plan: &FormatPlan) -> Result<(), FormatError> {
-        plan.must_have_no_rounds()?;
-        plan.must_have_one_leg()
+        match plan.rounds {
+            None => plan.must_have_one_leg(),
+            Some(_) => Err(FormatError::NotTaken(self.title(), "rounds")),
+        }
     }
 
     fn duration(&self, plan: &FormatPlan) -> Option<Duration> {

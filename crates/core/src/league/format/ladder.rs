@@ -23,7 +23,7 @@ impl FormatRule for Ladder {
 
     fn check(&self, plan: &FormatPlan) -> Result<(), FormatError> {
         match plan.rounds {
-            Some(0) => Err(FormatError::NumberOfRounds {
+            Some(0) => Err(FormatError::AnyRounds {
                 format: self.title(),
                 most: u32::MAX,
                 found: 0,

@@ -43,7 +43,7 @@ impl FormatRule for Swiss {
     fn check(&self, plan: &FormatPlan) -> Result<(), FormatError> {
         let (players, most) = (plan.players, most_rounds(plan.players));
         match plan.rounds {
-            Some(found) if !(1..=MAX_ROUNDS).contains(&found) => Err(FormatError::NumberOfRounds {
+            Some(found) if !(1..=MAX_ROUNDS).contains(&found) => Err(FormatError::AnyRounds {
                 format: self.title(),
                 most: MAX_ROUNDS,
                 found,

@@ -365,19 +365,19 @@ const REFUSED: [(&str, &str); 18] = [
     ),
     (
         "run --format knockout --duration 9m",
-        "leave `duration` out",
+        "a knockout has no `duration`: leave `duration` out",
     ),
     (
-        "run --format swiss --players 9 --groups 2",
-        "leave `groups` out",
+        "run --format ladder --groups 2",
+        "a ladder has no `groups`: leave `groups` out",
     ),
     (
         "run --format groups --players 8 --groups 3",
-        "2 to 2 groups",
+        "8 players make 2 to 2 groups of at least 3, not 3",
     ),
     (
-        "run --format arena --players 8 --rounds 3",
-        "leave `rounds` out",
+        "run --format arena --rounds 3",
+        "a timed arena has no `rounds`: leave `rounds` out",
     ),
 ];
 
