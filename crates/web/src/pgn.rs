@@ -20,7 +20,7 @@ const MAX_LINE: usize = 79;
 pub fn pgn(view: &LeagueView) -> Option<String> {
     let rules = view.league().rules();
     let listing = league_games::find(rules.game_type.as_str())?;
-    let table = start(&listing, &rules.game_settings)?;
+    let table = start(listing, &rules.game_settings)?;
     let matches = view.ended_matches();
     Some(
         matches

@@ -79,6 +79,32 @@ pub(crate) fn main(parts: &PageParts) -> Markup {
                 div.scroll tabindex="0" role="region" aria-labelledby="chart-title" { (block("chart")) }
             }
         }
+        (views(parts))
+        section.card aria-labelledby="cross-title" {
+            h2 #cross-title { "Who met whom" }
+            p.more { "Each row shows the results of one player; a letter links to the match." }
+            div.scroll tabindex="0" role="region" aria-labelledby="cross-title" {
+                table.cross {
+                    caption.hush { "Results of each player against each other" }
+                    thead { (block("cross-head")) }
+                    tbody #cross-rows { (list("cross-rows")) }
+                }
+            }
+        }
+        section.card aria-labelledby="agents-title" {
+            h2 #agents-title { "Agents" }
+            div.scroll tabindex="0" role="region" aria-labelledby="agents-title" {
+                table.agents { (rows::agents_head()) tbody #agent-rows { (list("agent-rows")) } }
+            }
+        }
+    }
+}
+
+/// What the format shows below the standings, and ratings; parts without content are hidden.
+fn views(parts: &PageParts) -> Markup {
+    let block = |id: &str| PreEscaped(parts.block_html(id).to_owned());
+    let list = |id: &str| PreEscaped(parts.list_html(id));
+    html! {
         section.card.ladder aria-labelledby="ladder-title" {
             h2 #ladder-title { "Ladder" }
             p.more { "The arrows say how many places a player gained or lost in the last round." }
@@ -103,23 +129,6 @@ pub(crate) fn main(parts: &PageParts) -> Markup {
                 }
             }
             (block("score-note"))
-        }
-        section.card aria-labelledby="cross-title" {
-            h2 #cross-title { "Who met whom" }
-            p.more { "Each row shows the results of one player; a letter links to the match." }
-            div.scroll tabindex="0" role="region" aria-labelledby="cross-title" {
-                table.cross {
-                    caption.hush { "Results of each player against each other" }
-                    thead { (block("cross-head")) }
-                    tbody #cross-rows { (list("cross-rows")) }
-                }
-            }
-        }
-        section.card aria-labelledby="agents-title" {
-            h2 #agents-title { "Agents" }
-            div.scroll tabindex="0" role="region" aria-labelledby="agents-title" {
-                table.agents { (rows::agents_head()) tbody #agent-rows { (list("agent-rows")) } }
-            }
         }
     }
 }

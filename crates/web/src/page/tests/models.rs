@@ -142,14 +142,8 @@ pub(crate) fn cross() -> Cross {
     }
 }
 
-/// One of each kind.
-pub(crate) fn views() -> LeagueViews {
+pub(crate) fn scores() -> ScoreTable {
     let [a, b] = pair();
-    let place = |player: &PlayerRef, is_winner| TiePlace {
-        player: TiePlayer::Known(player.clone()),
-        wins: u32::from(is_winner),
-        is_winner,
-    };
     let row = |rank: u32, player: &PlayerRef, seat: usize, outcome| ScoreRow {
         place: rank.to_string(),
         player: player.clone(),
@@ -167,6 +161,25 @@ pub(crate) fn views() -> LeagueViews {
         ],
         figures: vec![4.5],
         decided_by: None,
+    };
+    ScoreTable {
+        rounds: 3,
+        tiebreakers: vec!["Buchholz"],
+        rows: vec![
+            row(1, &a, 0, SeatOutcome::Won),
+            row(2, &b, 1, SeatOutcome::Forfeited),
+        ],
+        unlisted: 9_500,
+    }
+}
+
+/// One of each kind.
+pub(crate) fn views() -> LeagueViews {
+    let [a, b] = pair();
+    let place = |player: &PlayerRef, is_winner| TiePlace {
+        player: TiePlayer::Known(player.clone()),
+        wins: u32::from(is_winner),
+        is_winner,
     };
     let member = |player: &PlayerRef, goes_on| GroupPlayer {
         player: player.clone(),
@@ -192,15 +205,7 @@ pub(crate) fn views() -> LeagueViews {
                 outcomes: Some([SeatOutcome::Won, SeatOutcome::Forfeited]),
             }],
         }],
-        scores: ScoreTable {
-            rounds: 3,
-            tiebreakers: vec!["Buchholz"],
-            rows: vec![
-                row(1, &a, 0, SeatOutcome::Won),
-                row(2, &b, 1, SeatOutcome::Forfeited),
-            ],
-            unlisted: 9_500,
-        },
+        scores: scores(),
         groups: vec![Group {
             name: "A".to_owned(),
             rows: vec![member(&a, Some(true)), member(&b, None)],
