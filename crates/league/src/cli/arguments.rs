@@ -227,7 +227,7 @@ pub(crate) struct FormatArgs {
         help = format!("How the players are paired: {} [default: from config, round_robin]", formats())
     )]
     pub(crate) format: Option<Format>,
-    /// How many rounds a Swiss tournament has [default: from config, as many as it needs]
+    /// How many rounds a Swiss tournament has, or after how many a round robin ends [default: from config, as many as it needs]
     #[arg(long, value_name = "N", value_parser = number::<u32>(1..=1_000))]
     pub(crate) rounds: Option<u32>,
     /// How often each pair meets, or how many games a knockout tie has [default: from config, 1]

@@ -43,7 +43,8 @@ with_defaults! {
         /// How the players are paired: `round_robin`, `swiss`, `knockout`,
         /// `double_elimination` or `gauntlet`.
         format: Format = Format::default();
-        /// How many rounds a Swiss tournament has; `null` for as many as its players need.
+        /// How many rounds a Swiss tournament has, or after how many a round robin ends; `null` for as
+        /// many as its players need.
         rounds: Option<u32> = None;
         /// How often each pair meets; in a knockout, how many games a tie has.
         #[serde(deserialize_with = "within::<1, 1_000, _, _>")]
