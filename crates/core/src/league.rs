@@ -273,6 +273,11 @@ impl League {
         self.phase == Phase::Completed
     }
 
+    /// Whether the organiser ended it before its last match.
+    pub fn ended_early(&self) -> bool {
+        self.is_over() && self.end_ordered
+    }
+
     /// The schedule; it has no players until the league has begun.
     pub fn schedule(&self) -> &Schedule {
         self.standings.schedule()
@@ -371,8 +376,17 @@ impl League {
 
     /// Whether new players are admitted at this time, and until when.
     pub fn registration(&self, at: Timestamp) -> (bool, Option<Timestamp>) {
-        let is_open = self.phase == Phase::Registering && self.registration.is_open(at);
+        let is_open = self.takes_players() && self.registration.is_open(at);
         (is_open, self.registration.until)
+    }
+
+    /// Whether a player that comes now can still play, if registration is open.
+    pub(crate) fn takes_players(&self) -> bool {
+        match self.phase {
+            Phase::Registering => true,
+            Phase::Running => self.schedule().takes_late_entrants(),
+            Phase::Completed => false,
+        }
     }
 
     /// How many players have a seat at most.
@@ -952,14 +966,19 @@ impl League {
                     && fixture.is_some_and(|fixture| fixture.stage == FixtureStage::Finished)
             })
         };
+        let schedule = self.schedule();
+        let not_yet = || match schedule.opened() < schedule.rounds() {
+            true => format!("the next round is not paired yet: ask for `{player}` again later"),
+            false => format!("no match of `{player}` is left"),
+        };
         // In a round robin a player rests at most once, so that the third round from here is enough.
         let pairing = (from..=from.saturating_add(2))
             .filter_map(|round| self.pairing_of(number, round))
             .find(|pairing| !is_over(pairing))
-            .ok_or_else(|| format!("no match of `{player}` is left"))?;
+            .ok_or_else(not_yet)?;
         let other = usize::from(pairing.seats[0] == number);
         let opponent = self.players.get(pairing.seats[other]);
-        let opponent = opponent.ok_or_else(|| format!("no match of `{player}` is left"))?;
+        let opponent = opponent.ok_or_else(not_yet)?;
         let match_id = pairing.match_id();
         let assigned = self
             .fixture(&match_id)

@@ -513,7 +513,8 @@ async function register() {
       reason = String(problem.cause ?? problem);
     }
     // A player that was invited plays without a registration.
-    if (reason === "Registration closed" && !CALLED.size) end(`${OPTIONS.manager} has closed its registration: the league has begun or is over`);
+    const isLate = reason === "Registration closed" || reason.includes("the league has begun");
+    if (isLate && !CALLED.size) end(`${OPTIONS.manager} has closed its registration: the league has begun or is over`);
     if (reason !== told) say(`${OPTIONS.manager} has not admitted us yet: ${reason}`);
     told = reason;
     await pause(wait * 1000);

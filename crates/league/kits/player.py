@@ -349,7 +349,8 @@ def register():
             me.update({name: reply.get(name) or (admitted and me[name]) or None for name in me})
         except Exception as problem:
             reason = str(problem)  # not reachable, or an unknown answer
-        if reason == "Registration closed" and not called:  # an invited player plays without a registration
+        is_late = reason == "Registration closed" or "the league has begun" in str(reason)
+        if is_late and not called:  # an invited player plays without a registration
             sys.exit(f"{options.manager} has closed its registration: the league has begun or is over")
         if not admitted:
             reason == told or say(f"{options.manager} has not admitted us yet: {reason}")

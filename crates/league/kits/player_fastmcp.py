@@ -476,7 +476,8 @@ def register():
                 remember(**nothing())
         except (OSError, ValueError, AttributeError) as problem:
             reason = str(problem)
-        if reason == "Registration closed" and not CALLED:  # an invited player plays without a registration
+        is_late = reason == "Registration closed" or "the league has begun" in str(reason)
+        if is_late and not CALLED:  # an invited player plays without a registration
             say(f"{OPTIONS.manager} has closed its registration: the league has begun or is over")
             os._exit(1)
         if reason != told:

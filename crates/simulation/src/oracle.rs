@@ -14,6 +14,7 @@ mod lies;
 mod news;
 mod referee;
 mod secrets;
+mod table;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;

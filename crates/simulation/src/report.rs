@@ -131,6 +131,8 @@ pub struct SimulationReport {
     pub matches: u64,
     /// Matches that ended with a technical loss.
     pub technical_losses: u64,
+    /// Players that came after the start.
+    pub late: u64,
     /// Messages and answers that were sent.
     pub messages: u64,
     pub facts: u64,
@@ -152,6 +154,7 @@ impl SimulationReport {
             leagues: 0,
             matches: 0,
             technical_losses: 0,
+            late: 0,
             messages: 0,
             facts: 0,
             steps: 0,
@@ -180,6 +183,7 @@ impl SimulationReport {
         self.leagues += part.leagues;
         self.matches += part.matches;
         self.technical_losses += part.technical_losses;
+        self.late += part.late;
         self.messages += part.messages;
         self.facts += part.facts;
         self.steps += part.steps;
@@ -201,6 +205,7 @@ impl fmt::Display for SimulationReport {
         writeln!(f, "leagues           {}", self.leagues)?;
         writeln!(f, "matches           {}", self.matches)?;
         writeln!(f, "technical losses  {}", self.technical_losses)?;
+        writeln!(f, "late players      {}", self.late)?;
         writeln!(f, "messages          {}", self.messages)?;
         writeln!(f, "steps             {}", self.steps)?;
         writeln!(f, "facts             {}", self.facts)?;

@@ -290,17 +290,23 @@ fn draw_rules(
     plain.match_limit = plain.longest_match();
     if plan.formats {
         let formats: Vec<Format> = Format::all().skip(1).collect();
-        plain.format = chance.pick(&formats).copied().unwrap_or_default();
+        plain.use_format(chance.pick(&formats).copied().unwrap_or_default());
+        plain.late_entry = plain.format.takes_late_entrants();
     }
+    let least = plain.least_players().min(players);
+    // The last ones come late, if the others are quicker.
+    let awaited = match plain.late_entry {
+        true => u32::try_from(chance.between(least.into(), players.into())).unwrap_or(players),
+        false => players,
+    };
     let legs = match (plan.formats, players) {
-        (true, _) if plain.format.name() == "swiss" => 1,
         (true, _) => u32::try_from(chance.between(1, 3)).unwrap_or(1),
         // Small leagues are over soon.
         (false, ..=3) => 2,
         (false, _) => 1,
     };
     let fair = LeagueRules {
-        start_when: Some((players, referees)),
+        start_when: Some((awaited, referees)),
         legs,
         assignment: chance.pick(&assignments).copied().unwrap_or_default(),
         token_ttl: Duration::from_secs(365 * 24 * 3_600),

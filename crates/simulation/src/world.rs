@@ -463,6 +463,7 @@ impl World {
     fn figures(self) -> SimulationReport {
         let mut report = self.environment.report;
         (report.matches, report.technical_losses) = self.environment.oracle.played();
+        report.late = self.manager.machine.schedule().plan().late.into();
         report.leagues = 1;
         let end = self.over.unwrap_or(self.environment.clock.now());
         report.virtual_seconds = end.since(Clock::<()>::beginning()).as_secs();

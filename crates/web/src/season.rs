@@ -19,6 +19,8 @@ pub struct SeasonLeague {
     pub league_id: String,
     pub game: String,
     pub phase: Phase,
+    /// Whether the organiser ended it before its last match.
+    pub ended_early: bool,
     pub players: usize,
     pub played: u64,
     pub matches: u64,
@@ -29,7 +31,7 @@ pub struct SeasonLeague {
 }
 
 impl SeasonLeague {
-    fn of(summary: LeagueSummary, champions: Vec<String>) -> Self {
+    fn of(summary: LeagueSummary, ended_early: bool, champions: Vec<String>) -> Self {
         Self {
             league_id: summary.league_id,
             game: match summary.game.as_str() {
@@ -37,6 +39,7 @@ impl SeasonLeague {
                 _ => summary.game,
             },
             phase: summary.phase,
+            ended_early,
             players: summary.players,
             played: summary.played,
             matches: summary.matches,
@@ -118,7 +121,7 @@ impl SeasonEntry {
         }
         let names = champions.iter().map(|row| row.display_name.to_string());
         Self {
-            league: SeasonLeague::of(summary, names.collect()),
+            league: SeasonLeague::of(summary, view.league().ended_early(), names.collect()),
             players,
         }
     }

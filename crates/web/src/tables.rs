@@ -45,6 +45,7 @@ pub fn json(view: &LeagueView) -> Value {
         "league_id": rules.league_id,
         "game_type": rules.game_type,
         "state": format!("{:?}", league.phase()).to_ascii_lowercase(),
+        "ended_early": league.ended_early(),
         "matches_played": league.matches_played(),
         "matches_not_counted": league.uncounted_matches(),
         "accepted_losses": league.epoch(),
@@ -69,6 +70,9 @@ pub fn markdown(view: &LeagueView) -> String {
             uncounted => format!(", {uncounted} of them not counted"),
         }
     );
+    if view.league().ended_early() {
+        text += "\nThe organiser ended the league early.\n";
+    }
     if summary.accepted_losses > 0 {
         let times = summary.accepted_losses;
         text += &format!("\nAccepted losses of journal lines: {times}\n");

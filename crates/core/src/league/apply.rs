@@ -350,6 +350,7 @@ impl League {
 
     pub(crate) fn begin(&mut self) {
         self.phase = Phase::Running;
+        self.registration.closed |= !self.rules.late_entry;
         self.number_players(true);
         let standings = Standings::new(Schedule::new(self.format_plan()), self.rules.score);
         self.standings = standings.ordered_by(self.rules.tiebreakers.clone());
@@ -683,6 +684,14 @@ impl League {
         self.players.add(player_id, player);
         if is_between {
             self.number_players(false);
+        }
+        self.admit_late();
+    }
+
+    /// Takes the players that got a seat after the start into the table.
+    pub(crate) fn admit_late(&mut self) {
+        while self.phase == Phase::Running && self.schedule().players() < self.players.seated() {
+            self.standings.admit();
         }
     }
 

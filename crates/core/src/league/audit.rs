@@ -161,7 +161,9 @@ impl Auditor<'_> {
                 at,
                 ..
             } => {
-                self.must_be(Phase::Registering)?;
+                if !self.league.takes_players() {
+                    self.must_be(Phase::Registering)?;
+                }
                 self.must_be_new(Agent::Player(player_id.clone()))?;
                 self.check_seat(player_id, &meta.display_name, *at)
             }
@@ -325,8 +327,9 @@ impl Auditor<'_> {
         name: &str,
         at: Timestamp,
     ) -> Result<(), Inconsistency> {
-        let (league, state) = (self.league, &self.league.registration);
-        if state.is_open(at) && state.lists(name) && league.has_room() {
+        let league = self.league;
+        let is_listed = league.registration.lists(name);
+        if league.registration(at).0 && is_listed && league.has_room() {
             Ok(())
         } else {
             Err(Inconsistency::NotAdmitted(player.clone()))

@@ -13,7 +13,7 @@ use league_protocol::token::{AuthToken, TokenHash};
 use league_protocol::{CURRENT_VERSION, MINIMUM_VERSION};
 use thiserror::Error;
 
-use super::format::FormatError;
+use super::format::{Format, FormatError};
 use super::lever::{Effect, Lever, LeverPull, LeverRefusal};
 use super::roster::Expulsion;
 use super::verify::ReportProblem;
@@ -472,6 +472,13 @@ pub(crate) enum Rejection {
     },
     #[error("Registration closed")]
     Closed,
+    #[error("Registration closed: the league has begun{}", why_late(*takes_late_entrants, *is_last))]
+    Begun {
+        /// Whether the format takes players after the start.
+        takes_late_entrants: bool,
+        /// Whether the last round has begun.
+        is_last: bool,
+    },
     #[error(
         "Duplicate display name: `{name}` is kept for {holder} of the league before; show its \
          return token, or have the organiser run `league admin readmit {holder}`"
@@ -511,6 +518,20 @@ pub(crate) enum Rejection {
          with `league admin admit-referee {endpoint}`"
     )]
     Late { endpoint: String },
+}
+
+/// Why a player that comes after the start is not let in.
+fn why_late(takes_late_entrants: bool, is_last: bool) -> String {
+    match (takes_late_entrants, is_last) {
+        (true, true) => ", and its last round too".to_owned(),
+        (true, false) => {
+            "; the organiser may open it with `league admin open-registration`".to_owned()
+        }
+        (false, _) => format!(
+            "; only {} takes players after its start",
+            Format::late_ones()
+        ),
+    }
 }
 
 impl Rejection {

@@ -159,6 +159,7 @@ impl League {
         }
         if !players.is_empty() {
             self.number_players(false);
+            self.admit_late();
         }
     }
 

@@ -77,6 +77,11 @@ pub(crate) trait FormatRule: Sync {
     fn progress(&self, _: &SoFar<'_>) -> Option<Vec<u32>> {
         None
     }
+
+    /// Whether a player that comes after so many rounds can still play.
+    fn takes_late_entrants(&self, _: &FormatPlan, _rounds: u32) -> bool {
+        false
+    }
 }
 
 /// A format by its name.
@@ -107,6 +112,19 @@ impl Format {
     /// The usual order of its table.
     pub fn tiebreakers(self) -> &'static [Tiebreaker] {
         self.0.tiebreakers()
+    }
+
+    /// Whether players may come after the start.
+    pub fn takes_late_entrants(self) -> bool {
+        let plan = FormatPlan::default();
+        self.0.takes_late_entrants(&plan, 0)
+    }
+
+    /// The formats in which players may come after the start, in a sentence.
+    pub(crate) fn late_ones() -> String {
+        let late = Self::all().filter(|format| format.takes_late_entrants());
+        let titles: Vec<String> = late.map(|format| format!("a {}", format.title())).collect();
+        titles.join(" or ")
     }
 
     pub(crate) fn rule(self) -> &'static dyn FormatRule {
@@ -155,7 +173,10 @@ impl<'de> Deserialize<'de> for Format {
 pub struct FormatPlan {
     pub format: Format,
     pub players: u32,
-    /// How often each pair meets; in a knockout, how many games a tie has.
+    /// How many of the players came after the start.
+    pub late: u32,
+    /// How many games two players have each time they meet; in a bracket, how many a tie has at
+    /// most unless it is level.
     pub legs: u32,
     /// How many rounds there are; `None` for as many as the format needs.
     pub rounds: Option<u32>,
@@ -167,6 +188,7 @@ impl Default for FormatPlan {
         Self {
             format: Format::default(),
             players: 0,
+            late: 0,
             legs: 1,
             rounds: None,
             sides: Sides::AsPrinted,
@@ -214,6 +236,15 @@ impl FormatPlan {
         self.format.0.total_matches(self)
     }
 
+    /// Takes in a player after so many rounds; returns how many matches the plan has more.
+    pub fn admit(&mut self, rounds: u32) -> u64 {
+        let before = self.total_matches();
+        (self.players, self.late) = (self.players + 1, self.late + 1);
+        let more = self.total_matches().saturating_sub(before);
+        let all = self.rounds().max(1);
+        more * u64::from(all.saturating_sub(rounds)) / u64::from(all)
+    }
+
     pub(crate) fn computed(&self) -> Option<RoundRobin> {
         self.format.0.computed(self)
     }
@@ -229,7 +260,9 @@ impl FormatPlan {
 /// Settings that a format cannot work with.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum FormatError {
-    #[error("a {format} has at least {min} players, not {found}: play a round robin")]
+    #[error(
+        "a {format} has at least {min} players, not {found}: expect more, or choose another format"
+    )]
     Players {
         format: &'static str,
         min: u32,
@@ -245,8 +278,10 @@ pub enum FormatError {
         "{players} players can play 1 to {most} rounds of a Swiss tournament without meeting again, not {found}: choose fewer, or play a round robin"
     )]
     Rounds { players: u32, most: u32, found: u32 },
-    #[error("players meet once in a Swiss tournament: leave `legs` out")]
-    Legs,
+    #[error("a Swiss tournament has 1 to {most} rounds, not {found}")]
+    AnyRounds { most: u32, found: u32 },
+    #[error("a {0} takes no players after its start: leave `late_entry` out, or play {late}", late = Format::late_ones())]
+    LateEntry(&'static str),
 }
 
 /// The pairings of a round.
@@ -295,6 +330,11 @@ impl SoFar<'_> {
     fn pairings(&self, round: u32) -> impl Iterator<Item = Pairing> {
         let schedule = self.standings.schedule();
         (0..schedule.matches_in(round)).filter_map(move |index| schedule.pairing(round, index))
+    }
+
+    /// The players that rest in a round and are paid for it.
+    fn byes(&self, round: u32) -> &[u32] {
+        self.standings.schedule().byes(round)
     }
 
     /// The seats of all matches so far, the first round first.

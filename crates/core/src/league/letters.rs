@@ -35,7 +35,10 @@ impl<'a> LetterWriter<'a> {
     pub(crate) fn write(&mut self, event: &Event) {
         match event {
             Event::OrganiserActed { act, .. } => self.write_lever(act),
-            Event::LeagueStarted { .. } => self.announce_start(),
+            Event::LeagueStarted { .. } => self.announce_start(|_| true),
+            Event::PlayerRegistered { player_id, .. } if self.league.phase == Phase::Running => {
+                self.announce_start(|player| player.id == *player_id);
+            }
             Event::RoundOpened { .. } => {
                 self.announce_round();
                 self.order_all(|_| true);
@@ -201,7 +204,7 @@ impl<'a> LetterWriter<'a> {
                 if !self.league.closed.is_empty() {
                     self.broadcast_standings();
                 } else {
-                    self.announce_start();
+                    self.announce_start(|_| true);
                 }
                 if self
                     .league
@@ -261,10 +264,11 @@ impl<'a> LetterWriter<'a> {
         self.order(pairing.and_then(|own| round.fixture(own.index)));
     }
 
-    fn announce_start(&mut self) {
+    fn announce_start(&mut self, which: impl Fn(&PlayerEntry) -> bool) {
         let league = self.league;
         let first_protocol = |player: &&PlayerEntry| {
-            player.member.peer.dialect == Dialect::V1 && league.is_reached(player)
+            let is_told = player.member.peer.dialect == Dialect::V1 && league.is_reached(player);
+            is_told && which(player)
         };
         let mut listeners = league
             .players

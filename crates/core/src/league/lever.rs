@@ -13,6 +13,7 @@ use league_protocol::tools::find_lever;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
+use super::format::Format;
 use super::roster::ExitCause;
 use super::standings::MatchEnding;
 
@@ -223,6 +224,13 @@ pub enum LeverRefusal {
     TwoEnds,
     #[error("the league has begun: this can be changed only before")]
     Begun,
+    #[error(
+        "the league has begun: this can be changed only before, because only {} takes players after its start",
+        Format::late_ones()
+    )]
+    NoLateEntry,
+    #[error("the last round has begun: no player that comes now would play")]
+    LastRound,
     #[error("the league has not begun")]
     NotBegun,
     #[error("the league is over")]
@@ -282,6 +290,8 @@ impl LeverRefusal {
             | Self::Annulled(_)
             | Self::NoClock(_)
             | Self::Begun
+            | Self::NoLateEntry
+            | Self::LastRound
             | Self::NotBegun
             | Self::Over
             | Self::OnlyDisqualify
@@ -329,6 +339,8 @@ impl LeverRefusal {
             Self::LongEndpoint => "contact_endpoint",
             Self::Past => "until",
             Self::Begun
+            | Self::NoLateEntry
+            | Self::LastRound
             | Self::NotBegun
             | Self::Over
             | Self::OnlyDisqualify

@@ -76,30 +76,31 @@ impl League {
         code: Option<TokenHash>,
     ) -> Option<&'static str> {
         let state = &self.registration;
-        let is_before = self.phase == Phase::Registering;
+        let takes_players = self.takes_players();
         let (is_so, told) = match lever {
             Lever::Pause => (self.paused, "the league is already paused"),
             Lever::Resume => (!self.paused, "the league is not paused"),
-            Lever::CloseRegistration => {
-                (state.closed || !is_before, "registration is already closed")
-            }
+            Lever::CloseRegistration => (
+                state.closed || !takes_players,
+                "registration is already closed",
+            ),
             Lever::OpenRegistration { until } => (
-                is_before && !state.closed && state.until == *until,
+                takes_players && !state.closed && state.until == *until,
                 "registration is already open like this",
             ),
             Lever::SetCapacity { players, waiting } => (
-                is_before && (state.capacity, state.waiting) == (*players, *waiting),
+                takes_players && (state.capacity, state.waiting) == (*players, *waiting),
                 "the league already has these seats",
             ),
             Lever::SetJoinCode => (
-                is_before && state.has_own_code && state.code == code,
+                takes_players && state.has_own_code && state.code == code,
                 match code {
                     Some(_) => "this is already the join code",
                     None => "new players already need no join code",
                 },
             ),
             Lever::SetRoster { names } => (
-                is_before && state.roster == roster_of(names),
+                takes_players && state.roster == roster_of(names),
                 "the roster is already this one",
             ),
             Lever::AdmitReferee { contact_endpoint } => (
@@ -154,13 +155,17 @@ impl League {
     /// the command knows.
     pub(crate) fn effect(&self, at: Timestamp, lever: &Lever) -> Result<Effect, LeverRefusal> {
         match lever {
-            Lever::Start | Lever::SetJoinCode | Lever::CloseRegistration => {
+            Lever::Start => {
                 self.must_be_before_start()?;
+                Ok(Effect::default())
+            }
+            Lever::SetJoinCode | Lever::CloseRegistration => {
+                self.must_take_players()?;
                 Ok(Effect::default())
             }
             Lever::Pause | Lever::Resume => self.must_not_be_over(),
             Lever::OpenRegistration { until } => {
-                self.must_be_before_start()?;
+                self.must_take_players()?;
                 if until.is_some_and(|until| until <= at) {
                     return Err(LeverRefusal::Past);
                 }
@@ -196,6 +201,7 @@ impl League {
             }
             Lever::TakeOver { seats, .. } => {
                 let names: Vec<String> = seats.iter().map(|seat| seat.name.clone()).collect();
+                self.must_be_before_start()?;
                 self.check_roster(&names)
             }
             Lever::Announce { text } if text.trim().is_empty() => Err(LeverRefusal::NoText),
@@ -211,6 +217,18 @@ impl League {
             Phase::Registering => Ok(()),
             Phase::Running => Err(LeverRefusal::Begun),
             Phase::Completed => Err(LeverRefusal::Over),
+        }
+    }
+
+    /// New players may come, or could if the organiser let them.
+    fn must_take_players(&self) -> Result<(), LeverRefusal> {
+        match self.phase {
+            Phase::Running if self.takes_players() => Ok(()),
+            Phase::Running if self.rules.format.takes_late_entrants() => {
+                Err(LeverRefusal::LastRound)
+            }
+            Phase::Running => Err(LeverRefusal::NoLateEntry),
+            Phase::Registering | Phase::Completed => self.must_be_before_start(),
         }
     }
 
@@ -254,7 +272,7 @@ impl League {
     }
 
     fn check_roster(&self, names: &[String]) -> Result<Effect, LeverRefusal> {
-        self.must_be_before_start()?;
+        self.must_take_players()?;
         if names.len() > MAX_ROSTER {
             return Err(LeverRefusal::LongRoster);
         }
@@ -290,7 +308,7 @@ impl League {
     }
 
     fn capacity_effect(&self, seats: u32) -> Result<Effect, LeverRefusal> {
-        self.must_be_before_start()?;
+        self.must_take_players()?;
         let (min, max) = (self.rules.least_players(), self.rules.max_players);
         if !(min..=max).contains(&seats) {
             let found = seats;

@@ -154,7 +154,7 @@ impl Registration<'_> {
             Ok(entry) => Ok((self.known_id(index)?, entry)),
             Err(_) if holder.is_none() && self.is_namesake() => new(),
             // It is another agent of that name, and comes too late.
-            Err(_) if holder.is_none() && self.is_stranger() => Err(Rejection::Closed),
+            Err(_) if holder.is_none() && self.is_stranger() => Err(self.closed()),
             Err(rejection) => Err(rejection),
         }
     }
@@ -249,10 +249,24 @@ impl Registration<'_> {
         is_open && !self.league.rules.strict && !is_last && is_new
     }
 
-    /// Whether the applicant shows no token once the league has begun.
+    /// Whether the applicant shows no token once the league has begun and takes no new players.
     fn is_stranger(&self) -> bool {
         let token = self.applicant.request.token.as_ref();
-        self.league.phase != Phase::Registering && token.is_none_or(AuthToken::is_pledge)
+        let is_late = self.league.phase != Phase::Registering;
+        let is_closed = is_late && !self.league.registration(self.at).0;
+        is_closed && token.is_none_or(AuthToken::is_pledge)
+    }
+
+    /// Why no new player is admitted now.
+    fn closed(&self) -> Rejection {
+        let league = self.league;
+        match league.phase {
+            Phase::Running if self.is_player() => Rejection::Begun {
+                takes_late_entrants: league.rules.format.takes_late_entrants(),
+                is_last: !league.takes_players(),
+            },
+            _ => Rejection::Closed,
+        }
     }
 
     /// The name of an agent: its own, or with the first number that is free if another has it. After
@@ -300,8 +314,8 @@ impl Registration<'_> {
     fn check_seat(&self) -> Result<(), Rejection> {
         let (league, state) = (self.league, &self.league.registration);
         let request = &self.applicant.request;
-        if league.phase != Phase::Registering || !state.is_open(self.at) {
-            return Err(Rejection::Closed);
+        if !league.registration(self.at).0 {
+            return Err(self.closed());
         }
         let code = request
             .join_code

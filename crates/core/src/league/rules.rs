@@ -77,9 +77,13 @@ pub struct LeagueRules {
     /// How many rounds there are; `None` for as many as the format needs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rounds: Option<u32>,
-    /// How often each pair meets; in a knockout, how many games a tie has.
+    /// How many games two players have each time they meet; in a bracket, how many a tie has at
+    /// most unless it is level.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub legs: u32,
+    /// Whether registration stays open after the start.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub late_entry: bool,
     /// Whether only results count whose draw is proven, from any referee.
     #[serde(default)]
     pub proven_draws: bool,
@@ -152,6 +156,7 @@ impl LeagueRules {
             format: Format::default(),
             rounds: None,
             legs: 1,
+            late_entry: false,
             proven_draws: false,
             round_every: Duration::ZERO,
             pace: Duration::ZERO,
@@ -174,6 +179,7 @@ impl LeagueRules {
         FormatPlan {
             format: self.format,
             players,
+            late: 0,
             legs: self.legs,
             rounds: self.rounds,
             sides: Sides::for_game(self.sides_matter),
@@ -188,6 +194,9 @@ impl LeagueRules {
     /// Refuses a format that cannot work, with the players that start the league if they are known.
     pub fn check_format(&self) -> Result<(), FormatError> {
         self.plan(0).check_settings()?;
+        if self.late_entry && !self.format.takes_late_entrants() {
+            return Err(FormatError::LateEntry(self.format.title()));
+        }
         match self.start_when {
             // With one expected player the league waits for as many as it needs.
             Some((players, _)) if players > 1 => self.plan(players).check(),

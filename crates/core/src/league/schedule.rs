@@ -30,6 +30,8 @@ impl Pairing {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Schedule {
     plan: FormatPlan,
+    /// How many matches are planned.
+    planned: u64,
     rounds: Rounds,
 }
 
@@ -63,6 +65,7 @@ impl From<RoundRobin> for Schedule {
                 players: computed.players(),
                 ..FormatPlan::default()
             },
+            planned: computed.total_matches(),
             rounds: Rounds::Computed(computed),
         }
     }
@@ -78,7 +81,11 @@ impl Schedule {
                 is_complete: false,
             },
         };
-        Self { plan, rounds }
+        Self {
+            plan,
+            planned: plan.total_matches(),
+            rounds,
+        }
     }
 
     /// The format and its settings.
@@ -156,7 +163,7 @@ impl Schedule {
                 let opened = self.matches_before(u32::MAX);
                 match is_complete {
                     true => opened,
-                    false => opened.max(self.plan.total_matches()),
+                    false => opened.max(self.planned),
                 }
             }
         }
@@ -227,6 +234,17 @@ impl Schedule {
             Rounds::Opened { .. } => self.round(pairing.round).map_or(0, |round| round.before),
         };
         before + pairing.index as usize
+    }
+
+    /// Whether a player that comes now can still play.
+    pub(crate) fn takes_late_entrants(&self) -> bool {
+        let rule = self.plan.format.rule();
+        rule.takes_late_entrants(&self.plan, self.opened())
+    }
+
+    /// Takes in a player that comes after the start, with the next number.
+    pub(crate) fn admit(&mut self) {
+        self.planned += self.plan.admit(self.opened());
     }
 
     /// Opens the next round; a computed schedule has it already.

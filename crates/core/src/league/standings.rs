@@ -251,6 +251,13 @@ impl Standings {
         }
     }
 
+    /// Takes in a player that comes after the start, with the next number.
+    pub fn admit(&mut self) {
+        self.schedule.admit();
+        self.records.push(PlayerTally::default());
+        self.forget_table();
+    }
+
     /// No other round follows.
     pub(crate) fn complete(&mut self) {
         self.schedule.complete();
@@ -378,22 +385,13 @@ impl Standings {
     }
 
     fn make_table(&self, names: &[NamedPlayer]) -> Ranking {
-        let progress = self.progress();
         let order = self.order(names);
         let mut rows = Vec::with_capacity(order.players.len());
         let mut place = vec![0; order.players.len()];
-        let mut shared_rank = 0;
-        let mut above = None;
-        for (rank, &player) in (1_u32..).zip(&order.players) {
-            let record = self.record(player);
-            let standing = (self.class(player, &progress), record.standing());
-            if above != Some(standing) {
-                shared_rank = rank;
-                above = Some(standing);
-            }
+        let ties = order.shared.iter().zip(&order.ties);
+        for ((rank, &player), (&shared_rank, &tie)) in (1_u32..).zip(&order.players).zip(ties) {
             place[player as usize] = rank - 1;
-            let name = &names[player as usize];
-            let tie = order.ties[rank as usize - 1];
+            let (name, record) = (&names[player as usize], self.record(player));
             rows.push(row((rank, shared_rank, tie), name, &record));
         }
         Ranking {

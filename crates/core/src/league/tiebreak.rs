@@ -90,6 +90,9 @@ pub(crate) struct Order {
     pub(crate) players: Vec<u32>,
     /// For each of them the first rank of a tie that only ids break.
     pub(crate) ties: Vec<Option<u32>>,
+    /// For each of them the first rank of those that are equal before they are compared in pairs:
+    /// in the first protocol these share it.
+    pub(crate) shared: Vec<u32>,
     /// For each of them what put it below the one above; `None` for the first, for a tie, and for a
     /// penalty.
     pub(crate) decided: Vec<Option<&'static str>>,
@@ -113,6 +116,11 @@ impl Standings {
         let last = &groups[groups.len() - 1];
         let is_equal =
             |a: u32, b: u32| class(a) == class(b) && last[a as usize] == last[b as usize];
+        let mut by = deciding.iter();
+        let in_pairs = by.position(|by| *by == Tiebreaker::HeadToHead);
+        let before = &groups[in_pairs.unwrap_or(deciding.len())];
+        let shares =
+            |a: u32, b: u32| class(a) == class(b) && before[a as usize] == before[b as usize];
         let decided = |[above, player]: [u32; 2]| {
             let (one, other) = (class(above), class(player));
             let mut levels = groups.iter().skip(1).zip(deciding);
@@ -127,6 +135,7 @@ impl Standings {
         Order {
             decided: decided.collect(),
             ties: self.ties(&players, is_equal),
+            shared: first_ranks(&players, shares),
             players,
         }
     }
@@ -280,6 +289,16 @@ impl Standings {
         };
         group.iter().map(|&player| own(player)).collect()
     }
+}
+
+/// For each row the first rank of the rows that are equal to it.
+fn first_ranks(players: &[u32], is_equal: impl Fn(u32, u32) -> bool) -> Vec<u32> {
+    let mut ranks = Vec::with_capacity(players.len());
+    for group in players.chunk_by(|&a, &b| is_equal(a, b)) {
+        let first = u32::try_from(ranks.len() + 1).unwrap_or(u32::MAX);
+        ranks.resize(ranks.len() + group.len(), first);
+    }
+    ranks
 }
 
 /// The numbers of players in the order of their ids, shorter ids first.

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use league_core::league::LeagueRules;
-use league_core::league::format::{Format, RoundRobin};
+use league_core::league::format::{Format, FormatError, RoundRobin};
 use league_protocol::id::{GameType, LeagueId, MatchId, PlayerId};
 use league_protocol::sender::Dialect;
 
@@ -230,7 +230,7 @@ pub(crate) struct FormatArgs {
     /// How many rounds a Swiss tournament has, or after how many a round robin ends [default: from config, as many as it needs]
     #[arg(long, value_name = "N", value_parser = number::<u32>(1..=1_000))]
     pub(crate) rounds: Option<u32>,
-    /// How often each pair meets, or how many games a knockout tie has [default: from config, 1]
+    /// How many games two players have each time they meet [default: from config, 1]
     #[arg(long, value_name = "N", value_parser = number::<u32>(1..=u64::from(RoundRobin::MAX_LEGS)))]
     pub(crate) legs: Option<u32>,
 }
@@ -240,7 +240,7 @@ impl FormatArgs {
     pub(crate) fn settle(&self, rules: &mut LeagueRules) {
         if let Some(format) = self.format.filter(|format| *format != rules.format) {
             rules.use_format(format);
-            (rules.rounds, rules.legs) = (None, 1);
+            (rules.rounds, rules.legs, rules.late_entry) = (None, 1, false);
         }
         rules.rounds = self.rounds.or(rules.rounds);
         rules.legs = self.legs.unwrap_or(rules.legs);
@@ -253,7 +253,10 @@ pub(crate) fn check_format(rules: &LeagueRules) -> Result<(), CommandError> {
         CommandError::usage(
             "could not pair the players",
             error.to_string(),
-            "change `--format`, `--rounds`, `--legs` or `--players`",
+            match error {
+                FormatError::LateEntry(_) => "leave `--late-entry` out, or change `--format`",
+                _ => "change `--format`, `--rounds`, `--legs` or `--players`",
+            },
         )
     })
 }

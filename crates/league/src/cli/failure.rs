@@ -79,8 +79,10 @@ impl CommandError {
 
     /// A manager did not admit the agent: exit code 3.
     pub(crate) fn rejected(reason: &str) -> Self {
-        let hint = match reason {
-            "Registration closed" => "wait for the next league of this manager",
+        let hint = match reason.strip_prefix("Registration closed") {
+            Some(why) if why.is_empty() || why.starts_with(": the league has begun") => {
+                "wait for the next league of this manager"
+            }
             _ => "correct the cause and start the agent again",
         };
         let what = "the league manager did not admit this agent";

@@ -62,6 +62,8 @@ pub(crate) struct Scores {
     plan: FormatPlan,
     /// How many matches were opened.
     opened: u64,
+    /// How many rounds were opened; `None` before the start.
+    rounds: Option<u32>,
     /// How many are over.
     pub(crate) done: u64,
     names: BTreeMap<PlayerId, String>,
@@ -111,10 +113,16 @@ impl Scores {
                 if meta.human {
                     self.people.insert(player_id.clone());
                 }
+                if let Some(rounds) = self.rounds {
+                    self.total += self.plan.admit(rounds);
+                }
             }
-            Event::LeagueStarted { .. } if self.total == 0 => {
-                self.plan.players = self.names.len().saturating_sub(self.out.len()) as u32;
-                self.total = self.plan.total_matches();
+            Event::LeagueStarted { .. } => {
+                self.rounds = Some(0);
+                if self.total == 0 {
+                    self.plan.players = self.names.len().saturating_sub(self.out.len()) as u32;
+                    self.total = self.plan.total_matches();
+                }
             }
             Event::OrganiserActed { act, effect, .. } => {
                 self.total += u64::from(effect.replay.is_some());
@@ -127,7 +135,10 @@ impl Scores {
             } => {
                 self.names.insert(id.clone(), meta.display_name.clone());
             }
-            Event::RoundOpened { pairings, .. } => {
+            Event::RoundOpened {
+                round, pairings, ..
+            } => {
+                self.rounds = Some(*round);
                 // Level ties of a knockout have more games than were planned.
                 self.opened += pairings.len() as u64;
                 self.total = self.total.max(self.opened);

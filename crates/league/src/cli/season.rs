@@ -57,7 +57,8 @@ fn print_json(season: &Season, out: &mut impl Write) -> Result<(), CommandError>
     for league in &season.leagues {
         let object = json!({
             "event": "league", "league_id": league.league_id, "game": league.game,
-            "phase": league.phase.as_str(), "players": league.players,
+            "phase": league.phase.as_str(), "ended_early": league.ended_early,
+            "players": league.players,
             "matches_played": league.played, "matches": league.matches,
             "champions": league.champions,
         });
@@ -112,8 +113,12 @@ fn line(league: &SeasonLeague) -> String {
         },
     };
     let players = count(league.players as u64, "player");
+    let early = match league.ended_early {
+        true => ", ended early",
+        false => "",
+    };
     format!(
-        "{} · {} · {players} · {state}",
+        "{} · {} · {players} · {state}{early}",
         league.league_id, league.game
     )
 }

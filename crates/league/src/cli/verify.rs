@@ -208,7 +208,11 @@ fn write_checked(verdict: &Verdict, out: &mut impl Write) -> io::Result<()> {
     } else {
         "randomness from the operating system"
     };
-    writeln!(out, "  league    {phase}, {randomness}")?;
+    let early = match checked.ended_early {
+        true => " early by the organiser",
+        false => "",
+    };
+    writeln!(out, "  league    {phase}{early}, {randomness}")?;
     if let Some(head) = &checked.head {
         let lines = count(checked.lines, "line");
         writeln!(out, "  journal   {lines}, head {head}")?;

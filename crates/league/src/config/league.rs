@@ -46,9 +46,12 @@ with_defaults! {
         /// How many rounds a Swiss tournament has, or after how many a round robin ends; `null` for as
         /// many as its players need.
         rounds: Option<u32> = None;
-        /// How often each pair meets; in a knockout, how many games a tie has.
+        /// How many games two players have each time they meet; in a bracket, how many a tie has
+        /// at most unless it is level.
         #[serde(deserialize_with = "within::<1, 1_000, _, _>")]
         legs: u32 = 1;
+        /// Whether registration stays open after the start, in formats that allow it.
+        late_entry: bool = false;
         /// How tolerantly messages are read.
         strictness: Strictness = Strictness::Lenient;
         /// Which results count, by what is known of their draws (ruling 25a).
@@ -211,6 +214,7 @@ impl LeagueConfig {
         rules.start_when = self.participants.start_when();
         rules.use_format(self.format);
         (rules.rounds, rules.legs) = (self.rounds, self.legs);
+        rules.late_entry = self.late_entry;
         rules.strict = self.strictness == Strictness::Strict;
         rules.proven_draws = self.draws == CountedDraws::Proven;
         rules.mode = self.match_mode;

@@ -372,7 +372,7 @@ impl ConfigError {
             Self::Rules(RulesError::Players { .. }) => "correct `participants`".to_owned(),
             Self::Rules(RulesError::ProbeEvery(_)) => "correct `probe_interval_sec`".to_owned(),
             Self::Rules(RulesError::Format(_)) => {
-                "correct `format`, `rounds`, `legs` or `participants`".to_owned()
+                "correct `format`, `rounds`, `legs`, `late_entry` or `participants`".to_owned()
             }
         })
     }

@@ -5,12 +5,13 @@ use std::sync::Arc;
 
 use league_core::league::{AgentState, Event, League, Lever, Reassignment, ReportProblem};
 use league_protocol::id::{MatchId, PlayerId, RefereeId};
-use league_protocol::message::{MatchResult, MatchStatus, Score, StandingRow};
+use league_protocol::message::{MatchResult, MatchStatus};
 use league_protocol::sender::Agent;
 use league_protocol::time::Timestamp;
 
 use super::hand_over::HandedMoves;
-use super::levers::{LeverWatch, SeatEnd};
+use super::levers::LeverWatch;
+use super::table::{difference, table_of};
 use super::{GroundTruth, Oracle, is_same, number};
 use crate::report::Invariant;
 use crate::{CheckResult, NodeId, breach};
@@ -95,7 +96,7 @@ impl LeagueWatch {
     }
 
     /// How many byes of a player count.
-    fn byes_of(&self, player: &PlayerId) -> u32 {
+    pub(crate) fn byes_of(&self, player: &PlayerId) -> u32 {
         let is_annulled = self.levers.annulled.contains(player);
         let byes = self.byes.get(player).filter(|_| !is_annulled);
         byes.copied().unwrap_or(0)
@@ -421,7 +422,8 @@ impl Oracle {
 
     /// With levers some players may be out at the start, or not let in.
     fn take_in_event(&mut self, league: &League, event: &Event) -> CheckResult {
-        if matches!(event, Event::LeagueStarted { .. }) && self.facts.levers {
+        let is_final = !self.facts.rules.late_entry;
+        if matches!(event, Event::LeagueStarted { .. }) && self.facts.levers && is_final {
             self.facts.players = u32::try_from(league.players().len()).unwrap_or(0);
         }
         self.league.add(&self.facts, event)?;
@@ -637,7 +639,7 @@ impl Oracle {
         let (pairs, most) = (met.len(), met.values().copied().max().unwrap_or(0));
         let players = self.facts.players as usize;
         let holds = match rules.format.name() {
-            "swiss" => most == 1,
+            "swiss" => met.values().all(|met| *met == rules.legs),
             "knockout" => (players - 1..=players).contains(&pairs) && most <= rules.legs + 6,
             // The two of the grand final may have met before, and may meet once more in the reset.
             "double_elimination" => pairs >= players - 1 && most <= 3 * (rules.legs + 6),
@@ -654,7 +656,7 @@ impl Oracle {
     pub(crate) fn check_table(&self, league: &League) -> CheckResult {
         let expected = table_of(league, &self.league, &self.facts.rules.score);
         let found = league.standings();
-        match difference(&expected, &found) {
+        match difference(league, &expected, &found) {
             None => Ok(()),
             Some(what) => breach(Invariant::TableFollowsFromResults, what),
         }
@@ -680,132 +682,6 @@ pub(crate) fn who_is_called(name: &str) -> NodeId {
     number
         .and_then(|number| number.parse().ok())
         .unwrap_or(NodeId::MAX)
-}
-
-/// One player's row.
-pub(crate) struct ExpectedRow {
-    id: PlayerId,
-    is_last: bool,
-    /// How far it came, where that counts before points.
-    progress: u32,
-    byes: u32,
-    points: u32,
-    wins: u32,
-    draws: u32,
-    losses: u32,
-    technical_losses: u32,
-    /// Points against those with the same points, wins and difference.
-    among_equals: u32,
-}
-
-impl ExpectedRow {
-    fn record(&self) -> (u32, u32, i64) {
-        let difference = i64::from(self.draws) - i64::from(self.losses);
-        (self.points, self.wins, difference)
-    }
-
-    /// Rows of one class share a rank in the first protocol.
-    fn class(&self) -> (bool, u32, (u32, u32, i64)) {
-        (self.is_last, self.progress, self.record())
-    }
-}
-
-/// The rows of all players with nothing but their byes.
-fn rows_before_matches(league: &League, watch: &LeagueWatch, score: &Score) -> Vec<ExpectedRow> {
-    let progress = league.progress().into_iter().chain(std::iter::repeat(0));
-    league
-        .players()
-        .iter()
-        .zip(progress)
-        .map(|(player, progress)| ExpectedRow {
-            id: player.id().clone(),
-            is_last: watch.levers.penalised.contains(player.id()),
-            progress,
-            byes: watch.byes_of(player.id()),
-            points: watch.byes_of(player.id()) * score.win,
-            wins: 0,
-            draws: 0,
-            losses: 0,
-            technical_losses: 0,
-            among_equals: 0,
-        })
-        .collect()
-}
-
-/// Adds up the matches that count and puts the players in order (ruling 20).
-fn table_of(league: &League, watch: &LeagueWatch, score: &Score) -> Vec<ExpectedRow> {
-    let mut rows = rows_before_matches(league, watch, score);
-    rows.sort_by(|one, other| one.id.cmp(&other.id));
-    let count = rows.len();
-    let mut between = vec![0; count * count];
-    for counted in watch.counted(league) {
-        let seats = [0, 1].map(|seat| {
-            let player = &counted.players[seat];
-            rows.binary_search_by(|row| row.id.cmp(player)).unwrap_or(0)
-        });
-        for seat in [0, 1] {
-            let row = &mut rows[seats[seat]];
-            let (sum, points) = match counted.ends[seat] {
-                SeatEnd::Won => (&mut row.wins, score.win),
-                SeatEnd::Drew => (&mut row.draws, score.draw),
-                SeatEnd::Lost => (&mut row.losses, score.loss),
-                SeatEnd::Failed => {
-                    row.technical_losses += 1;
-                    (&mut row.losses, score.technical_loss)
-                }
-            };
-            *sum += 1;
-            row.points += points;
-            between[seats[seat] * count + seats[1 - seat]] += points;
-        }
-    }
-    for one in 0..count {
-        let equals = (0..count).filter(|&other| rows[other].record() == rows[one].record());
-        rows[one].among_equals = equals.map(|other| between[one * count + other]).sum();
-    }
-    let order = |row: &ExpectedRow| (row.record(), row.among_equals);
-    rows.sort_by(|one, other| {
-        let (id, other_id) = (one.id.as_str(), other.id.as_str());
-        let by_id = (id.len(), id).cmp(&(other_id.len(), other_id));
-        let by_penalty = one.is_last.cmp(&other.is_last);
-        let by_progress = other.progress.cmp(&one.progress);
-        let first = by_penalty.then(by_progress);
-        first.then(order(other).cmp(&order(one))).then(by_id)
-    });
-    rows
-}
-
-/// The first difference between two standings, if any.
-pub(crate) fn difference(expected: &[ExpectedRow], found: &[StandingRow]) -> Option<String> {
-    if expected.len() != found.len() {
-        return Some(format!(
-            "the table has {} rows, not {}",
-            found.len(),
-            expected.len()
-        ));
-    }
-    for (place, (wanted, row)) in expected.iter().zip(found).enumerate() {
-        let first_equal = expected
-            .iter()
-            .position(|other| other.class() == wanted.class());
-        let same = row.player_id == wanted.id
-            && row.rank as usize == place + 1
-            && Some(row.shared_rank as usize) == first_equal.map(|first| first + 1)
-            && (row.points, row.wins, row.draws) == (wanted.points, wanted.wins, wanted.draws)
-            && (row.losses, row.technical_losses) == (wanted.losses, wanted.technical_losses)
-            && row.byes == wanted.byes
-            && row.played == row.wins + row.draws + row.losses;
-        if !same {
-            let (id, points) = (&wanted.id, wanted.points);
-            return Some(format!(
-                "at place {} stands `{}` with {} points, expected `{id}` with {points}",
-                place + 1,
-                row.player_id,
-                row.points
-            ));
-        }
-    }
-    None
 }
 
 impl Oracle {

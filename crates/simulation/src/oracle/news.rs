@@ -113,11 +113,14 @@ impl Oracle {
         // With levers a match may be over without a word, and a player that is out hears less.
         let levers = self.facts.levers;
         let rests = players % 2 == 1 || levers || is_listed;
+        // A player that came late hears first of the round that is played then, or comes then.
+        let is_first = self.facts.rules.late_entry && (news.announced, news.closed) == (0, 0);
         let in_order = match message {
             Message::RoundAnnouncement(round) => {
                 let next = news.closed + 1 == round.round_id;
-                let follows = next || levers && round.round_id > news.closed;
+                let follows = next || levers && round.round_id > news.closed || is_first;
                 let follows = follows && !news.completed;
+                news.closed = round.round_id - 1;
                 news.announced = round.round_id;
                 follows
             }
@@ -129,7 +132,7 @@ impl Oracle {
             Message::StandingsUpdate(update) => news.over == update.round_id || rests,
             Message::RoundCompleted(round) => {
                 let next = news.closed + 1 == round.round_id;
-                let follows = next || levers && round.round_id > news.closed;
+                let follows = next || levers && round.round_id > news.closed || is_first;
                 news.closed = round.round_id;
                 follows && (news.over == round.round_id || rests)
             }

@@ -77,7 +77,7 @@ const FORMAT_MATCHES: u64 = 4_000;
 fn formats_break_no_promise_under_every_fault() {
     let report = run(19, &SimulationPlan::with_formats(FORMAT_MATCHES));
     assert!(report.count(InjectedFault::ManagerCrash) > 0);
-    assert!(report.technical_losses > 0);
+    assert!(report.technical_losses > 0 && report.late > 0);
 }
 
 #[test]
@@ -88,6 +88,7 @@ fn formats_break_no_promise_without_faults() {
     };
     let report = run(20, &plan);
     assert_eq!((report.technical_losses, report.all_faults()), (0, 0));
+    assert!(report.late > 0);
 }
 
 #[test]

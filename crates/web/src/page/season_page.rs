@@ -57,7 +57,7 @@ fn player(place: &str, row: &SeasonRow) -> Markup {
 fn row(league: &SeasonLeague) -> Markup {
     html! {
         tr {
-            td.text { (league.league_id) } td.text { (league.game) } td.text { (phase(league.phase)) }
+            td.text { (league.league_id) } td.text { (league.game) } td.text { (phase(league.phase)) @if league.ended_early { " early" } }
             td { (league.players) }
             td { @if league.matches == 0 { "–" } @else { (grouped(league.played)) " of " (grouped(league.matches)) } }
             td.text { @for (place, name) in league.champions.iter().enumerate() { @if place > 0 { ", " } bdi { (name) } } }

@@ -2,16 +2,19 @@
 
 use std::collections::BTreeMap;
 
+use league_core::league::format::Format;
 use league_core::league::{Lever, PlayedMatches};
 use league_protocol::id::{LeagueId, MatchId, PlayerId};
 use league_protocol::message::{LeagueQuery, Query, QueryAnswer, StandingRow};
 use league_testkit::LeagueWorld;
+use league_testkit::league::rules;
 use league_testkit::levers::{Chance, finish_any};
 use league_testkit::report::ended;
 use league_web::league_view::{LeagueObservations, LeagueView, MAX_ACTS};
 use league_web::model::{Board, RoundMatchState, SeatOutcome, Stage};
 use league_web::page::{self, Links};
 use league_web::replay::Recorder;
+use league_web::season::{Season, SeasonEntry};
 use league_web::tables;
 
 use crate::season::{after, at, begun, board, empty_view, registering, whole};
@@ -396,6 +399,39 @@ fn match_that_never_ended_is_not_in_the_cross_table_of_a_league_that_is_over() {
     assert!(view.league().is_over());
     let cross = view.board(&LeagueObservations::default(), at(100)).cross;
     assert_eq!(cross.cells.iter().flatten().flatten().count(), 2);
+    assert_eq!(tables::json(&view)["ended_early"], true);
+    let told = "The organiser ended the league early.";
+    assert!(tables::markdown(&view).contains(told));
+    let season = Season::of([&SeasonEntry::of(&view)]);
+    assert!(season.leagues[0].ended_early);
+}
+
+#[test]
+fn player_that_comes_late_is_on_every_page() {
+    let mut rules = rules();
+    rules.use_format(Format::find("swiss").unwrap());
+    rules.late_entry = true;
+    let view = |world: &LeagueWorld| {
+        let mut view = LeagueView::new(rules.clone(), "Spring".to_owned(), false).unwrap();
+        world.journal().for_each(|event| view.apply(event));
+        view
+    };
+    let mut world = LeagueWorld::begun_by(rules.clone(), 4, 1, 4);
+    let late = world.admit_player("Late");
+    let seen = LeagueObservations::default();
+    let board = view(&world).board(&seen, at(100));
+    assert_eq!((board.standings.len(), board.cross.players.len()), (5, 5));
+    world.play_on();
+    let view = view(&world);
+    assert!(view.player_page(&late, &seen).unwrap().upcoming.is_empty());
+    let board = view.board(&seen, at(100));
+    assert_eq!(board.league.played, board.league.matches);
+    let line = board.chart.lines.iter().find(|line| line.player.id == late);
+    assert_eq!(
+        line.unwrap().points.len(),
+        3,
+        "0 points, and after each round"
+    );
 }
 
 #[test]

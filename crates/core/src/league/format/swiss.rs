@@ -8,7 +8,11 @@
 //!
 //! A player that is out is not paired, and is again once it is back. With an odd number the last
 //! player that has not been without an opponent before rests, and is paid as for a win. If no round
-//! without a second meeting is possible, the league is over.
+//! without a second meeting is possible, the league is over. A player that comes late is paired from
+//! then on, with the points that it has: none.
+//!
+//! A meeting has as many games as the league has legs, in rounds that follow each other, at seats
+//! that change. All of them are played, and each counts in the table.
 
 use std::cmp::Reverse;
 
@@ -38,8 +42,11 @@ impl FormatRule for Swiss {
     fn check(&self, plan: &FormatPlan) -> Result<(), FormatError> {
         let (players, most) = (plan.players, most_rounds(plan.players));
         match plan.rounds {
-            _ if plan.legs != 1 => Err(FormatError::Legs),
-            Some(found) if !(1..=most).contains(&found) => Err(FormatError::Rounds {
+            Some(found) if !(1..=MAX_ROUNDS).contains(&found) => Err(FormatError::AnyRounds {
+                most: MAX_ROUNDS,
+                found,
+            }),
+            Some(found) if found > most => Err(FormatError::Rounds {
                 players,
                 most,
                 found,
@@ -49,7 +56,14 @@ impl FormatRule for Swiss {
     }
 
     fn rounds(&self, plan: &FormatPlan) -> u32 {
-        plan.rounds.unwrap_or_else(|| usual_rounds(plan.players))
+        let began = plan.players.saturating_sub(plan.late);
+        let meetings = plan.rounds.unwrap_or_else(|| usual_rounds(began));
+        meetings.saturating_mul(plan.legs)
+    }
+
+    fn takes_late_entrants(&self, plan: &FormatPlan, rounds: u32) -> bool {
+        // The games of a meeting follow each other.
+        rounds.div_ceil(plan.legs) * plan.legs < self.rounds(plan)
     }
 
     fn total_matches(&self, plan: &FormatPlan) -> u64 {
@@ -69,8 +83,12 @@ impl FormatRule for Swiss {
     }
 
     fn next_round(&self, so_far: &SoFar<'_>) -> Option<NextRound> {
-        if so_far.rounds() >= self.rounds(so_far.plan()) {
+        let (played, legs) = (so_far.rounds(), so_far.plan().legs);
+        if played >= self.rounds(so_far.plan()) {
             return None;
+        }
+        if !played.is_multiple_of(legs) {
+            return Some(next_leg(so_far));
         }
         let entrants = Entrant::all(so_far);
         let watches_sides = so_far.plan().sides == Sides::Balanced;
@@ -78,7 +96,18 @@ impl FormatRule for Swiss {
         // Sides give way before a player is left without an opponent.
         let mut tries = strict.chain([false]);
         let pairs = tries.find_map(|is_strict| pair_all(&entrants, is_strict))?;
-        Some(pairs.into_round(&entrants, so_far.rounds()))
+        Some(pairs.into_round(&entrants, played / legs))
+    }
+}
+
+/// The pairs of the last round meet again at the other seats, also those of which a player has left.
+fn next_leg(so_far: &SoFar<'_>) -> NextRound {
+    let last = so_far.rounds();
+    let pairings = so_far.pairings(last).map(|pairing| pairing.seats);
+    let byes = so_far.byes(last).iter().copied();
+    NextRound {
+        pairings: pairings.map(|[a, b]| [b, a]).collect(),
+        byes: byes.filter(|&player| so_far.is_in(player)).collect(),
     }
 }
 
@@ -100,7 +129,8 @@ struct Entrant {
     points: u32,
     /// In ascending order.
     met: Vec<u32>,
-    /// Rounds that were won without an opponent.
+    /// Rounds that were won without an opponent. A player that has just come counts one, so that it
+    /// does not come to rest.
     free_wins: u32,
     side: SideHistory,
 }
@@ -187,6 +217,8 @@ impl Entrant {
             }
         }
         for entrant in &mut entrants {
+            let has_just_come = entrant.met.is_empty() && entrant.free_wins == 0;
+            entrant.free_wins += u32::from(has_just_come && so_far.rounds() > 0);
             entrant.met.sort_unstable();
         }
         entrants.sort_by_key(|entrant| (Reverse(entrant.points), entrant.player));

@@ -6,9 +6,12 @@ use league_core::draw::{LeagueSecret, LeagueSecrets};
 use league_core::league::format::{Format, FormatError, FormatPlan, NextRound, RoundRobin, Sides};
 use league_core::league::schedule::{Pairing, Schedule};
 use league_core::league::standings::{MatchEnding, Standings};
-use league_core::league::{Event, Inconsistency, League, LeagueRules, Lever, RulesError};
+use league_core::league::{
+    Command, Event, Inconsistency, League, LeagueRules, Lever, Reply, RulesError,
+};
 use league_protocol::id::{MatchId, PlayerId};
-use league_protocol::message::Score;
+use league_protocol::message::{RegisterResponse, Score, StandingRow};
+use league_protocol::sender::Agent;
 use league_testkit::league::{LeagueWorld, rules};
 use league_testkit::report::honest;
 
@@ -28,9 +31,8 @@ fn plan(format: &str, players: u32) -> FormatPlan {
     FormatPlan {
         format: Format::find(format).unwrap(),
         players,
-        legs: 1,
-        rounds: None,
         sides: Sides::Balanced,
+        ..FormatPlan::default()
     }
 }
 
@@ -54,6 +56,13 @@ impl Tournament {
             rounds: Vec::new(),
             played: Vec::new(),
         }
+    }
+
+    /// Takes in a player after the start; returns its number.
+    fn admit(&mut self) -> u32 {
+        self.standings.admit();
+        self.plan = *self.standings.schedule().plan();
+        self.plan.players - 1
     }
 
     fn next(&self) -> Option<NextRound> {
@@ -124,6 +133,14 @@ fn by_strength(chance: &mut Chance, [a, b]: [u32; 2]) -> MatchEnding {
         1 => MatchEnding::Forfeit(chance.below(2) as usize),
         2 => MatchEnding::Win(chance.below(2) as usize),
         _ => MatchEnding::Win(usize::from(b < a)),
+    }
+}
+
+/// A match that both play.
+fn played(chance: &mut Chance, seats: [u32; 2]) -> MatchEnding {
+    match by_strength(chance, seats) {
+        MatchEnding::Forfeit(seat) => MatchEnding::Win(1 - seat),
+        ending => ending,
     }
 }
 
@@ -212,6 +229,95 @@ fn swiss_goes_on_while_players_leave_and_return() {
         ended_early < 50,
         "{ended_early} of 200 end before their last round"
     );
+}
+
+#[test]
+fn players_that_come_late_are_paired_from_the_next_round_on() {
+    let mut chance = Chance(41);
+    let mut came = 0;
+    for case in 0..300 {
+        let players = 4 + chance.below(16) as u32;
+        let mut swiss = Tournament::new(plan("swiss", players));
+        let rounds = swiss.plan.rounds();
+        let mut newcomers = BTreeSet::new();
+        while let Some(round) = swiss.play(|seats| by_strength(&mut chance, seats)) {
+            let seen: BTreeSet<u32> = round
+                .pairings
+                .iter()
+                .flatten()
+                .chain(&round.byes)
+                .copied()
+                .collect();
+            assert_eq!(seen, (0..swiss.plan.players).collect(), "case {case}");
+            let paired = round.pairings.iter().flatten();
+            let paired: BTreeSet<&u32> = paired.collect();
+            let is_paired = |newcomer: &u32| paired.contains(newcomer);
+            assert!(newcomers.iter().all(is_paired), "case {case}: it plays");
+            newcomers.clear();
+            if chance.below(2) == 0 && swiss.rounds.len() < rounds as usize {
+                newcomers.insert(swiss.admit());
+                came += 1;
+            }
+        }
+        assert_eq!(swiss.rounds.len() as u32, rounds, "case {case}");
+        assert!(
+            swiss.meetings().values().all(|met| *met == 1),
+            "case {case}"
+        );
+        let planned = swiss.standings.schedule().total_matches();
+        assert_eq!(planned, swiss.all_seats().count() as u64, "case {case}");
+        for player in 0..swiss.plan.players {
+            assert!(swiss.byes_of(player) <= 1, "case {case}: {player}");
+            assert!(swiss.balance(player).abs() <= 2, "case {case}: {player}");
+        }
+    }
+    assert!(came > 300, "{came}");
+}
+
+#[test]
+fn player_that_comes_late_begins_below_all_and_has_no_bye() {
+    let mut swiss = Tournament::new(plan("swiss", 8));
+    swiss.play(|_| MatchEnding::Win(0)).unwrap();
+    let late = swiss.admit();
+    let tally = swiss.standings.record(late);
+    assert_eq!((tally.points, tally.byes, tally.played()), (0, 0, 0));
+    let second = swiss.play(|_| MatchEnding::Win(0)).unwrap();
+    let own = second.pairings.last().unwrap();
+    assert!(own.contains(&late), "{second:?}");
+    assert_eq!(second.byes.len(), 1);
+}
+
+#[test]
+fn meeting_of_a_swiss_tournament_has_as_many_games_as_there_are_legs() {
+    let mut chance = Chance(5);
+    for case in 0..100 {
+        let (players, legs) = (4 + chance.below(9) as u32, 2 + chance.below(3) as u32);
+        let mut swiss = Tournament::new(FormatPlan {
+            legs,
+            ..plan("swiss", players)
+        });
+        while let Some(round) = swiss.play(|seats| played(&mut chance, seats)) {
+            let place = swiss.rounds.len() as u32;
+            if !place.is_multiple_of(legs) {
+                let turned = round.pairings.iter().map(|[a, b]| [*b, *a]);
+                let turned: Vec<[u32; 2]> = turned.collect();
+                assert_eq!(swiss.next().unwrap().pairings, turned, "case {case}");
+            }
+        }
+        assert_eq!(
+            swiss.rounds.len() as u32,
+            swiss.plan.rounds(),
+            "case {case}"
+        );
+        assert!(
+            swiss.meetings().values().all(|met| *met == legs),
+            "case {case}"
+        );
+        for player in 0..players {
+            assert!(swiss.byes_of(player) <= legs as usize, "case {case}");
+            assert!(swiss.balance(player).abs() <= 2, "case {case}: {player}");
+        }
+    }
 }
 
 #[test]
@@ -457,7 +563,7 @@ fn formats_that_cannot_work_are_refused() {
     let refused = |plan: FormatPlan| plan.check().unwrap_err();
     assert_eq!(
         refused(plan("swiss", 2)).to_string(),
-        "a Swiss tournament has at least 4 players, not 2: play a round robin"
+        "a Swiss tournament has at least 4 players, not 2: expect more, or choose another format"
     );
     let rounds = |players, rounds| FormatPlan {
         rounds: Some(rounds),
@@ -471,15 +577,14 @@ fn formats_that_cannot_work_are_refused() {
             found: 6
         }
     );
-    assert!(matches!(refused(rounds(10, 0)), FormatError::Rounds { .. }));
+    for found in [0, 65, 999] {
+        let most = 64;
+        assert_eq!(
+            refused(rounds(10, found)),
+            FormatError::AnyRounds { most, found }
+        );
+    }
     assert_eq!(rounds(10, 5).check(), Ok(()));
-    assert_eq!(
-        refused(FormatPlan {
-            legs: 2,
-            ..plan("swiss", 8)
-        }),
-        FormatError::Legs
-    );
     let cut = |players, found| FormatPlan {
         rounds: Some(found),
         ..plan("round_robin", players)
@@ -656,4 +761,163 @@ fn a_league_does_not_start_with_too_few_players_for_its_format() {
         refused,
         RulesError::Format(FormatError::Rounds { most: 2, .. })
     ));
+}
+
+/// A Swiss tournament of the machine with so many players whose registration stays open.
+fn open_swiss(players: u32) -> LeagueWorld {
+    let mut rules = rules();
+    rules.use_format(Format::find("swiss").unwrap());
+    rules.late_entry = true;
+    LeagueWorld::begun_by(rules, players, 2, 8)
+}
+
+fn play_round(world: &mut LeagueWorld) {
+    for (referee, order) in world.orders() {
+        world.report(&referee, honest(&order)).unwrap();
+    }
+    world.settle();
+}
+
+fn register(world: &mut LeagueWorld, name: &str) -> Result<PlayerId, String> {
+    let candidate = world.candidate(name);
+    match world.when(&Command::RegisterPlayer(candidate)).unwrap().1 {
+        Reply::Player(RegisterResponse::Rejected { reason }) => Err(reason),
+        Reply::Player(RegisterResponse::Accepted(enrolment)) => {
+            let agent = Agent::Player(enrolment.id.clone());
+            world.tokens.insert(agent, enrolment.token);
+            Ok(enrolment.id)
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn player_registers_during_a_swiss_tournament() {
+    let mut world = open_swiss(8);
+    let late = register(&mut world, "Late").unwrap();
+    assert_eq!(late, PlayerId::numbered(9));
+    assert_eq!(world.league.standings().len(), 9);
+    assert_eq!(world.league.schedule().pairing_of(8, 1), None);
+    let again = world.replayed();
+    assert_eq!(again.after_restart(), world.league.after_restart());
+    play_round(&mut world);
+    let second = world.league.schedule().pairing_of(8, 2);
+    assert!(second.is_some(), "it is paired in the round after");
+    assert_eq!(world.league.rounds(), 4, "as many rounds as before");
+    world.play_on();
+    assert!(world.league.is_over());
+    assert_eq!(world.league.matches_played(), world.league.total_matches());
+    let audited = world.audited().unwrap();
+    assert_eq!(audited.standings(), world.league.standings());
+    let reason = register(&mut world, "Later").unwrap_err();
+    assert_eq!(reason, "Registration closed");
+}
+
+#[test]
+fn player_that_comes_in_the_last_round_is_refused() {
+    let mut world = open_swiss(4);
+    while world.league.round().unwrap().number() < world.league.rounds() {
+        play_round(&mut world);
+    }
+    let reason = register(&mut world, "Late").unwrap_err();
+    assert_eq!(
+        reason,
+        "Registration closed: the league has begun, and its last round too"
+    );
+    let refused = world.pull(Lever::OpenRegistration { until: None });
+    assert_eq!(
+        refused.unwrap_err().to_string(),
+        "the last round has begun: no player that comes now would play"
+    );
+}
+
+#[test]
+fn organiser_opens_and_closes_a_swiss_tournament_that_runs() {
+    let mut world = league_of("swiss", 8);
+    let reason = register(&mut world, "Late").unwrap_err();
+    assert_eq!(
+        reason,
+        "Registration closed: the league has begun; the organiser may open it with \
+         `league admin open-registration`"
+    );
+    world.pull(Lever::OpenRegistration { until: None }).unwrap();
+    register(&mut world, "Late").unwrap();
+    world.pull(Lever::CloseRegistration).unwrap();
+    register(&mut world, "Later").unwrap_err();
+    world.play_on();
+    world.audited().unwrap();
+    // A registration that the rules do not allow is found.
+    let opening = |event: &Event| matches!(event, Event::OrganiserActed { act, .. } if matches!(**act, Lever::OpenRegistration { .. }));
+    world.events.retain(|event| !opening(event));
+    assert_eq!(
+        world.audited().unwrap_err(),
+        Inconsistency::NotAdmitted(PlayerId::numbered(9))
+    );
+}
+
+#[test]
+fn waiting_player_gets_its_seat_when_the_capacity_grows_in_a_swiss_tournament() {
+    let mut world = {
+        let mut rules = rules();
+        rules.use_format(Format::find("swiss").unwrap());
+        LeagueWorld::new(rules)
+    };
+    world.admit_referee("Referee", 8);
+    let capacity = |players, waiting| Lever::SetCapacity { players, waiting };
+    world.pull(capacity(6, 2)).unwrap();
+    for name in ["A", "B", "C", "D", "E", "F", "G", "H"] {
+        world.admit_player(name);
+    }
+    world.pull(Lever::Start).unwrap();
+    world.settle();
+    assert_eq!(world.league.standings().len(), 6);
+    world.pull(capacity(7, 1)).unwrap();
+    assert_eq!(world.league.standings().len(), 7);
+    play_round(&mut world);
+    assert!(world.league.schedule().pairing_of(6, 2).is_some());
+    world.play_on();
+    let audited = world.audited().unwrap();
+    assert_eq!(audited.standings(), world.league.standings());
+}
+
+#[test]
+fn other_formats_take_no_players_after_their_start() {
+    for format in ["round_robin", "knockout", "double_elimination", "gauntlet"] {
+        let mut world = league_of(format, 4);
+        let reason = register(&mut world, "Late").unwrap_err();
+        let begun = "Registration closed: the league has begun; only a Swiss tournament";
+        assert!(reason.starts_with(begun), "{format}: {reason}");
+        let refused = world.pull(Lever::OpenRegistration { until: None });
+        assert!(
+            refused
+                .unwrap_err()
+                .to_string()
+                .contains("only a Swiss tournament"),
+            "{format}"
+        );
+        let mut rules = world.league.rules().clone();
+        rules.late_entry = true;
+        assert!(matches!(
+            rules.check_format().unwrap_err(),
+            FormatError::LateEntry(_)
+        ));
+    }
+}
+
+#[test]
+fn ranks_are_shared_by_the_tiebreakers_of_the_table() {
+    let mut world = league_of("swiss", 8);
+    world.play_on();
+    let (standings, rows) = (&world.league, world.league.standings());
+    let mut is_split = false;
+    for pair in rows.windows(2) {
+        let by = standings.decided_by(pair[1].rank);
+        let shares = pair[0].shared_rank == pair[1].shared_rank;
+        let in_pairs = ["head-to-head", "wins"];
+        let is_equal_before = by.is_none_or(|by| in_pairs.contains(&by));
+        assert_eq!(shares, is_equal_before, "{} by {by:?}", pair[1].rank);
+        let record = |row: &StandingRow| (row.points, row.wins, row.losses);
+        is_split |= !shares && record(&pair[0]) == record(&pair[1]);
+    }
+    assert!(is_split, "Buchholz splits players of the same results");
 }

@@ -120,7 +120,7 @@ fn refused_levers() -> [(Lever, LeverRefusal); 11] {
     };
     let (none, open) = (match_id("R9M1"), match_id("R2M1"));
     [
-        (capacity, LeverRefusal::Begun),
+        (capacity, LeverRefusal::NoLateEntry),
         (withdraw(player(9)), LeverRefusal::NoAgent("P09".to_owned())),
         (reinstate(player(1)), LeverRefusal::NotOut(player(1))),
         (annul(none.clone()), LeverRefusal::NoMatch(none)),
@@ -470,6 +470,7 @@ fn league_ends_early_and_takes_no_result_afterwards() {
     world.letters.clear();
     world.pull(Lever::End).unwrap();
     assert_eq!(world.league.phase(), Phase::Completed);
+    assert!(world.league.ended_early());
     let ends = world.letters.iter();
     let ends = ends.filter(|letter| matches!(letter.message, Message::LeagueCompleted(_)));
     assert_eq!(ends.count(), 5, "every agent is told");

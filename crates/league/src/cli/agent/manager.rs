@@ -108,6 +108,9 @@ pub(crate) struct ManagerArgs {
     manual: bool,
     #[command(flatten)]
     pairing: FormatArgs,
+    /// Let players register after the start, in formats that allow it
+    #[arg(long)]
+    late_entry: bool,
     /// Close registration at a time: `10m` from now, or 2026-05-04T14:00:00Z
     #[arg(long, value_name = "TIME", value_parser = moment)]
     registration_until: Option<Timestamp>,
@@ -225,7 +228,9 @@ impl ManagerArgs {
         }
         let next = NextLeague::find(setup.loader.root(), &self.common.root_flag())?;
         let levers = next.kept.into_iter().chain(levers).collect();
-        Ok((self.next_rules(next.rules), levers))
+        let rules = self.next_rules(next.rules);
+        check_format(&rules)?;
+        Ok((rules, levers))
     }
 
     /// What the manager shares with the players of people.
@@ -320,6 +325,7 @@ impl ManagerArgs {
         }
         let mut rules = rules_of(&self.common.root(), &setup.system, &config)?;
         self.pairing.settle(&mut rules);
+        rules.late_entry |= self.late_entry;
         check_format(&rules)?;
         rules.round_every = self.round_every.unwrap_or(rules.round_every);
         rules.matches_at_once = self.matches_at_once.or(rules.matches_at_once);
@@ -339,6 +345,7 @@ impl ManagerArgs {
         );
         rules.start_when = (players > 0).then_some((players, referees));
         self.pairing.settle(&mut rules);
+        rules.late_entry |= self.late_entry;
         rules.round_every = self.round_every.unwrap_or(rules.round_every);
         rules.pace = self.pace.unwrap_or(rules.pace);
         rules.matches_at_once = self.matches_at_once.or(rules.matches_at_once);
@@ -511,6 +518,11 @@ impl ManagerArgs {
                 open.then(|| (flag.to_owned(), began.to_owned()))
             })
             .or_else(|| {
+                let late = self.late_entry && !rules.late_entry;
+                let (flag, began) = ("--late-entry", "without `--late-entry`");
+                late.then(|| (flag.to_owned(), began.to_owned()))
+            })
+            .or_else(|| {
                 let seed = self.seed.filter(|_| !stored.reproducible)?;
                 Some((format!("--seed {seed}"), "without `--seed`".to_owned()))
             })
@@ -525,6 +537,7 @@ async fn began_with(running: &RunningAgent<League>, wanted: &LeagueRules) -> Opt
         "format",
         "rounds",
         "legs",
+        "late_entry",
         "tiebreakers",
         "match_limit",
         "mode",

@@ -84,6 +84,7 @@ impl<'a> ManagerReplay<'a> {
         checked.results = self.results;
         let Some(league) = &self.league else { return };
         checked.phase = Some(league.phase().to_string());
+        checked.ended_early = league.ended_early();
         checked.players = league.players().len();
         checked.referees = league.referees().len();
         checked.rounds = league.round().map_or(0, |round| round.number());

@@ -157,6 +157,9 @@ pub(crate) struct Checked {
     /// The phase of the league: `registering`, `running` or `completed`; `interrupted` if it is
     /// unfinished and no process on this machine plays it.
     pub(crate) phase: Option<String>,
+    /// Whether the organiser ended it before its last match.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) ended_early: bool,
     /// Whether all randomness came from a given seed.
     pub(crate) reproducible: bool,
     /// Lines of the manager's journal.

@@ -306,29 +306,139 @@ fn every_format_is_played_and_verified() {
     }
 }
 
+/// What a format cannot work with, and what the command says.
+const REFUSED: [(&[&str], &str); 14] = [
+    (
+        &["run", "--format", "swiss", "--players", "2"],
+        "a Swiss tournament has at least 4 players, not 2: expect more, or choose another format",
+    ),
+    (
+        &[
+            "run",
+            "--format",
+            "swiss",
+            "--players",
+            "10",
+            "--rounds",
+            "6",
+        ],
+        "10 players can play 1 to 5 rounds of a Swiss tournament without meeting again, not 6",
+    ),
+    (
+        &[
+            "run",
+            "--format",
+            "swiss",
+            "--players",
+            "10",
+            "--rounds",
+            "999",
+        ],
+        "a Swiss tournament has 1 to 64 rounds, not 999",
+    ),
+    (
+        &["run", "--format", "swiss", "--rounds", "0"],
+        "give a whole number from 1 to 1000",
+    ),
+    (
+        &["run", "--rounds", "2"],
+        "the number of rounds of a round robin follows from its players: leave `rounds` out",
+    ),
+    (
+        &["run", "--format", "knockout", "--rounds", "2"],
+        "the number of rounds of a knockout follows from its players: leave `rounds` out",
+    ),
+    (
+        &["run", "--format", "double_elimination", "--rounds", "2"],
+        "the number of rounds of a double elimination follows from its players",
+    ),
+    (
+        &["run", "--format", "double_elimination", "--players", "2"],
+        "a double elimination has at least 3 players, not 2",
+    ),
+    (
+        &["run", "--format", "gauntlet", "--rounds", "2"],
+        "the number of rounds of a gauntlet follows from its players: leave `rounds` out",
+    ),
+    (
+        &["run", "--format", "knockout", "--legs", "0"],
+        "give a whole number from 1 to 1000",
+    ),
+    (
+        &["run", "--format", "curling"],
+        "unknown format; choose one of",
+    ),
+    (
+        &["manager", "--port", "0", "--late-entry"],
+        "a round robin takes no players after its start: leave `late_entry` out, or play a Swiss",
+    ),
+    (
+        &[
+            "manager",
+            "--port",
+            "0",
+            "--format",
+            "knockout",
+            "--late-entry",
+        ],
+        "a knockout takes no players after its start: leave `late_entry` out, or play a Swiss",
+    ),
+    (
+        &[
+            "manager",
+            "--port",
+            "0",
+            "--format",
+            "swiss",
+            "--players",
+            "3",
+        ],
+        "a Swiss tournament has at least 4 players, not 3",
+    ),
+];
+
 #[test]
 fn format_that_cannot_work_is_refused() {
     let ground = Ground::new();
-    for (flags, cause) in [
+    for (words, cause) in REFUSED {
+        let ended = ground.start(words[0], &words[1..]).end();
+        assert_eq!(ended.code, Some(2), "{words:?}: {ended:?}");
+        assert!(ended.errors.contains(cause), "{words:?}: {ended:?}");
+    }
+}
+
+#[test]
+fn format_that_cannot_work_is_refused_in_the_file_of_a_league() {
+    for (settings, cause) in [
         (
-            &["--format", "swiss", "--players", "3"][..],
-            "at least 4 players",
+            json!({"format": "swiss", "rounds": 999}),
+            "a Swiss tournament has 1 to 64 rounds, not 999",
         ),
         (
-            &["--format", "swiss", "--players", "8", "--rounds", "5"],
-            "1 to 4 rounds",
+            json!({"format": "swiss", "participants": {"expected_players": 3}}),
+            "a Swiss tournament has at least 4 players, not 3",
         ),
         (
-            &["--format", "knockout", "--rounds", "2"],
-            "leave `rounds` out",
+            json!({"format": "knockout", "rounds": 2}),
+            "the number of rounds of a knockout follows from its players",
         ),
         (
-            &["--format", "swiss", "--legs", "2", "--players", "8"],
-            "leave `legs` out",
+            json!({"format": "gauntlet", "late_entry": true}),
+            "a gauntlet takes no players after its start",
+        ),
+        (json!({"legs": 0}), "legs"),
+        (json!({"format": "curling"}), "not `curling`"),
+        (
+            json!({"scoring": {"tiebreakers": ["points", "points"]}}),
+            "each once, in any order",
         ),
     ] {
-        let ended = ground.start("run", flags).end();
-        assert_eq!(ended.code, Some(2), "{ended:?}");
-        assert!(format!("{ended:?}").contains(cause), "{ended:?}");
+        let ground = Ground::new();
+        let mut file = settings.clone();
+        file["league_id"] = json!(LEAGUE);
+        ground.write(&format!("config/leagues/{LEAGUE}.json"), &file);
+        let ended = ground.start("manager", &["--port", "0"]).end();
+        assert_eq!(ended.code, Some(2), "{settings}: {ended:?}");
+        assert!(ended.errors.contains(cause), "{settings}: {ended:?}");
     }
 }

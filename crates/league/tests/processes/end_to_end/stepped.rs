@@ -40,10 +40,10 @@ fn secret(ground: &Ground, file: &str, name: &str) -> String {
     keys[name].as_str().unwrap().to_owned()
 }
 
-fn step(ground: &Ground, manager: &str) -> ProcessExit {
+fn step(ground: &Ground, manager: &str, match_id: &str) -> ProcessExit {
     let common = [
         "step",
-        "R1M1",
+        match_id,
         "--root",
         ground.root(),
         "--manager",
@@ -54,7 +54,12 @@ fn step(ground: &Ground, manager: &str) -> ProcessExit {
 
 /// Steps when a step is due, and says what it was and where the match is then.
 fn next_step(ground: &Ground, manager: &str) -> (Value, Value) {
-    let ended = eventually(|| Some(step(ground, manager)).filter(|ended| ended.code == Some(0)));
+    next_step_of(ground, manager, "R1M1")
+}
+
+fn next_step_of(ground: &Ground, manager: &str, match_id: &str) -> (Value, Value) {
+    let step = || Some(step(ground, manager, match_id));
+    let ended = eventually(|| step().filter(|ended| ended.code == Some(0)));
     let stepped: Value = serde_json::from_str(&ended.unwrap().out).unwrap();
     (stepped["step"].clone(), stepped["state"].clone())
 }
@@ -117,4 +122,36 @@ fn tools_of_the_referee_take_only_the_token_of_the_match() {
         assert!(taken.is_some(), "{name}");
     }
     run.event("event", "standings");
+}
+
+#[test]
+fn player_comes_late_to_a_swiss_tournament_and_is_paired_in_the_next_round() {
+    let ground = Ground::new();
+    let format = ["--format", "swiss", "--rounds", "2", "--late-entry"];
+    let field = ["--manual", "--players", "4", "--referees", "1"];
+    let mut manager = ground.manager(&[&format[..], &field].concat());
+    let mut others = vec![ground.referee(1, &manager.endpoint, &[])];
+    let mut enter = |number| {
+        let mut player = ground.player(number, &manager.endpoint, &[]);
+        player.process.event("state", "enrolled");
+        others.push(player);
+    };
+    (1..=4).for_each(&mut enter);
+    // The matches of the first round wait for steps.
+    eventually(|| ground.facts("round_opened").pop());
+    enter(5);
+    let play = |match_id: &str| {
+        while next_step_of(&ground, &manager.endpoint, match_id).1 != "FINISHED" {}
+    };
+    ["R1M1", "R1M2"].map(play);
+    let second = eventually(|| ground.facts("round_opened").into_iter().nth(1)).unwrap();
+    assert!(second["pairings"].to_string().contains("P05"), "{second}");
+    assert_eq!(second["byes"].as_array().unwrap().len(), 1, "{second}");
+    let refused = ground.player(6, &manager.endpoint, &[]).process.end();
+    assert_eq!(refused.code, Some(3), "{refused:?}");
+    let why = "Registration closed: the league has begun, and its last round too";
+    assert!(refused.errors.contains(why), "{refused:?}");
+    ["R2M1", "R2M2"].map(play);
+    manager.process.event("state", "completed");
+    assert_eq!(ground.verified()["results"], 4);
 }
