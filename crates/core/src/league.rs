@@ -39,7 +39,7 @@ use std::sync::{Arc, OnceLock};
 
 use league_games::Table;
 use league_protocol::id::{MatchId, PlayerId, RefereeId};
-use league_protocol::message::{Mode, RoundSummary, StandingRow};
+use league_protocol::message::{Mode, RoundSummary, Rows, StandingRow};
 use league_protocol::sender::Agent;
 use league_protocol::time::Timestamp;
 use league_protocol::token::{AuthToken, TokenHash};
@@ -51,6 +51,7 @@ use effect::RegistrationState;
 use format::{FormatPlan, Joining, NextRound};
 use letters::LetterWriter;
 use lever::Amendment;
+use news::HeldNews;
 use roster::{AgentIndex, Roster};
 use schedule::{Pairing, RoundRobin, Schedule};
 use standings::{NamedPlayer, Ranking, Standings};
@@ -142,20 +143,36 @@ pub struct League {
     /// Results whose draw is not proven.
     told_results: u64,
     volatile: Volatile,
-    next_round: NextRoundCache,
+    /// The round that follows; every event forgets it.
+    next_round: Derived<Option<NextRound>>,
+    /// The matches that join the round; every event forgets them.
+    joining: Derived<Option<Joining>>,
 }
 
-/// What is paired next, once it was worked out; every event forgets it.
-#[derive(Debug, Clone, Default)]
-struct NextRoundCache {
-    round: OnceLock<Option<NextRound>>,
-    joining: OnceLock<Option<Joining>>,
+/// A value that is made from the rest of its owner when it is first asked for; what changes the rest
+/// forgets it.
+#[derive(Debug, Clone)]
+struct Derived<T>(OnceLock<T>);
+
+impl<T> Default for Derived<T> {
+    fn default() -> Self {
+        Self(OnceLock::new())
+    }
 }
 
-impl PartialEq for NextRoundCache {
-    /// It is made from the rest.
+impl<T> PartialEq for Derived<T> {
     fn eq(&self, _: &Self) -> bool {
         true
+    }
+}
+
+impl<T> Derived<T> {
+    fn get(&self, make: impl FnOnce() -> T) -> &T {
+        self.0.get_or_init(make)
+    }
+
+    fn forget(&mut self) {
+        self.0 = OnceLock::new();
     }
 }
 
@@ -165,6 +182,8 @@ struct ClosedRound {
     number: u32,
     summary: RoundSummary,
     table: Arc<Ranking>,
+    /// Its rows as players are told them.
+    rows: Rows<StandingRow>,
 }
 
 /// What a restart may forget.
@@ -182,9 +201,8 @@ struct Volatile {
     ask_until: Option<Timestamp>,
     /// Until when the orders of matches wait for the acknowledgement of their announcements.
     orders_held: BTreeSet<(Timestamp, MatchId)>,
-    /// Until when the end of a round, and what follows it, waits for a player to know its result:
-    /// by player and round.
-    news_held: BTreeMap<(u32, u32), Timestamp>,
+    /// Until when the end of a round, and what follows it, waits for a player to know its result.
+    news_held: HeldNews,
     /// Whether this process has begun to run its round.
     resumed: bool,
     /// Letters that could not leave this machine; they are sent again with the next probes.
@@ -244,7 +262,8 @@ impl League {
             queued: 0,
             told_results: 0,
             volatile: Volatile::default(),
-            next_round: NextRoundCache::default(),
+            next_round: Derived::default(),
+            joining: Derived::default(),
         })
     }
 
@@ -300,7 +319,7 @@ impl League {
     /// The round after the last one that was opened, in a format in which it follows from results;
     /// `None` if the league is over, or all its rounds are known.
     pub(crate) fn next_round(&self) -> Option<&NextRound> {
-        let next = self.next_round.round.get_or_init(|| {
+        let next = self.next_round.get(|| {
             let is_listed = !self.schedule().is_computed();
             let is_in = |player| !self.is_gone(player);
             is_listed.then(|| self.standings.next_round(&is_in))?
@@ -311,7 +330,7 @@ impl League {
     /// The matches that join the round that is played, and when, in a format whose rounds grow.
     pub(crate) fn joining(&self) -> Option<(Timestamp, &Joining)> {
         let round = self.round.as_ref().filter(|round| !round.closed)?;
-        let joining = self.next_round.joining.get_or_init(|| {
+        let joining = self.joining.get(|| {
             let is_held = self.paused || self.phase != Phase::Running;
             let busy = u64::from(round.open) * 2;
             if is_held

@@ -14,7 +14,7 @@ mod question;
 use std::sync::Arc;
 
 use league_protocol::id::{GameType, LeagueId, MatchId, PlayerId};
-use league_protocol::message::StandingRow;
+use league_protocol::message::{Rows, StandingRow};
 use league_protocol::time::Timestamp;
 use league_protocol::token::{AuthToken, TokenHash};
 
@@ -85,7 +85,7 @@ pub struct Player {
     doubted: Option<MatchId>,
     announced: Announcements,
     tables: OpenMatches,
-    standings: Option<Arc<[StandingRow]>>,
+    standings: Option<Rows<StandingRow>>,
     disputes: Disputes,
     memory: Memory,
 }
@@ -179,15 +179,15 @@ impl Player {
     }
 
     /// The latest standings that the manager told.
-    pub fn standings(&self) -> Option<&Arc<[StandingRow]>> {
+    pub fn standings(&self) -> Option<&Rows<StandingRow>> {
         self.standings.as_ref()
     }
 
     /// Its row in the latest standings.
     pub fn standing(&self) -> Option<&StandingRow> {
         let own = self.player_id()?;
-        let rows = self.standings.as_deref()?;
-        rows.iter().find(|row| row.player_id == *own)
+        let mut rows = self.standings.as_ref()?.iter();
+        rows.find(|row| row.player_id == *own)
     }
 
     /// An address on the site of its manager.
@@ -407,7 +407,7 @@ impl Machine for Player {
                 .answer(match_id, *turn, (response.clone(), *fallback)),
             Event::MoveRefused { match_id } => self.tables.forget_moves(match_id),
             Event::Left { match_id } => self.tables.leave(match_id),
-            Event::Ranked { standings } => self.standings = Some(Arc::clone(standings)),
+            Event::Ranked { standings } => self.standings = Some(standings.clone()),
         }
     }
 

@@ -14,6 +14,7 @@ mod refusal;
 mod registration;
 mod result;
 mod round;
+mod rows;
 
 pub use by_player::ByPlayer;
 pub use evidence::{
@@ -41,6 +42,7 @@ pub use round::{
     AnnouncedMatch, Champion, LeagueCompleted, LeagueStart, OwnMatch, RoundAnnouncement,
     RoundCompleted, RoundSummary, StandingRow, StandingsUpdate, WinLossDraw,
 };
+pub use rows::Rows;
 
 use std::sync::Arc;
 

@@ -29,6 +29,7 @@ use crate::fault::Code;
 use crate::finding::{Notes, Path, Reading};
 use crate::id::{GameType, LeagueId, MatchId, PlayerId};
 use crate::lenient::{extra_fields, null_field};
+use crate::message::Rows;
 use crate::rpc::members::{Kind, Members, MembersError, members};
 use crate::sender::Dialect;
 
@@ -576,6 +577,12 @@ impl<T> Draft for Arc<[T]> {
     }
 }
 
+impl<T> Draft for Rows<T> {
+    fn draft(_: &Hints<'_>) -> Self {
+        Self::from(Vec::new())
+    }
+}
+
 impl Draft for LeagueId {
     fn draft(hints: &Hints<'_>) -> Self {
         hints.league(None)
@@ -615,6 +622,24 @@ macro_rules! drafts {
     (@value $hints:ident, $value:expr) => { ($value)($hints) };
 }
 pub(crate) use drafts;
+
+/// A list of objects in a model.
+pub(crate) trait PartList<T: 'static>: From<Vec<T>> {
+    fn spell(&self, object: &'static Object<T>, dialect: Dialect) -> Spelling<'_>;
+}
+
+macro_rules! part_lists {
+    ($($list:ty)*) => {$(
+        impl<T: 'static> PartList<T> for $list {
+            fn spell(&self, object: &'static Object<T>, dialect: Dialect) -> Spelling<'_> {
+                let parts = self.iter();
+                Spelling::List(parts.map(|part| object.spell(part, dialect)).collect())
+            }
+        }
+    )*};
+}
+
+part_lists! { Vec<T> Arc<[T]> }
 
 /// Reads a list of objects; one that lacks what it needs is left out.
 pub(crate) fn read_parts<T: Draft>(

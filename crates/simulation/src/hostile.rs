@@ -9,7 +9,7 @@ use league_protocol::id::{MatchId, PlayerId, RefereeId};
 use league_protocol::message::{
     AgentMeta, ByPlayer, DrawRequest, Evidence, GameInvitation, LeagueCompleted, LeagueQuery,
     MatchResult, MatchResultReport, MatchStatus, Message, Mode, OpenedDraw, OwnMatch, Query,
-    RegisterRequest, Role, RoundAnnouncement, SignedMove, StartMatch, StartMatchPlayer,
+    RegisterRequest, Role, RoundAnnouncement, Rows, SignedMove, StartMatch, StartMatchPlayer,
     WinLossDraw,
 };
 use league_protocol::secret::Commitment;
@@ -252,12 +252,12 @@ impl Attacker {
                 total_rounds: 1,
                 total_matches: 1,
                 champion: None,
-                final_standings: Arc::new([]),
+                final_standings: Rows::from([]),
             }),
             _ if u64::from(to) > referees => Message::from(RoundAnnouncement {
                 league_id: scenario.rules.league_id.clone(),
                 round_id: 2,
-                matches: Arc::new([]),
+                matches: Rows::from([]),
                 own: Some(OwnMatch {
                     match_id,
                     token: token.clone(),

@@ -13,7 +13,7 @@ use league_protocol::fault::Code;
 use league_protocol::id::{GameType, LeagueId, MatchId, PlayerId};
 use league_protocol::message::{
     ByPlayer, Enrolment, Evidence, GameInvitation, GameOver, MatchResult, MatchStatus, Message,
-    MoveCall, OwnMatch, RegisterResponse, Role, RoundAnnouncement, WinLossDraw,
+    MoveCall, OwnMatch, RegisterResponse, Role, RoundAnnouncement, Rows, WinLossDraw,
 };
 use league_protocol::sender::{Agent, CallStyle, Dialect};
 use league_protocol::time::Timestamp;
@@ -199,7 +199,7 @@ pub fn announced(id: &str, attempt: u32, token: &str) -> PlayerNotice {
         RoundAnnouncement {
             league_id: league(),
             round_id: 1,
-            matches: Arc::new([]),
+            matches: Rows::from([]),
             own: Some(OwnMatch {
                 match_id: match_id(id),
                 token: AuthToken::new(token),

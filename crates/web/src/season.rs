@@ -298,6 +298,7 @@ mod tests {
                     league_id: id.to_owned(),
                     game: "Nim".to_owned(),
                     phase: Phase::Completed,
+                    ended_early: false,
                     players: 2,
                     played: 4,
                     matches: 4,

@@ -23,7 +23,7 @@ use super::round::{FixtureStage, HandOver, LeagueFixture, LeagueRound, LossClaim
 use super::schedule::{Pairing, Schedule};
 use super::standings::{MatchEnding, Standings};
 use super::verify::ReportProblem;
-use super::{ClosedRound, League, NextRoundCache, Phase};
+use super::{ClosedRound, Derived, League, Phase};
 use crate::draw::{self, KeyedSecret};
 
 /// How many matches of past rounds are kept, so that a repeated report is known again. The round
@@ -38,7 +38,8 @@ impl League {
     /// Each event has its arm, so that a new one does not compile without.
     #[expect(clippy::too_many_lines, reason = "one arm for each event")]
     pub(crate) fn apply_event(&mut self, event: &Event) {
-        self.next_round = NextRoundCache::default();
+        self.next_round.forget();
+        self.joining.forget();
         match event {
             Event::PlayerRegistered { .. } => self.add_player(event),
             Event::RefereeRegistered { .. } => self.add_referee(event),
@@ -412,6 +413,7 @@ impl League {
             waiting: BTreeSet::new(),
             unplayable: BTreeSet::new(),
             told: BTreeSet::new(),
+            announced: Derived::default(),
         });
         self.past.extend(past);
         let past = self.past.iter().map(|round| round.fixtures.len());
@@ -451,6 +453,7 @@ impl League {
             .collect();
         if let Some(round) = &mut self.round {
             round.fixtures.extend(fixtures);
+            round.announced.forget();
             round.open += matches.len() as u32;
             round.summary.total_matches += matches.len() as u32;
         }
@@ -628,6 +631,7 @@ impl League {
 
     fn close(&mut self) {
         let table = self.table();
+        let rows = self.told_rows(&table);
         self.volatile.referees_to_ask.clear();
         if let Some(round) = &mut self.round {
             round.closed = true;
@@ -635,6 +639,7 @@ impl League {
                 number: round.number,
                 summary: round.summary,
                 table,
+                rows,
             });
             if self.closed.len() > MAX_CLOSED {
                 self.closed.pop_front();
@@ -888,6 +893,9 @@ impl League {
         }
         if let AgentIndex::Referee(number) = who {
             self.volatile.referee_came = true;
+            if let Some(round) = &mut self.round {
+                round.announced.forget();
+            }
             self.ask_referee(number, at);
             if let Some(referee) = self.referees.get_mut(number) {
                 referee.capacity = capacity(meta);

@@ -48,6 +48,7 @@ impl League {
         let fixture = fixture.filter(|fixture| fixture.announced_attempt() < attempt);
         let tokens = fixture.map(|fixture| self.match_tokens(fixture, attempt));
         let Some(round) = &mut self.round else { return };
+        round.announced.forget();
         let Some(fixture) = round.fixtures.get_mut(index as usize) else {
             return;
         };
@@ -107,6 +108,7 @@ impl League {
         round.waiting.remove(&index);
         round.unplayable.remove(&index);
         round.drop_told(index);
+        round.announced.forget();
         let Some(fixture) = round.fixtures.get_mut(index as usize) else {
             return;
         };

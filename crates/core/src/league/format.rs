@@ -349,6 +349,10 @@ pub enum FormatError {
         min: u32,
         found: u32,
     },
+    #[error(
+        "{players} players have met after {most} rounds of a round robin, so it can end after 1 to {most}, not {found}: choose fewer `rounds`, or leave them out"
+    )]
+    AllRounds { players: u32, most: u32, found: u32 },
     #[error("the number of rounds of a {0} follows from its players: leave `rounds` out")]
     OwnRounds(&'static str),
     #[error(

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use league_protocol::id::{MatchId, PlayerId, RefereeId};
 use league_protocol::message::{
     AnnouncedMatch, CallQuery, Champion, GameOver, LeagueCompleted, LeagueStart, Message, OwnMatch,
-    RoundAnnouncement, RoundCompleted, StandingRow, StandingsUpdate, StartMatch, StartMatchPlayer,
+    RoundAnnouncement, RoundCompleted, Rows, StandingRow, StandingsUpdate, StartMatch,
+    StartMatchPlayer,
 };
 use league_protocol::sender::{Agent, Dialect};
 use league_protocol::time::Timestamp;
@@ -234,7 +235,9 @@ impl<'a> LetterWriter<'a> {
                 _ => None,
             };
             let member = who.and_then(|who| league.member(who));
-            let end = |member| self.notice(member, self.end(&league.table(), receiver));
+            let table = league.table();
+            let rows = league.told_rows(&table);
+            let end = |member| self.notice(member, self.end(&table, &rows, receiver));
             self.out.extend(member.map(end));
         }
         if league.round.as_ref().is_none_or(|round| round.closed) {
@@ -322,14 +325,16 @@ impl<'a> LetterWriter<'a> {
         let Some(round) = &self.league.round else {
             return;
         };
+        let asked = self.league.referees_to_ask();
+        let asked: Vec<&RefereeEntry> = asked.filter(|referee| which(referee)).collect();
+        if asked.is_empty() {
+            return;
+        }
         // In a large league the list would be too long: then they report all that they have.
-        let open = self.league.open_fixtures().filter(|_| !self.is_large());
-        let open: Arc<[_]> = open.filter_map(|fixture| self.announced(fixture)).collect();
-        for referee in self
-            .league
-            .referees_to_ask()
-            .filter(|referee| which(referee))
-        {
+        let is_listed = !self.league.is_large();
+        let open = self.league.open_fixtures().filter(|_| is_listed);
+        let open: Rows<_> = open.filter_map(|fixture| self.announced(fixture)).collect();
+        for referee in asked {
             let message = Message::from(RoundAnnouncement {
                 league_id: self.league.rules.league_id.clone(),
                 round_id: round.number,
@@ -351,14 +356,14 @@ impl<'a> LetterWriter<'a> {
         number: u32,
         player: &PlayerEntry,
         round: &LeagueRound,
-        all: &Option<Arc<[AnnouncedMatch]>>,
+        all: &Option<Rows<AnnouncedMatch>>,
     ) -> Letter<CorrelationId> {
         let own = self
             .league
             .pairing_of(number, round.number)
             .and_then(|pairing| round.fixture(pairing.index));
         let matches = match all {
-            Some(all) => Arc::clone(all),
+            Some(all) => all.clone(),
             None => own
                 .and_then(|own| self.announced(own))
                 .into_iter()
@@ -440,17 +445,12 @@ impl<'a> LetterWriter<'a> {
 
     /// The matches of a round, unless the league or the round is so large that each player gets only
     /// its own.
-    fn all_matches(&self, round: &LeagueRound) -> Option<Arc<[AnnouncedMatch]>> {
+    fn all_matches(&self, round: &LeagueRound) -> Option<Rows<AnnouncedMatch>> {
         let has_grown = round.fixtures.len() > self.league.players.seated() as usize / 2;
-        if self.is_large() || has_grown {
-            return None;
-        }
         let fixtures = round.fixtures.iter();
-        Some(
-            fixtures
-                .filter_map(|fixture| self.announced(fixture))
-                .collect(),
-        )
+        let matches = || fixtures.filter_map(|own| self.announced(own)).collect();
+        let are_few = !self.league.is_large() && !has_grown;
+        are_few.then(|| round.announced.get(matches).clone())
     }
 
     fn announced(&self, fixture: &LeagueFixture) -> Option<AnnouncedMatch> {
@@ -727,10 +727,6 @@ impl<'a> LetterWriter<'a> {
         }
     }
 
-    fn is_large(&self) -> bool {
-        self.league.players.members.len() > self.league.rules.broadcast_limit
-    }
-
     fn listeners(&self) -> impl Iterator<Item = (u32, &'a PlayerEntry)> + use<'a> {
         let league = self.league;
         let players = (0..).zip(&league.players.members);
@@ -764,17 +760,10 @@ impl<'a> LetterWriter<'a> {
         let Some(closed) = self.league.closed.back() else {
             return;
         };
-        let mut news = None;
         for (number, player) in self.listeners() {
-            let told = || self.end_of_round(closed, number);
-            // All players get the same rows, unless the league is so large that each gets its own.
-            let [update, completed] = if self.is_large() {
-                told()
-            } else {
-                news.get_or_insert_with(told).clone()
-            };
-            self.out.push(self.notice(&player.member, update));
-            self.out.push(self.notice(&player.member, completed));
+            let news = self.end_of_round(closed, number);
+            let news = news.map(|message| self.notice(&player.member, message));
+            self.out.extend(news);
         }
     }
 
@@ -812,11 +801,11 @@ impl<'a> LetterWriter<'a> {
     fn end_of_round(&self, closed: &ClosedRound, receiver: u32) -> [Message; 2] {
         let has_next = self.league.has_round_after(closed.number);
         let next_round_id = has_next.then_some(closed.number + 1);
-        let standings = self.rows_for(&closed.table, Some(receiver));
+        let standings = rows_for(&closed.rows, &closed.table, Some(receiver));
         let update = Message::from(StandingsUpdate {
             league_id: self.league.rules.league_id.clone(),
             round_id: closed.number,
-            standings: Arc::clone(&standings),
+            standings: standings.clone(),
         });
         let completed = Message::from(RoundCompleted {
             league_id: self.league.rules.league_id.clone(),
@@ -831,20 +820,20 @@ impl<'a> LetterWriter<'a> {
     /// The end goes to every agent, suspended or not.
     fn tell_end(&mut self) {
         let table = self.league.table();
-        for (number, player) in (0..).zip(&self.league.players.members) {
-            if player.seat == Seat::GivenUp {
-                continue;
-            }
-            self.out
-                .push(self.notice(&player.member, self.end(&table, Some(number))));
-        }
-        for referee in &self.league.referees.members {
-            self.out
-                .push(self.notice(&referee.member, self.end(&table, None)));
-        }
+        let rows = self.league.told_rows(&table);
+        let players = (0..).zip(&self.league.players.members);
+        let players = players.filter(|(_, player)| player.seat != Seat::GivenUp);
+        let players = players.map(|(number, player)| (&player.member, Some(number)));
+        let referees = self.league.referees.members.iter();
+        let referees = referees.map(|referee| (&referee.member, None));
+        let letters: Vec<_> = players
+            .chain(referees)
+            .map(|(member, receiver)| self.notice(member, self.end(&table, &rows, receiver)))
+            .collect();
+        self.out.extend(letters);
     }
 
-    fn end(&self, table: &Ranking, receiver: Option<u32>) -> Message {
+    fn end(&self, table: &Ranking, rows: &Rows<StandingRow>, receiver: Option<u32>) -> Message {
         Message::from(LeagueCompleted {
             league_id: self.league.rules.league_id.clone(),
             total_rounds: self.league.rounds(),
@@ -854,20 +843,8 @@ impl<'a> LetterWriter<'a> {
                 .winners(&table.rows)
                 .next()
                 .map(|(_, first)| champion(first)),
-            final_standings: self.rows_for(table, receiver),
+            final_standings: rows_for(rows, table, receiver),
         })
-    }
-
-    /// The whole table, or the top of it and the receiver's own row in a large league.
-    fn rows_for(&self, table: &Ranking, receiver: Option<u32>) -> Arc<[StandingRow]> {
-        if !self.is_large() {
-            return Arc::clone(&table.rows);
-        }
-        let top = table.rows.iter().take(self.league.rules.top_rows);
-        let own = receiver
-            .and_then(|receiver| table.row(receiver))
-            .filter(|row| row.rank as usize > self.league.rules.top_rows);
-        top.chain(own).cloned().collect()
     }
 }
 
@@ -875,6 +852,24 @@ impl League {
     fn pace_ms(&self) -> Option<u32> {
         let pace = self.rules.pace;
         (!pace.is_zero()).then(|| u32::try_from(pace.as_millis()).unwrap_or(u32::MAX))
+    }
+
+    /// Whether the league is so large that players are not told of all others.
+    fn is_large(&self) -> bool {
+        self.players.members.len() > self.rules.broadcast_limit
+    }
+
+    /// The rows that all players are told: the whole table, or the top of it in a large league.
+    pub(super) fn told_rows(&self, table: &Ranking) -> Rows<StandingRow> {
+        match self.is_large() {
+            true => table
+                .rows
+                .iter()
+                .take(self.rules.top_rows)
+                .cloned()
+                .collect(),
+            false => Arc::clone(&table.rows).into(),
+        }
     }
 
     /// Whether a player is sent news: not if it was shut down, and not while it is suspended.
@@ -920,6 +915,15 @@ fn letter(
         retry,
         proof: None,
         correlation: Some(correlation),
+    }
+}
+
+/// The rows that all are told, and the receiver's own if it is not among them.
+fn rows_for(told: &Rows<StandingRow>, table: &Ranking, receiver: Option<u32>) -> Rows<StandingRow> {
+    let own = receiver.and_then(|receiver| table.row(receiver));
+    match own.filter(|own| own.rank as usize > told.len()) {
+        Some(own) => told.and(own.clone()),
+        None => told.clone(),
     }
 }
 

@@ -6,6 +6,7 @@
 //! until it has acknowledged the announcement. Both waits are bounded, and they hold up the player's
 //! own matches only.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use league_protocol::id::{MatchId, PlayerId};
@@ -20,6 +21,49 @@ use super::{AuthenticatedAgent, Decision, League};
 
 /// The news between two rounds: the standings, the end of a round and the announcement of the next.
 const NEWS_BETWEEN_ROUNDS: u32 = 3;
+
+/// Players whose news wait: which round they do not know their result of, and until when they are
+/// waited for.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(super) struct HeldNews {
+    /// By player and round.
+    holds: BTreeMap<(u32, u32), Timestamp>,
+    /// The same by time.
+    ends: BTreeSet<(Timestamp, u32, u32)>,
+}
+
+impl HeldNews {
+    pub(super) fn is_empty(&self) -> bool {
+        self.holds.is_empty()
+    }
+
+    fn first_of(&self, player: u32) -> Option<u32> {
+        let mut holds = self.holds.range((player, 0)..(player + 1, 0));
+        holds.next().map(|((_, round), _)| *round)
+    }
+
+    fn earliest(&self) -> Option<Timestamp> {
+        self.ends.first().map(|(until, ..)| *until)
+    }
+
+    /// The players and rounds that have waited long enough.
+    fn until(&self, at: Timestamp) -> impl Iterator<Item = (u32, u32)> {
+        let ends = self.ends.iter().take_while(move |(until, ..)| *until <= at);
+        ends.map(|(_, player, round)| (*player, *round))
+    }
+
+    fn hold(&mut self, player: u32, round: u32, until: Timestamp) {
+        self.release(player, round);
+        self.holds.insert((player, round), until);
+        self.ends.insert((until, player, round));
+    }
+
+    fn release(&mut self, player: u32, round: u32) {
+        if let Some(until) = self.holds.remove(&(player, round)) {
+            self.ends.remove(&(until, player, round));
+        }
+    }
+}
 
 impl League {
     /// A referee tells that players know the result of a match, or cannot be told.
@@ -75,14 +119,13 @@ impl League {
 
     /// The first round whose news wait until the player knows how its match in it ended.
     pub(crate) fn first_hold(&self, player: u32) -> Option<u32> {
-        let mut holds = self.volatile.news_held.range((player, 0)..(player + 1, 0));
-        holds.next().map(|((_, round), _)| *round)
+        self.volatile.news_held.first_of(player)
     }
 
     /// The earliest end of a wait.
     pub(crate) fn first_release(&self) -> Option<Timestamp> {
         let orders = self.volatile.orders_held.first().map(|held| held.0);
-        let news = self.volatile.news_held.values().min().copied();
+        let news = self.volatile.news_held.earliest();
         let told = self.round.iter().filter_map(|round| round.told.first());
         let told = told.map(|(until, _)| *until);
         orders.into_iter().chain(news).chain(told).min()
@@ -90,14 +133,10 @@ impl League {
 
     /// Ends the waits that have taken their time.
     pub(crate) fn release_due(&self, at: Timestamp) -> Vec<Event> {
-        let holds = self.volatile.news_held.iter();
-        let overdue = holds.filter(|((player, round), until)| {
-            **until <= at && self.first_hold(*player) == Some(*round)
-        });
-        let players: Vec<_> = overdue
-            .filter_map(|((player, round), _)| {
-                Some((self.players.get(*player)?.id.clone(), *round))
-            })
+        let overdue = self.volatile.news_held.until(at);
+        let first = overdue.filter(|(player, round)| self.first_hold(*player) == Some(*round));
+        let players: Vec<_> = first
+            .filter_map(|(player, round)| Some((self.players.get(player)?.id.clone(), round)))
             .collect();
         let orders = self.volatile.orders_held.iter();
         let orders = orders.take_while(|(until, _)| *until <= at);
@@ -118,9 +157,7 @@ impl League {
         for fixture in &round.fixtures {
             let seats = fixture.pairing.seats.into_iter().zip(fixture.untold);
             for (number, _) in seats.filter(|(_, untold)| *untold) {
-                self.volatile
-                    .news_held
-                    .insert((number, round.number), until);
+                self.volatile.news_held.hold(number, round.number, until);
             }
         }
     }
@@ -137,8 +174,9 @@ impl League {
         let untold: Vec<u32> = numbers
             .filter(|&number| self.untold_matches(number, round).next().is_some())
             .collect();
-        let holds = untold.into_iter().map(|number| ((number, round), until));
-        self.volatile.news_held.extend(holds);
+        for number in untold {
+            self.volatile.news_held.hold(number, round, until);
+        }
     }
 
     /// The matches of a player in the present round whose result it does not know yet.
@@ -179,7 +217,7 @@ impl League {
         }
         for number in numbers.into_iter().flatten() {
             if self.untold_matches(number, round).next().is_none() {
-                self.volatile.news_held.remove(&(number, round));
+                self.volatile.news_held.release(number, round);
             }
         }
     }
@@ -190,7 +228,7 @@ impl League {
             let Some(number) = self.players.find(player) else {
                 continue;
             };
-            self.volatile.news_held.remove(&(number, *round));
+            self.volatile.news_held.release(number, *round);
             self.give_up_telling(number, *round);
             let round = self.round.as_ref().map(|round| round.number);
             let own = round.and_then(|round| self.pairing_of(number, round));

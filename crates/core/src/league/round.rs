@@ -4,11 +4,14 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use league_protocol::id::{MatchId, PlayerId, RefereeId};
-use league_protocol::message::{MatchResult, MatchStatus, RoundSummary, SignedMove};
+use league_protocol::message::{
+    AnnouncedMatch, MatchResult, MatchStatus, RoundSummary, Rows, SignedMove,
+};
 use league_protocol::secret::{Commitment, Seed};
 use league_protocol::time::Timestamp;
 use league_protocol::token::AuthToken;
 
+use super::Derived;
 use super::event::Doubt;
 use super::schedule::Pairing;
 use crate::timeouts::ATTEMPTS_PER_EPOCH;
@@ -237,6 +240,8 @@ pub struct LeagueRound {
     pub(crate) unplayable: BTreeSet<u32>,
     /// Told results that are not recorded yet, by the time when they are.
     pub(crate) told: BTreeSet<(Timestamp, u32)>,
+    /// The matches as players are told them; forgotten when one moves, or a referee does.
+    pub(super) announced: Derived<Rows<AnnouncedMatch>>,
 }
 
 impl LeagueRound {

@@ -9,12 +9,13 @@
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use league_games::Outcome;
 use league_protocol::id::PlayerId;
 use league_protocol::message::{MatchResult, MatchStatus, Score, StandingRow, WinLossDraw};
 
+use super::Derived;
 use super::format::{FormatView, Joining, NextRound, SoFar};
 use super::schedule::{Pairing, Schedule};
 use super::tiebreak::{Tiebreaker, by_id};
@@ -173,7 +174,7 @@ impl Ranking {
 
 /// All pairings and results of a league, as far as the table and the next round need them: one byte
 /// a match.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Standings {
     schedule: Schedule,
     score: Score,
@@ -184,20 +185,7 @@ pub struct Standings {
     settled: Vec<u8>,
     /// The players that come after all others.
     last: BTreeSet<u32>,
-    table: OnceLock<Arc<Ranking>>,
-}
-
-impl PartialEq for Standings {
-    /// The table is made from the rest.
-    fn eq(&self, other: &Self) -> bool {
-        self.schedule == other.schedule
-            && self.score == other.score
-            && self.tiebreakers == other.tiebreakers
-            && self.records == other.records
-            && self.endings == other.endings
-            && self.settled == other.settled
-            && self.last == other.last
-    }
+    table: Derived<Arc<Ranking>>,
 }
 
 impl Standings {
@@ -212,7 +200,7 @@ impl Standings {
             endings: Vec::new(),
             settled: Vec::new(),
             last: BTreeSet::new(),
-            table: OnceLock::new(),
+            table: Derived::default(),
         }
     }
 
@@ -221,7 +209,7 @@ impl Standings {
     pub fn ordered_by(self, tiebreakers: impl Into<Arc<[Tiebreaker]>>) -> Self {
         Self {
             tiebreakers: tiebreakers.into(),
-            table: OnceLock::new(),
+            table: Derived::default(),
             ..self
         }
     }
@@ -367,7 +355,7 @@ impl Standings {
                 record.note(ending, seat, &self.score);
             }
         }
-        self.table = OnceLock::new();
+        self.forget_table();
     }
 
     /// How a match counts; `None` if it does not.
@@ -413,7 +401,7 @@ impl Standings {
 
     /// The table is made anew, as names or results have changed.
     pub(crate) fn forget_table(&mut self) {
-        self.table = OnceLock::new();
+        self.table.forget();
     }
 
     /// What a player has done so far.
@@ -427,7 +415,7 @@ impl Standings {
     /// The table as it stands; made when it is first asked for after a result.
     pub fn table(&self, names: impl FnOnce() -> Vec<NamedPlayer>) -> Arc<Ranking> {
         let make = || Arc::new(self.make_table(&names()));
-        Arc::clone(self.table.get_or_init(make))
+        Arc::clone(self.table.get(make))
     }
 
     fn make_table(&self, names: &[NamedPlayer]) -> Ranking {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use league_protocol::fault::Code;
 use league_protocol::id::{GameType, LeagueId, MatchId, PlayerId};
-use league_protocol::message::{MoveResponse, SignedMove, StandingRow};
+use league_protocol::message::{MoveResponse, Rows, SignedMove, StandingRow};
 use league_protocol::secret::Commitment;
 use league_protocol::time::Timestamp;
 use league_protocol::token::{AuthToken, TokenHash};
@@ -135,7 +135,7 @@ pub enum Event {
     Left { match_id: MatchId },
     /// The table of the league changed.
     #[serde(skip)]
-    Ranked { standings: Arc<[StandingRow]> },
+    Ranked { standings: Rows<StandingRow> },
 }
 
 /// A move that is wanted.

@@ -9,7 +9,7 @@ use league_protocol::finding::harmless;
 use league_protocol::id::{LeagueId, MatchId, PlayerId};
 use league_protocol::message::{
     CallQuery, CallQueryResponse, GameError, GameOver, LeagueCompleted, MatchResult, MatchStatus,
-    PlayValidation, RoundAnnouncement, StandingRow,
+    PlayValidation, RoundAnnouncement, Rows, StandingRow,
 };
 use league_protocol::secret::{Commitment, ProofKey};
 use league_protocol::time::Timestamp;
@@ -123,16 +123,14 @@ impl Player {
         ))))
     }
 
-    fn ranked(&self, league_id: &LeagueId, standings: &Arc<[StandingRow]>) -> Facts {
+    fn ranked(&self, league_id: &LeagueId, standings: &Rows<StandingRow>) -> Facts {
         self.is_my_league(league_id)?;
         // The end of a round tells the table once more.
-        let known = self.standings.as_ref();
-        let same = |known: &Arc<_>| Arc::ptr_eq(known, standings) || known == standings;
-        if standings.is_empty() || known.is_some_and(same) {
+        if standings.is_empty() || self.standings.as_ref() == Some(standings) {
             return Ok(Vec::new());
         }
         Ok(vec![Event::Ranked {
-            standings: Arc::clone(standings),
+            standings: standings.clone(),
         }])
     }
 
@@ -145,7 +143,7 @@ impl Player {
         let champion = end.champion.as_ref();
         Ok(vec![
             Event::Ranked {
-                standings: Arc::clone(&end.final_standings),
+                standings: end.final_standings.clone(),
             },
             Event::LeagueCompleted {
                 league_id: league_id.clone(),

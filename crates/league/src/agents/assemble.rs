@@ -49,6 +49,8 @@ pub(crate) struct Shared {
     pub(crate) observed: Observations,
     /// The number of agents in this process.
     pub(crate) crowd: usize,
+    /// Whether there are descriptors for the journals of all players.
+    pub(crate) keeps_journals_open: bool,
     pub(crate) limits: Limits,
     pub(crate) gate: Gate,
     /// The code of the organiser that players show to join.
@@ -90,6 +92,7 @@ impl Shared {
             deviations,
             document_writer,
             crowd: 1,
+            keeps_journals_open: descriptors.keeps_journals_open,
             limits: Limits {
                 body: system.limits.max_body_bytes,
                 connections: Connections::new(incoming),

@@ -13,7 +13,7 @@ use league_core::player::{MatchOutcome, MatchRecord, Player, PlayerPhase, Player
 use league_games::SeatPicture;
 use league_mcp::Origin;
 use league_protocol::id::{LeagueId, PlayerId};
-use league_protocol::message::is_name;
+use league_protocol::message::{StandingRow, is_name};
 use league_protocol::token::{AuthToken, TokenHash};
 use league_web::model::SeatOutcome;
 use league_web::page::{SeatMove, SeatPage, SeatResult, SeatStage, SeatTurn, label};
@@ -386,10 +386,11 @@ impl Person {
             outcome: outcome(record),
         };
         let results = results.map(result).collect();
-        let rows = news.standings.as_deref().unwrap_or_default();
-        let own = rows
-            .iter()
-            .find(|row| Some(&row.player_id) == news.player_id.as_ref());
+        let is_own = |row: &&StandingRow| Some(&row.player_id) == news.player_id.as_ref();
+        let rank = news.standings.as_ref().and_then(|rows| {
+            let own = rows.iter().find(is_own)?;
+            Some((own.rank, own.points, rows.len()))
+        });
         SeatPage {
             name: self.stored.name.clone(),
             player_id: news.player_id.as_ref().map(ToString::to_string),
@@ -398,7 +399,7 @@ impl Person {
             missed: news.missed.is_some(),
             fallback: self.seat.fallback.name,
             results,
-            rank: own.map(|row| (row.rank, row.points, rows.len())),
+            rank,
         }
     }
 

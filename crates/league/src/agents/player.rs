@@ -68,7 +68,7 @@ pub(crate) fn start(
     let (strict, dialect) = (rules.strict, rules.manager.dialect);
     let mut publisher = PlayerPublisher::among(shared.crowd);
     let (announced, announcements) = watch::channel(());
-    let restored = restore(
+    let mut restored = restore(
         JournalSource {
             path: &journal,
             // A player may lose its last events in a power failure: it only forgets matches.
@@ -79,6 +79,9 @@ pub(crate) fn start(
         |_| Ok(Player::new(rules.clone())),
         |sequence, at, record, _| publisher.take_in(sequence, at, record),
     )?;
+    if !shared.keeps_journals_open {
+        restored.journal.close_between_batches();
+    }
     let seat = style.chooser.seat().cloned();
     seat.iter().for_each(|seat| seat.look(&restored.machine));
     let (membership, first) = first_step(&restored.machine, league, &tokens);

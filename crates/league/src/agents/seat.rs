@@ -11,7 +11,7 @@ use std::time::Duration;
 use league_core::player::{MatchRecord, Player, PlayerPhase, Think};
 use league_protocol::fault::Code;
 use league_protocol::id::{MatchId, PlayerId};
-use league_protocol::message::{LeagueError, SignedMove, StandingRow};
+use league_protocol::message::{LeagueError, Rows, SignedMove, StandingRow};
 use league_protocol::token::{AuthToken, TokenHash};
 use league_protocol::tools::ToolArguments;
 use serde_json::{Value, json};
@@ -62,7 +62,7 @@ pub(crate) struct SeatNews {
     pub(crate) rejection: Option<String>,
     /// The latest results, oldest first.
     pub(crate) results: Vec<Arc<MatchRecord>>,
-    pub(crate) standings: Option<Arc<[StandingRow]>>,
+    pub(crate) standings: Option<Rows<StandingRow>>,
     /// The last move that the strategy made because the time was over.
     pub(crate) missed: Option<(MatchId, u32)>,
 }
@@ -333,18 +333,18 @@ impl ExternalSeat {
 impl SeatNews {
     /// Whether a table is to be shown instead of the known one: the last message of a league ranks
     /// players without their names, after a table that has them.
-    fn is_better(&self, told: &Arc<[StandingRow]>) -> bool {
+    fn is_better(&self, told: &Rows<StandingRow>) -> bool {
         let has_names = told.iter().all(|row| !row.display_name.is_empty());
         match &self.standings {
-            Some(known) => has_names && !Arc::ptr_eq(known, told),
+            Some(known) => has_names && known != told,
             None => true,
         }
     }
 
     /// The name of a player if the standings tell it, else its id.
     pub(crate) fn name_of(&self, player: &PlayerId) -> String {
-        let rows = self.standings.as_deref().unwrap_or_default();
-        let row = rows.iter().find(|row| row.player_id == *player);
+        let mut rows = self.standings.iter().flat_map(Rows::iter);
+        let row = rows.find(|row| row.player_id == *player);
         let named = row.filter(|row| !row.display_name.is_empty());
         named.map_or_else(|| player.to_string(), |row| row.display_name.to_string())
     }

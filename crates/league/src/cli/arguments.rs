@@ -250,8 +250,8 @@ pub(crate) struct FormatArgs {
         help = format!("How the players are paired: {} [default: from config, round_robin]", formats())
     )]
     pub(crate) format: Option<Format>,
-    /// How many rounds a Swiss tournament or a ladder has [default: from config, as many as it
-    /// needs; without end for a ladder]
+    /// How many rounds a Swiss tournament or a ladder has, or after how many a round robin ends
+    /// [default: from config, as many as it needs; without end for a ladder]
     #[arg(long, value_name = "N", value_parser = number::<u32>(1..=1_000))]
     pub(crate) rounds: Option<u32>,
     /// How many games two players have each time they meet [default: from config, 1]

@@ -43,8 +43,8 @@ with_defaults! {
         /// How the players are paired: `round_robin`, `swiss`, `knockout`,
         /// `double_elimination`, `groups`, `gauntlet`, `ladder` or `arena`.
         format: Format = Format::default();
-        /// How many rounds a Swiss tournament or a ladder has; `null` for as many as its players
-        /// need, and for a ladder without end.
+        /// How many rounds a Swiss tournament or a ladder has, or after how many a round robin ends;
+        /// `null` for as many as its players need, and for a ladder without end.
         rounds: Option<u32> = None;
         /// How many games two players have each time they meet; in a bracket, how many a tie has
         /// at most unless it is level.

@@ -24,8 +24,12 @@ use crate::log::MAX_OPEN_FILES;
 const FOR_PROCESS: usize = 24;
 /// What an agent opens beside its log and its listener: its journal, and the lock of the journal.
 const FOR_AGENT: usize = 2;
+/// The same where the journals of players are opened for each batch.
+const FOR_CROWDED_AGENT: usize = 1;
 /// The fewest connections that a process works with, a third of them for its own calls.
 const MIN_CONNECTIONS: usize = 24;
+/// One more for so many agents.
+const AGENTS_OF_A_CONNECTION: usize = 8;
 /// The limit that is assumed if the system has none.
 const UNLIMITED: usize = 1 << 20;
 
@@ -52,6 +56,8 @@ pub(crate) struct Descriptors {
     limit: usize,
     /// What is left for connections.
     left: usize,
+    /// Whether players keep their journals open between two batches.
+    pub(crate) keeps_journals_open: bool,
 }
 
 /// The system allows too few descriptors.
@@ -77,9 +83,17 @@ impl Descriptors {
     }
 
     fn within(limit: usize, agents: usize, listeners: usize) -> Result<Self, TooFewDescriptors> {
-        let files = agents * FOR_AGENT + agents.min(MAX_OPEN_FILES);
-        let taken = FOR_PROCESS + files + listeners;
-        let needed = taken + MIN_CONNECTIONS;
+        let connections = MIN_CONNECTIONS + agents / AGENTS_OF_A_CONNECTION;
+        let taken_with = |for_agent: usize| {
+            let files = agents * for_agent + agents.min(MAX_OPEN_FILES);
+            FOR_PROCESS + files + listeners
+        };
+        let keeps_journals_open = limit >= taken_with(FOR_AGENT) + connections;
+        let taken = taken_with(match keeps_journals_open {
+            true => FOR_AGENT,
+            false => FOR_CROWDED_AGENT,
+        });
+        let needed = taken + connections;
         if limit < needed {
             return Err(TooFewDescriptors {
                 limit,
@@ -87,8 +101,11 @@ impl Descriptors {
                 agents,
             });
         }
-        let left = limit - taken;
-        Ok(Self { limit, left })
+        Ok(Self {
+            limit,
+            left: limit - taken,
+            keeps_journals_open,
+        })
     }
 
     /// How many connections may come in: as many as wanted, at most half of the descriptors, and so
@@ -227,14 +244,26 @@ mod tests {
     #[test]
     fn connections_share_what_agents_leave() {
         let few = Descriptors::within(63, 8, 8).unwrap_err();
-        assert_eq!((few.limit, few.needed), (63, 80));
-        let just = Descriptors::within(80, 8, 8).unwrap();
-        assert_eq!((just.incoming(4_096), just.outgoing(4_096)), (16, 8));
+        assert_eq!((few.limit, few.needed), (63, 73));
+        let just = Descriptors::within(81, 8, 8).unwrap();
+        assert_eq!((just.incoming(4_096), just.outgoing(4_096)), (16, 9));
         let usual = Descriptors::within(1_024, 1, 1).unwrap();
         assert_eq!((usual.incoming(4_096), usual.outgoing(4_096)), (512, 484));
         let many = Descriptors::within(20_000, 1, 1).unwrap();
         assert_eq!(many.incoming(4_096), 4_096);
         assert_eq!(many.outgoing(4_096), many.left - 4_096);
+    }
+
+    #[test]
+    fn players_close_their_journals_where_descriptors_are_few() {
+        let keeps = |limit, agents| {
+            let descriptors = Descriptors::within(limit, agents, 2);
+            descriptors.map(|own| own.keeps_journals_open)
+        };
+        assert_eq!(keeps(1_024, 30), Ok(true));
+        assert_eq!(keeps(20_000, 9_000), Ok(true));
+        assert_eq!(keeps(20_000, 10_003), Ok(false));
+        assert_eq!(keeps(11_000, 10_003).unwrap_err().needed, 11_815);
     }
 
     #[test]

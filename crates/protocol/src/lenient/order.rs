@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use crate::dialect::Hints;
 use crate::id::{GameType, LeagueId, MatchId, PlayerId};
 use crate::lenient::repair::fold;
-use crate::message::{AnnouncedMatch, RoundAnnouncement};
+use crate::message::{AnnouncedMatch, RoundAnnouncement, Rows};
 
 /// How deep the match may be wrapped.
 const MAX_WRAPPING: u32 = 3;
@@ -72,7 +72,7 @@ impl<'v> Folded<'v> {
         Some(RoundAnnouncement {
             league_id: hints.league(league.as_ref()),
             round_id: round.and_then(|round| digits(round).ok()).unwrap_or(1),
-            matches: Arc::new([AnnouncedMatch {
+            matches: Rows::from([AnnouncedMatch {
                 match_id: MatchId::new(match_id).ok()?,
                 game_type: hints.game(game.as_ref()),
                 player_a,
@@ -185,7 +185,7 @@ mod tests {
                 "player_endpoints": {"P01": a, "P02": b}}),
         ] {
             let order = order(&said.to_string(), &Hints::default()).unwrap();
-            let row = &order.matches[0];
+            let row = order.matches.iter().next().unwrap();
             assert_eq!(row.match_id.as_str(), "R1M1", "{said}");
             assert_eq!(
                 [row.player_a.as_str(), row.player_b.as_str()],

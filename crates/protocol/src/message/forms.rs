@@ -300,7 +300,7 @@ fn write_v2<S: SerializeMap>(
         Message::PlayerRegisterResponse(response) => {
             say!(registration::LEAGUE_REGISTER_RESPONSE, &response.into())
         }
-        Message::RoundAnnouncement(round) => say!(round::ROUND_ANNOUNCEMENT, &(&**round).into()),
+        Message::RoundAnnouncement(round) => say!(round::ROUND_ANNOUNCEMENT, round),
         Message::RoundCompleted(round) => say!(round::ROUND_COMPLETED, round),
         Message::LeagueCompleted(league) => say!(round::LEAGUE_COMPLETED, league),
         Message::StandingsUpdate(update) => say!(round::LEAGUE_STANDINGS_UPDATE, update),
@@ -420,7 +420,7 @@ macro_rules! parts {
             }
         }
 
-        impl<L: AsRef<[$model]> + From<Vec<$model>>> $crate::shape::Codec<L> for $codec {
+        impl<L: $crate::shape::PartList<$model>> $crate::shape::Codec<L> for $codec {
             fn read(
                 raw: &serde_json::value::RawValue,
                 at: &$crate::finding::Path<'_>,
@@ -430,10 +430,7 @@ macro_rules! parts {
             }
 
             fn spell(list: &L, dialect: $crate::sender::Dialect) -> $crate::shape::Spelling<'_> {
-                let parts = list.as_ref().iter();
-                $crate::shape::Spelling::List(
-                    parts.map(|part| $object.spell(part, dialect)).collect(),
-                )
+                list.spell(&$object, dialect)
             }
 
             fn schema(

@@ -206,7 +206,7 @@ pub(crate) fn table_told(
         query_type: Query::Standings.as_str(),
         answer: Ok(QueryAnswer::Standings {
             round_id: table.round_id,
-            rows: table.standings,
+            rows: table.standings.iter().cloned().collect(),
         }),
         by_api_page: true,
     }))
@@ -333,7 +333,7 @@ pub(crate) fn write_response<S: SerializeMap>(
             let table = StandingsUpdate {
                 league_id: response.league_id.clone(),
                 round_id: *round_id,
-                standings: Arc::clone(rows),
+                standings: Arc::clone(rows).into(),
             };
             QUERY_STANDINGS_RESPONSE.write(&table, dialect, map)
         }

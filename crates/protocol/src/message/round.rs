@@ -4,17 +4,23 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use serde_json::{Number, Value as Json};
+use serde_json::value::RawValue;
+use serde_json::{Number, Value as Json, json};
 
+use crate::finding::{Path, Reading};
 use crate::id::{GameType, LeagueId, MatchId, PlayerId};
 use crate::secret::Commitment;
-use crate::shape::{Cx, Plain, Quiet, Round, RowStates, Spelling, drafts, objects};
+use crate::sender::Dialect;
+use crate::shape::{
+    Cx, Plain, Quiet, Round, RowStates, Slot, Spelling, drafts, objects, read_parts,
+};
 use crate::token::{AuthToken, TokenHash};
 
 use super::Message;
 use super::forms::parts;
 use super::query::{MatchListing, RoundListing};
 use super::result::Score;
+use super::rows::Rows;
 
 /// The league begins.
 #[derive(Debug, Clone, PartialEq)]
@@ -39,7 +45,7 @@ pub struct RoundAnnouncement {
     /// Which round.
     pub round_id: u32,
     /// The matches of the round, or the receiver's own in a large league.
-    pub matches: Arc<[AnnouncedMatch]>,
+    pub matches: Rows<AnnouncedMatch>,
     /// The receiver's own match and the token its referee will show; none for a bye.
     pub own: Option<OwnMatch>,
 }
@@ -90,7 +96,7 @@ pub struct RoundCompleted {
     /// How it went.
     pub summary: RoundSummary,
     /// The table at its end, for the dialect that tells it here.
-    pub standings: Arc<[StandingRow]>,
+    pub standings: Rows<StandingRow>,
 }
 
 /// How the matches of a round ended.
@@ -114,7 +120,7 @@ pub struct StandingsUpdate {
     /// After which round.
     pub round_id: u32,
     /// The rows, or the top ones and the receiver's own in a large league.
-    pub standings: Arc<[StandingRow]>,
+    pub standings: Rows<StandingRow>,
 }
 
 /// One player's row in the table.
@@ -194,7 +200,7 @@ pub struct LeagueCompleted {
     /// Who came first.
     pub champion: Option<Champion>,
     /// The final table, or the top rows and the receiver's own in a large league.
-    pub final_standings: Arc<[StandingRow]>,
+    pub final_standings: Rows<StandingRow>,
 }
 
 /// Who came first.
@@ -216,13 +222,13 @@ pub struct Champion {
 
 objects! {
     /// A round begins.
-    pub(crate) ROUND_ANNOUNCEMENT: Announcement = "000 §4.3.1" {
+    pub(crate) ROUND_ANNOUNCEMENT: RoundAnnouncement = "000 §4.3.1" {
         /// Which league.
         "league_id" [league_id] Expected;
         /// Which round.
         "round_id" [round_id as Round] Needed;
         /// The matches of the round.
-        "matches" [matches as RoundMatch] Needed;
+        "matches" [slot AnnouncedMatches] Needed;
     }
     /// A match of a round that begins.
     ROUND_MATCH: TokenedMatch = "000 §4.3.1" {
@@ -470,7 +476,6 @@ objects! {
 }
 
 parts! {
-    RoundMatch: TokenedMatch = ROUND_MATCH;
     TableRow: StandingRow = TABLE_ROW;
     ApiTableRow: StandingRow = API_TABLE_ROW;
     FinalRow: StandingRow = FINAL_ROW;
@@ -482,7 +487,7 @@ parts! {
 }
 
 drafts! {
-    Announcement { league_id, round_id, matches }
+    RoundAnnouncement { league_id, round_id, matches, own }
     TokenedMatch { fixture, token, referee_token, attempt }
     AnnouncedMatch {
         match_id, game_type, player_a, player_b, referee_endpoint,
@@ -503,13 +508,10 @@ drafts! {
     WinLossDraw { wins, losses, draws }
 }
 
-/// A [`RoundAnnouncement`] as it is on the wire: the token stands in the receiver's match.
-pub(crate) struct Announcement {
-    league_id: LeagueId,
-    round_id: u32,
-    matches: Vec<TokenedMatch>,
-}
+/// The matches of an announcement: the token stands in the receiver's own.
+struct AnnouncedMatches;
 
+/// A match with what only its players are told.
 struct TokenedMatch {
     fixture: AnnouncedMatch,
     token: Option<AuthToken>,
@@ -517,42 +519,56 @@ struct TokenedMatch {
     attempt: Option<u32>,
 }
 
-impl From<&RoundAnnouncement> for Announcement {
-    fn from(round: &RoundAnnouncement) -> Self {
-        let own = |fixture: &AnnouncedMatch| {
-            let own = round.own.as_ref();
-            own.filter(|own| own.match_id == fixture.match_id)
+impl Slot<RoundAnnouncement> for AnnouncedMatches {
+    fn read(
+        &self,
+        round: &mut RoundAnnouncement,
+        raw: &RawValue,
+        at: &Path<'_>,
+        cx: &mut Cx<'_>,
+    ) -> bool {
+        let Some(matches) = read_parts(&ROUND_MATCH, raw, at, cx) else {
+            return false;
         };
-        let matches = round.matches.iter().map(|fixture| TokenedMatch {
-            token: own(fixture).map(|own| own.token.clone()),
-            referee_token: own(fixture).and_then(|own| own.referee_token),
-            attempt: own(fixture).map(|own| own.attempt),
-            fixture: fixture.clone(),
+        round.own = matches.iter().rev().find_map(TokenedMatch::own);
+        round.matches = matches.into_iter().map(|row| row.fixture).collect();
+        true
+    }
+
+    fn spell<'m>(&self, round: &'m RoundAnnouncement, dialect: Dialect) -> Spelling<'m> {
+        let write = |fixture: &AnnouncedMatch, own: Option<&OwnMatch>| {
+            let row = TokenedMatch {
+                fixture: fixture.clone(),
+                token: own.map(|own| own.token.clone()),
+                referee_token: own.and_then(|own| own.referee_token),
+                attempt: own.map(|own| own.attempt),
+            };
+            ROUND_MATCH.spell(&row, dialect).written()
+        };
+        let rows = round.matches.iter().enumerate().map(|(place, row)| {
+            let own = round.own.as_ref();
+            Spelling::Written(match own.filter(|own| own.match_id == row.match_id) {
+                None => round
+                    .matches
+                    .text(&ROUND_MATCH, dialect, place, |row| write(row, None)),
+                own => Cow::Owned(write(row, own)),
+            })
         });
-        Self {
-            league_id: round.league_id.clone(),
-            round_id: round.round_id,
-            matches: matches.collect(),
-        }
+        Spelling::List(rows.collect())
+    }
+
+    fn schema(&self, dialect: Dialect, reading: Reading) -> Json {
+        json!({"type": "array", "items": ROUND_MATCH.schema(dialect, reading)})
     }
 }
 
-impl From<Announcement> for Message {
-    fn from(announced: Announcement) -> Self {
-        let own = announced.matches.iter().rev().find_map(|tokened| {
-            Some(OwnMatch {
-                match_id: tokened.fixture.match_id.clone(),
-                token: tokened.token.clone()?,
-                referee_token: tokened.referee_token,
-                attempt: tokened.attempt.unwrap_or(1),
-            })
-        });
-        let matches = announced.matches.into_iter();
-        Self::from(RoundAnnouncement {
-            league_id: announced.league_id,
-            round_id: announced.round_id,
-            matches: matches.map(|tokened| tokened.fixture).collect(),
-            own,
+impl TokenedMatch {
+    fn own(&self) -> Option<OwnMatch> {
+        Some(OwnMatch {
+            match_id: self.fixture.match_id.clone(),
+            token: self.token.clone()?,
+            referee_token: self.referee_token,
+            attempt: self.attempt.unwrap_or(1),
         })
     }
 }

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use serde::{Serialize, Serializer};
-use serde_json::value::RawValue;
+use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Number, Value as Json, json};
 use smol_str::SmolStr;
 
@@ -75,6 +75,8 @@ pub(crate) enum Spelling<'m> {
     Json(Cow<'m, Json>),
     List(Vec<Self>),
     Entries(Vec<(Cow<'m, str>, Self)>),
+    /// Text that was written before.
+    Written(Cow<'m, RawValue>),
 }
 
 impl Serialize for Spelling<'_> {
@@ -89,6 +91,7 @@ impl Serialize for Spelling<'_> {
             Self::Entries(entries) => {
                 serializer.collect_map(entries.iter().map(|(name, value)| (name, value)))
             }
+            Self::Written(text) => text.serialize(serializer),
         }
     }
 }
@@ -100,6 +103,11 @@ impl<'m> Spelling<'m> {
 
     pub(crate) fn json(json: &'m Json) -> Self {
         Self::Json(Cow::Borrowed(json))
+    }
+
+    /// The text of the value.
+    pub(crate) fn written(&self) -> Box<RawValue> {
+        to_raw_value(self).unwrap_or_default()
     }
 }
 

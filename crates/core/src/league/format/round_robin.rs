@@ -9,6 +9,7 @@
 //! gives no advantage; [`Sides::Balanced`] is for the others.
 //!
 //! A schedule of several legs repeats the round robin; each leg swaps the seats of the one before.
+//! A schedule may end before all have met.
 //!
 //! A player that leaves stays in the schedule and loses the matches that it does not play, so that
 //! all others play as many matches as before.
@@ -29,7 +30,15 @@ impl FormatRule for AllAgainstAll {
     }
 
     fn check(&self, plan: &FormatPlan) -> Result<(), FormatError> {
-        plan.must_have_no_rounds()
+        let most = schedule(plan).full_rounds();
+        match plan.rounds {
+            Some(found) if !(1..=most).contains(&found) => Err(FormatError::AllRounds {
+                players: plan.players,
+                most,
+                found,
+            }),
+            _ => Ok(()),
+        }
     }
 
     fn rounds(&self, plan: &FormatPlan) -> u32 {
@@ -55,7 +64,8 @@ impl FormatRule for AllAgainstAll {
 }
 
 fn schedule(plan: &FormatPlan) -> RoundRobin {
-    RoundRobin::new(plan.players, plan.sides).with_legs(plan.legs)
+    let schedule = RoundRobin::new(plan.players, plan.sides).with_legs(plan.legs);
+    schedule.cut_after(plan.rounds.unwrap_or(u32::MAX))
 }
 
 /// How seats A and B are given out.
@@ -86,6 +96,8 @@ pub struct RoundRobin {
     players: u32,
     sides: Sides,
     legs: u32,
+    /// After how many rounds it ends at the latest.
+    last: u32,
 }
 
 impl RoundRobin {
@@ -100,6 +112,7 @@ impl RoundRobin {
             players: players.min(Self::MAX_PLAYERS),
             sides,
             legs: 1,
+            last: u32::MAX,
         }
     }
 
@@ -113,6 +126,12 @@ impl RoundRobin {
         }
     }
 
+    /// The same schedule, which ends after so many rounds if it is not over before.
+    #[must_use]
+    pub fn cut_after(self, last: u32) -> Self {
+        Self { last, ..self }
+    }
+
     /// How many players take part.
     pub fn players(&self) -> u32 {
         self.players
@@ -120,6 +139,10 @@ impl RoundRobin {
 
     /// How many rounds there are; none for fewer than two players.
     pub fn rounds(&self) -> u32 {
+        self.full_rounds().min(self.last)
+    }
+
+    fn full_rounds(&self) -> u32 {
         if self.players < 2 {
             0
         } else {
@@ -176,7 +199,7 @@ impl RoundRobin {
         self.pairing(round, index)
     }
 
-    /// The matches in which two players meet, one in each leg.
+    /// The matches in which two players meet, at most one in each leg.
     pub fn meetings(&self, one: u32, other: u32) -> impl DoubleEndedIterator<Item = Pairing> {
         let (schedule, first) = (*self, self.first_meeting(one, other));
         (0..self.legs).filter_map(move |leg| {

@@ -1,5 +1,7 @@
 //! Orders wait until the players of a match know what its referee will show.
 
+use std::sync::Arc;
+
 use league_core::league::CorrelationId;
 use league_core::machine::Machine;
 use league_protocol::fault::Code;
@@ -78,7 +80,12 @@ fn new_attempt_tells_players_that_sign_its_token_first() {
     world.fail_order(&referee, &order);
     assert!(world.orders().is_empty());
     let told = announcements(&mut world);
+    let endpoint = |told: &RoundAnnouncement| {
+        let mut matches = told.matches.iter();
+        Arc::clone(&matches.next().unwrap().referee_endpoint)
+    };
     for ((before, late), (after, _)) in old.iter().zip(&told) {
+        assert_ne!(endpoint(before), endpoint(after));
         let (before, after) = (before.own.as_ref().unwrap(), after.own.as_ref().unwrap());
         assert_eq!((before.attempt, after.attempt), (1, 2));
         assert_ne!(before.token, after.token);

@@ -77,7 +77,7 @@ fn unaware_referee_is_ordered_by_an_announcement_with_the_players_endpoints() {
     let (mut world, referee, order) = unaware();
     let agent = Agent::Referee(referee.clone());
     let round = announcement(world.letters_to(&agent)).unwrap();
-    let row = &round.matches[0];
+    let row = round.matches.iter().next().unwrap();
     assert_eq!(row.match_id, order.match_id);
     assert_eq!(row.endpoint_a.as_ref(), Some(&order.players[0].endpoint));
     assert_eq!(row.endpoint_b.as_ref(), Some(&order.players[1].endpoint));
@@ -362,7 +362,9 @@ fn order_that_was_under_way_costs_an_unaware_referee_nothing() {
         .letters_to(&agent)
         .into_iter()
         .filter_map(|message| match message {
-            Message::RoundAnnouncement(round) => Some(round.matches[0].match_id.clone()),
+            Message::RoundAnnouncement(round) => {
+                Some(round.matches.iter().next().unwrap().match_id.clone())
+            }
             _ => None,
         });
     assert!(!again.into_iter().any(|match_id| match_id == order.match_id));

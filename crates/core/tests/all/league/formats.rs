@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use league_core::draw::{LeagueSecret, LeagueSecrets};
-use league_core::league::format::{Format, FormatError, FormatPlan, NextRound, Sides};
+use league_core::league::format::{Format, FormatError, FormatPlan, NextRound, RoundRobin, Sides};
 use league_core::league::schedule::{Pairing, Schedule};
 use league_core::league::standings::{MatchEnding, Standings};
 use league_core::league::{
@@ -758,6 +758,35 @@ fn settings_that_a_format_does_not_have_are_refused() {
 }
 
 #[test]
+fn round_robin_ends_after_the_chosen_rounds() {
+    let cut = LeagueRules {
+        rounds: Some(2),
+        ..rules()
+    };
+    let mut world = LeagueWorld::begun_by(cut, 5, 1, 5);
+    world.play_on();
+    assert!(world.league.is_over());
+    assert_eq!(
+        (world.league.rounds(), world.league.total_matches()),
+        (2, 4)
+    );
+    let audited = world.audited().unwrap();
+    assert_eq!(audited.standings(), world.league.standings());
+    let schedule = world.league.schedule();
+    let played: Vec<_> = schedule.pairings().collect();
+    let full = RoundRobin::new(5, world.league.format_plan().sides);
+    assert!(full.pairings().take(4).eq(played.iter().copied()));
+    let seats = |one, other| {
+        played
+            .iter()
+            .filter(move |own| own.seats == [one, other] || own.seats == [other, one])
+    };
+    for (one, other) in (0..5).flat_map(|one| (0..5).map(move |other| (one, other))) {
+        assert!(schedule.meetings(one, other).eq(seats(one, other).copied()));
+    }
+}
+
+#[test]
 fn formats_that_cannot_work_are_refused() {
     let refused = |plan: FormatPlan| plan.check().unwrap_err();
     assert_eq!(
@@ -788,7 +817,21 @@ fn formats_that_cannot_work_are_refused() {
         );
     }
     assert_eq!(rounds(10, 5).check(), Ok(()));
-    for format in ["round_robin", "knockout", "gauntlet"] {
+    let cut = |players, found| FormatPlan {
+        rounds: Some(found),
+        ..plan("round_robin", players)
+    };
+    assert_eq!(cut(8, 7).check(), Ok(()));
+    for (found, most) in [(0, 7), (8, 7)] {
+        let players = 8;
+        let expected = FormatError::AllRounds {
+            players,
+            most,
+            found,
+        };
+        assert_eq!(refused(cut(8, found)), expected);
+    }
+    for format in ["knockout", "gauntlet"] {
         let with_rounds = FormatPlan {
             rounds: Some(3),
             ..plan(format, 8)

@@ -259,7 +259,8 @@ fn pending_letters_are_resent_after_a_restart() {
         panic!("{told:?}");
     };
     assert_eq!(
-        update.standings, closed,
+        update.standings,
+        closed.into(),
         "the table as it was when the round ended"
     );
 }

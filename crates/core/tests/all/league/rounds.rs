@@ -158,7 +158,7 @@ fn announcement_carries_each_players_match_token() {
             panic!("{told:?}");
         };
         assert_eq!(announcement.matches.len(), 2);
-        let first = &announcement.matches[0];
+        let first = announcement.matches.iter().next().unwrap();
         assert_eq!(&*first.referee_endpoint, "http://localhost/referee 1");
         assert_eq!(first.commitment, Some(world.fixture("R1M1").commitment()));
         let own = announcement.own.clone().unwrap();

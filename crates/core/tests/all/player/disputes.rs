@@ -9,7 +9,7 @@ use league_core::player::{
 use league_protocol::id::MatchId;
 use league_protocol::message::{
     AnnouncedMatch, Enrolment, GameOver, MatchStatus, Message, OpenedDraw, OwnMatch,
-    RegisterResponse, RoundAnnouncement,
+    RegisterResponse, RoundAnnouncement, Rows,
 };
 use league_protocol::secret::{Commitment, DrawMode, Seed};
 use league_protocol::token::{AuthToken, TokenHash};
@@ -34,7 +34,7 @@ fn promised(id: &str) -> PlayerNotice {
         RoundAnnouncement {
             league_id: league(),
             round_id: 1,
-            matches: Arc::new([AnnouncedMatch {
+            matches: Rows::from([AnnouncedMatch {
                 match_id: match_id(id),
                 game_type: invitation(id).game_type,
                 player_a: player("P01"),
@@ -242,7 +242,7 @@ fn draw_that_was_promised_anew_may_open_either_promise() {
             panic!();
         };
         let mut announcement = Arc::unwrap_or_clone(announcement);
-        let mut matches = announcement.matches.to_vec();
+        let mut matches: Vec<_> = announcement.matches.iter().cloned().collect();
         let seed = other.seed(&league(), &id, 0);
         matches[0].commitment = Some(commitment(&league(), &id, MODE, &seed));
         announcement.matches = matches.into();

@@ -11,7 +11,7 @@ use league_core::player::{
 };
 use league_protocol::fault::Code;
 use league_protocol::id::{GameType, LeagueId, PlayerId};
-use league_protocol::message::{LeagueCompleted, MatchStatus, Message, RegisterResponse};
+use league_protocol::message::{LeagueCompleted, MatchStatus, Message, RegisterResponse, Rows};
 use league_protocol::sender::Dialect;
 use league_protocol::time::Timestamp;
 use league_protocol::token::TokenHash;
@@ -151,7 +151,7 @@ fn unguarded_player_accepts_another_league_name() {
             total_rounds: 1,
             total_matches: 1,
             champion: None,
-            final_standings: Arc::new([]),
+            final_standings: Rows::from([]),
         }
         .into(),
     );

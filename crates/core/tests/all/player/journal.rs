@@ -9,7 +9,7 @@ use league_core::player::{
 };
 use league_protocol::fault::Code;
 use league_protocol::id::GameType;
-use league_protocol::message::{MatchStatus, MoveResponse};
+use league_protocol::message::{MatchStatus, MoveResponse, Rows};
 use league_protocol::secret::Commitment;
 use league_protocol::time::Timestamp;
 use league_protocol::token::TokenHash;
@@ -130,7 +130,7 @@ fn memory_events() -> Vec<Event> {
         },
         Event::Left { match_id },
         Event::Ranked {
-            standings: Arc::new([]),
+            standings: Rows::from([]),
         },
     ]
 }

@@ -7,7 +7,8 @@ use league_protocol::fault::Code;
 use league_protocol::id::{GameType, LeagueId};
 use league_protocol::message::{
     Champion, GameError, GameStart, LeagueCompleted, LeagueStart, MatchState, Message,
-    PlayValidation, RoundAnnouncement, RoundCompleted, RoundSummary, StandingRow, StandingsUpdate,
+    PlayValidation, RoundAnnouncement, RoundCompleted, RoundSummary, Rows, StandingRow,
+    StandingsUpdate,
 };
 use league_protocol::token::TokenHash;
 use serde_json::json;
@@ -45,7 +46,7 @@ fn completed(league_id: LeagueId) -> PlayerNotice {
                 losses: 0,
                 played: 3,
             }),
-            final_standings: Arc::new([row("P02", 1), row("P01", 2)]),
+            final_standings: Rows::from([row("P02", 1), row("P01", 2)]),
         }
         .into(),
     )
@@ -56,7 +57,7 @@ fn standings(rank: u32) -> PlayerNotice {
         StandingsUpdate {
             league_id: league(),
             round_id: 1,
-            standings: Arc::new([row("P02", 9), row("P01", rank)]),
+            standings: Rows::from([row("P02", 9), row("P01", rank)]),
         }
         .into(),
     )
@@ -158,7 +159,7 @@ fn round_without_an_own_match_changes_nothing() {
         RoundAnnouncement {
             league_id: league(),
             round_id: 1,
-            matches: Arc::new([]),
+            matches: Rows::from([]),
             own: None,
         }
         .into(),

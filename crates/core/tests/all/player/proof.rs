@@ -6,7 +6,7 @@ use league_core::player::{Command, PlayerNotice, Refusal, Reply};
 use league_protocol::fault::Code;
 use league_protocol::message::{
     Enrolment, LeagueCompleted, LeagueStart, Message, RegisterResponse, RoundCompleted,
-    RoundSummary, StandingsUpdate,
+    RoundSummary, Rows, StandingsUpdate,
 };
 use league_protocol::token::{AuthToken, TokenHash};
 
@@ -60,7 +60,7 @@ fn all_news() -> [PlayerNotice; 5] {
             StandingsUpdate {
                 league_id: league(),
                 round_id: 1,
-                standings: Arc::new([]),
+                standings: Rows::from([]),
             }
             .into(),
         ),
@@ -70,7 +70,7 @@ fn all_news() -> [PlayerNotice; 5] {
                 round_id: 1,
                 next_round_id: None,
                 summary: RoundSummary::default(),
-                standings: Arc::new([]),
+                standings: Rows::from([]),
             }
             .into(),
         ),
@@ -80,7 +80,7 @@ fn all_news() -> [PlayerNotice; 5] {
                 total_rounds: 1,
                 total_matches: 1,
                 champion: None,
-                final_standings: Arc::new([]),
+                final_standings: Rows::from([]),
             }
             .into(),
         ),

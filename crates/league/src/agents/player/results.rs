@@ -6,6 +6,7 @@ use league_core::player::{Event, MatchRecord, Player};
 use league_protocol::fault::Code;
 use league_protocol::finding::harmless;
 use league_protocol::id::PlayerId;
+use league_protocol::message::Rows;
 use serde_json::json;
 use tokio::sync::mpsc;
 
@@ -94,8 +95,8 @@ impl ResultLines {
 
 /// The name of a player with its id; before the first standings only the id is known.
 fn named(id: &PlayerId, player: &Player) -> String {
-    let rows = player.standings().map(AsRef::as_ref).unwrap_or_default();
-    let row = rows.iter().find(|row| row.player_id == *id);
+    let mut rows = player.standings().into_iter().flat_map(Rows::iter);
+    let row = rows.find(|row| row.player_id == *id);
     match row.filter(|row| !row.display_name.is_empty()) {
         Some(row) => format!("{id} {}", harmless(&row.display_name, MAX_NAME_CHARS)),
         None => id.to_string(),

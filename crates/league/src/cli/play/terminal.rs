@@ -343,6 +343,7 @@ impl Terminal {
         let Some(rows) = &news.standings else {
             return Ok(());
         };
+        let rows: Vec<_> = rows.iter().cloned().collect();
         if self.output == Output::Json {
             let object = json!({"event": "standings", "standings": rows});
             return print_object(&mut self.out, &object);
@@ -350,7 +351,7 @@ impl Terminal {
         writeln!(self.out)?;
         let own = news.player_id.iter();
         let own = own.map(|id| (id.clone(), "human".to_owned())).collect();
-        print_standings(&mut self.out, rows, usize::MAX, &own)
+        print_standings(&mut self.out, &rows, usize::MAX, &own)
     }
 
     fn tell(&mut self, object: &Value, sentence: &str) -> io::Result<()> {

@@ -335,6 +335,10 @@ impl SeatList {
             };
         }
         let network = &system.network;
+        let of_players = network.default_player_port_range;
+        // Players that the range does not hold share its first port.
+        let last = u32::try_from(self.players.len()).unwrap_or(u32::MAX);
+        let has_all = of_players.get(last.saturating_sub(1)).is_some();
         let counted = |first: u16, count: usize| {
             let numbers = (0..count).map(|place| first.saturating_add(place as u16));
             numbers.collect()
@@ -345,8 +349,11 @@ impl SeatList {
                 network.default_referee_port_range.first,
                 self.referees.len(),
             ),
-            players: counted(network.default_player_port_range.first, self.players.len()),
-            shared: None,
+            players: counted(
+                of_players.first,
+                if has_all { self.players.len() } else { 0 },
+            ),
+            shared: (!has_all).then_some(of_players.first),
         }
     }
 }

@@ -21,6 +21,31 @@ impl Disk for File {
     }
 }
 
+/// A file that is open only while it is written, where a process has more files than descriptors.
+pub(super) struct BrieflyOpened(pub(super) PathBuf);
+
+impl BrieflyOpened {
+    fn open(&self) -> io::Result<File> {
+        File::options().append(true).open(&self.0)
+    }
+}
+
+impl Write for BrieflyOpened {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.open()?.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Disk for BrieflyOpened {
+    fn sync(&mut self) -> io::Result<()> {
+        self.open()?.sync_data()
+    }
+}
+
 /// Creates a folder and its parents; returns the folders that have a new entry.
 pub(super) fn make_folder(folder: &Path) -> Result<Vec<PathBuf>, StoreError> {
     let missing = |folder: &&Path| !folder.as_os_str().is_empty() && !folder.exists();

@@ -10,7 +10,7 @@ use league_protocol::time::Timestamp;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::disk::{Disk, make_folder, parent, sync_folder};
+use super::disk::{BrieflyOpened, Disk, make_folder, parent, sync_folder};
 use super::error::StoreError;
 use super::line::{Head, write_batch};
 use super::lock::Lock;
@@ -101,6 +101,11 @@ impl Journal {
             folders,
             lock,
         })
+    }
+
+    /// Gives its descriptor back between two batches; the lock keeps one.
+    pub(crate) fn close_between_batches(&mut self) {
+        self.disk = Box::new(BrieflyOpened(self.path.clone()));
     }
 
     /// Reads the journal at `path` without a lock, even while another process writes it, until its

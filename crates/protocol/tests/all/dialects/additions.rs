@@ -424,7 +424,7 @@ fn answer_to_a_query_tells_a_tie_and_news_do_not() {
     let news = Message::from(StandingsUpdate {
         league_id: league(),
         round_id: 2,
-        standings: rows,
+        standings: rows.into(),
     });
     let text = whole(Dialect::V2, &news, &Hints::default()).unwrap();
     assert!(!text.contains("tied_rank"), "{text}");

@@ -88,7 +88,7 @@ pub(crate) fn announcement() -> Message {
     Message::from(RoundAnnouncement {
         league_id: league(),
         round_id: 1,
-        matches: Arc::new([AnnouncedMatch {
+        matches: Rows::from([AnnouncedMatch {
             match_id: r1m1(),
             game_type: game("even_odd"),
             player_a: player(1),

@@ -78,7 +78,7 @@ pub(crate) fn carried() -> Vec<Message> {
                 total_matches: 2,
                 ..RoundSummary::default()
             },
-            standings: Arc::new([row(1, 1, 1, [1, 1, 0]), row(2, 1, 3, [1, 1, 0])]),
+            standings: Rows::from([row(1, 1, 1, [1, 1, 0]), row(2, 1, 3, [1, 1, 0])]),
         }),
         league_completed(),
     ]
@@ -125,7 +125,7 @@ fn league_completed() -> Message {
             losses: 0,
             played: 3,
         }),
-        final_standings: Arc::new([row(1, 1, 1, [2, 1, 0]), row(2, 2, 2, [0, 0, 3])]),
+        final_standings: Rows::from([row(1, 1, 1, [2, 1, 0]), row(2, 2, 2, [0, 0, 3])]),
     })
 }
 
@@ -226,7 +226,7 @@ fn message_outside_the_dialect_is_not_encoded() {
     let update = Message::from(StandingsUpdate {
         league_id: league(),
         round_id: 1,
-        standings: Arc::new([]),
+        standings: Rows::from([]),
     });
     let error = Message::from(LeagueError::new(Code::TokenMissing, "no token"));
     for message in [update, error, Message::Ping, Message::Acknowledged] {

@@ -239,7 +239,7 @@ fn ends_of_rounds_and_leagues_are_understood() {
                 total_matches: 2,
                 ..RoundSummary::default()
             },
-            standings: Arc::new(table),
+            standings: Rows::from(table),
         }),
     );
     let table = [
@@ -262,7 +262,7 @@ fn ends_of_rounds_and_leagues_are_understood() {
                 losses: 1,
                 played: 6,
             }),
-            final_standings: Arc::new(table),
+            final_standings: Rows::from(table),
         }),
     );
 }

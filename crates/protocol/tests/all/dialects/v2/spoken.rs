@@ -9,7 +9,7 @@ use league_protocol::time::Timestamp;
 use league_protocol::token::AuthToken;
 use serde_json::json;
 
-use super::{Reading, read, said, whole};
+use super::{Hints, Reading, read, said, whole};
 use crate::dialects::samples::*;
 
 fn of_a_match() -> Vec<Message> {
@@ -56,7 +56,7 @@ fn of_the_manager() -> Vec<Message> {
         Message::from(StandingsUpdate {
             league_id: league(),
             round_id: 1,
-            standings: Arc::new([row(1, 1, 4, [2, 1, 0])]),
+            standings: Rows::from([row(1, 1, 4, [2, 1, 0])]),
         }),
         Message::from(LeagueQuery {
             league_id: Some(league()),
@@ -151,4 +151,38 @@ fn manager_is_spelled_as_the_document_spells_it() {
 fn error_in_a_match_names_the_attempts_twice() {
     let error = game_error("CHOOSE_PARITY_RESPONSE", Code::Timeout);
     insta::assert_snapshot!(spoken(&[error]), @r#"GAME_ERROR {"match_id":"R1M1","player_id":"P01","affected_player":"P01","error_code":"E001","error_name":"TIMEOUT_ERROR","error_description":"TIMEOUT_ERROR: no answer came within 30 s","game_state":"COLLECTING_CHOICES","retryable":true,"action_required":"CHOOSE_PARITY_RESPONSE","retry_count":1,"max_retries":3,"retry_info":{"retry_count":1,"max_retries":3,"next_retry_at":"2025-01-15T10:31:12Z"},"consequence":"Technical loss if max retries exceeded","context":{"detail":"no answer came within 30 s"}}"#);
+}
+
+#[test]
+fn token_of_a_round_that_all_are_told_stands_only_in_the_row_of_its_receiver() {
+    let Message::RoundAnnouncement(round) = announcement() else {
+        unreachable!()
+    };
+    let ids = [r1m1(), MatchId::numbered(1, 2)];
+    let own = round.own.clone().unwrap();
+    let rows = ids.clone().map(|match_id| AnnouncedMatch {
+        match_id,
+        ..round.matches.iter().next().unwrap().clone()
+    });
+    let matches = Rows::from(rows);
+    for (place, match_id) in ids.into_iter().enumerate() {
+        let token = AuthToken::new(format!("tok-{match_id}"));
+        let told = Message::from(RoundAnnouncement {
+            matches: matches.clone(),
+            own: Some(OwnMatch {
+                match_id: match_id.clone(),
+                token,
+                ..own.clone()
+            }),
+            ..(*round).clone()
+        });
+        let hints = Hints::default();
+        let text = whole(&told, &hints).unwrap();
+        let written: serde_json::Value = serde_json::from_str(&text).unwrap();
+        let row = |place: usize| &written["matches"][place];
+        assert_eq!(row(place)["match_token"], format!("tok-{match_id}"));
+        assert_eq!(row(1 - place).get("match_token"), None);
+        assert_eq!(row(1 - place)["player_A_id"], "P01");
+        assert_eq!(read(&text, Reading::Strict, &hints).message, Some(told));
+    }
 }
