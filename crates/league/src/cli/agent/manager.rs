@@ -469,72 +469,70 @@ impl ManagerArgs {
         let rules = stored.rules.as_ref()?;
         let (players, referees) = rules.start_when.unwrap_or((0, 0));
         let counts_differ = rules.start_when != wanted.start_when;
-        let differs = |flag: &str, wanted: Option<String>, began: String| {
-            let wanted = wanted.filter(|wanted| *wanted != began)?;
-            let began = format!("with `{flag} {began}`");
-            Some((format!("{flag} {wanted}"), began))
-        };
         let text = |number: Option<u32>| number.map(|number| number.to_string());
+        let time = |time: Duration| format!("{}ms", time.as_millis());
+        let as_needed = |number| text(number).unwrap_or_else(|| "as needed".to_owned());
+        let usual = || "as usual".to_owned();
+        let (paired, game) = (&self.pairing, self.game.as_ref());
         // A league that is started by hand does not count referees.
-        let awaited_referees = self.referees.filter(|_| counts_differ && players > 0);
-        let awaited_players = self.players.filter(|_| counts_differ);
-        differs("--players", text(awaited_players), players.to_string())
-            .or_else(|| differs("--referees", text(awaited_referees), referees.to_string()))
-            .or_else(|| {
-                let game = self.game.as_ref().map(ToString::to_string);
-                differs("--game", game, rules.game_type.to_string())
-            })
-            .or_else(|| {
-                let format = self.pairing.format.map(|format| format.name().to_owned());
-                differs("--format", format, rules.format.name().to_owned())
-            })
-            .or_else(|| {
-                let began = text(rules.rounds).unwrap_or_else(|| "as needed".to_owned());
-                differs("--rounds", text(self.pairing.rounds), began)
-            })
-            .or_else(|| {
-                let legs = text(self.pairing.legs);
-                differs("--legs", legs, rules.legs.to_string())
-            })
-            .or_else(|| {
-                let began = text(rules.groups).unwrap_or_else(|| "as needed".to_owned());
-                differs("--groups", text(self.pairing.groups), began)
-            })
-            .or_else(|| {
-                let text = |time: Duration| format!("{}ms", time.as_millis());
-                let began = rules.duration.map_or_else(|| "as usual".to_owned(), text);
-                differs("--duration", self.pairing.duration.map(text), began)
-            })
-            .or_else(|| {
-                let at_once = text(self.matches_at_once);
-                let began = rules.matches_at_once.unwrap_or(0);
-                differs("--matches-at-once", at_once, began.to_string())
-            })
-            .or_else(|| {
-                let text = |time: Duration| format!("{}ms", time.as_millis());
-                let round_every = self.round_every.map(text);
-                let pace = self.pace.map(text);
-                differs("--round-every", round_every, text(rules.round_every))
-                    .or_else(|| differs("--pace", pace, text(rules.pace)))
-            })
-            .or_else(|| {
-                let manual = self.manual && rules.mode != Mode::Manual;
-                manual.then(|| ("--manual".to_owned(), "without `--manual`".to_owned()))
-            })
-            .or_else(|| {
-                let open = self.open_referees && !rules.open_referees;
-                let (flag, began) = ("--open-referees", "without `--open-referees`");
-                open.then(|| (flag.to_owned(), began.to_owned()))
-            })
-            .or_else(|| {
-                let late = self.late_entry && !rules.late_entry;
-                let (flag, began) = ("--late-entry", "without `--late-entry`");
-                late.then(|| (flag.to_owned(), began.to_owned()))
-            })
-            .or_else(|| {
-                let seed = self.seed.filter(|_| !stored.reproducible)?;
-                Some((format!("--seed {seed}"), "without `--seed`".to_owned()))
-            })
+        let referees_wanted = self.referees.filter(|_| counts_differ && players > 0);
+        let players_wanted = self.players.filter(|_| counts_differ);
+        let at_once = rules.matches_at_once.unwrap_or(0);
+        let format = paired.format.map(|format| format.name().to_owned());
+        let values = [
+            ("--players", text(players_wanted), players.to_string()),
+            ("--referees", text(referees_wanted), referees.to_string()),
+            (
+                "--game",
+                game.map(ToString::to_string),
+                rules.game_type.to_string(),
+            ),
+            ("--format", format, rules.format.name().to_owned()),
+            ("--rounds", text(paired.rounds), as_needed(rules.rounds)),
+            ("--legs", text(paired.legs), rules.legs.to_string()),
+            ("--groups", text(paired.groups), as_needed(rules.groups)),
+            (
+                "--duration",
+                paired.duration.map(time),
+                rules.duration.map_or_else(usual, time),
+            ),
+            (
+                "--matches-at-once",
+                text(self.matches_at_once),
+                at_once.to_string(),
+            ),
+            (
+                "--round-every",
+                self.round_every.map(time),
+                time(rules.round_every),
+            ),
+            ("--pace", self.pace.map(time), time(rules.pace)),
+        ];
+        let value = values.into_iter().find_map(|(flag, wanted, began)| {
+            let wanted = wanted.filter(|wanted| *wanted != began)?;
+            Some((format!("{flag} {wanted}"), format!("with `{flag} {began}`")))
+        });
+        value.or_else(|| self.contradicting_switch(stored, rules))
+    }
+
+    fn contradicting_switch(
+        &self,
+        stored: &Opening,
+        rules: &LeagueRules,
+    ) -> Option<(String, String)> {
+        let is_manual = rules.mode == Mode::Manual;
+        let switches = [
+            ("--manual", self.manual, is_manual),
+            ("--open-referees", self.open_referees, rules.open_referees),
+            ("--late-entry", self.late_entry, rules.late_entry),
+        ];
+        let switch = switches.iter().find(|(_, wanted, began)| *wanted && !began);
+        let seed = self.seed.filter(|_| !stored.reproducible);
+        match (switch, seed) {
+            (Some((flag, ..)), _) => Some(((*flag).to_owned(), format!("without `{flag}`"))),
+            (None, Some(seed)) => Some((format!("--seed {seed}"), "without `--seed`".to_owned())),
+            (None, None) => None,
+        }
     }
 }
 
