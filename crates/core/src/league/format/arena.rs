@@ -63,6 +63,11 @@ impl FormatRule for Arena {
         u32::MAX
     }
 
+    /// They are paired at once, without points.
+    fn takes_late_entrants(&self, _: &FormatPlan, _: u32) -> bool {
+        true
+    }
+
     fn next_round(&self, so_far: &SoFar<'_>) -> Option<NextRound> {
         let players = (0..so_far.players()).filter(|&player| so_far.is_in(player));
         NextRound::of(pair(so_far, players.collect())?.pairings)

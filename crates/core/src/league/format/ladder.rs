@@ -54,6 +54,11 @@ impl FormatRule for Ladder {
         (two_rounds * u64::from(self.rounds(plan))).div_ceil(2)
     }
 
+    /// They begin at the foot of the ladder.
+    fn takes_late_entrants(&self, plan: &FormatPlan, rounds: u32) -> bool {
+        rounds < self.max_rounds(plan)
+    }
+
     fn next_round(&self, so_far: &SoFar<'_>) -> Option<NextRound> {
         let is_played = so_far
             .plan()
