@@ -13,10 +13,11 @@ use crate::league::schedule::{Pairing, Schedule};
 use crate::league::standings::{MatchEnding, Standings};
 use crate::rating::{ELO, PairScore, outcome_shares, standard_normal};
 
-/// The most matches of an event that is simulated.
+/// The most matches of an event that is simulated, and of all events of a forecast, as far as the
+/// bounds below allow.
 pub const MAX_FORECAST_MATCHES: u64 = 200_000;
-/// Events of a forecast: as many as make so many matches, within these bounds.
-const MATCHES: u64 = 200_000;
+/// The most rounds of an event that only time ends: each of them looks at all before.
+const MAX_FORECAST_ROUNDS: u32 = 1_000;
 const MIN_EVENTS: u64 = 20;
 const MAX_EVENTS: u64 = 1_000;
 
@@ -141,10 +142,11 @@ impl Assumptions {
             _ => plan.total_matches(),
         }
         .max(1);
-        if planned > MAX_FORECAST_MATCHES {
+        let is_long = plan.max_rounds() == u32::MAX && rounds > MAX_FORECAST_ROUNDS;
+        if planned > MAX_FORECAST_MATCHES || is_long {
             return None;
         }
-        let events = (MATCHES / planned).clamp(MIN_EVENTS, MAX_EVENTS);
+        let events = (MAX_FORECAST_MATCHES / planned).clamp(MIN_EVENTS, MAX_EVENTS);
         let mut sum = Forecast {
             events,
             rounds: 0.0,

@@ -143,9 +143,9 @@ pub struct League {
     /// Results whose draw is not proven.
     told_results: u64,
     volatile: Volatile,
-    /// The round that follows; every event forgets it.
+    /// The round that follows; every event of the journal forgets it.
     next_round: Derived<Option<NextRound>>,
-    /// The matches that join the round; every event forgets them.
+    /// The matches that join the round; every event of the journal forgets them.
     joining: Derived<Option<Joining>>,
 }
 
@@ -330,6 +330,9 @@ impl League {
     /// The matches that join the round that is played, and when, in a format whose rounds grow.
     pub(crate) fn joining(&self) -> Option<(Timestamp, &Joining)> {
         let round = self.round.as_ref().filter(|round| !round.closed)?;
+        if !self.is_in_time(self.changed) {
+            return None;
+        }
         let joining = self.joining.get(|| {
             let is_held = self.paused || self.phase != Phase::Running;
             let busy = u64::from(round.open) * 2;
@@ -359,8 +362,15 @@ impl League {
             return round < self.rounds();
         }
         let opened = self.schedule().opened();
-        let is_in_time = self.is_in_time(self.closed_at);
+        let is_in_time = self.is_in_time(self.next_begins());
         round < opened || round == opened && is_in_time && self.next_round().is_some()
+    }
+
+    /// When the next round begins, if the present one is over.
+    fn next_begins(&self) -> Timestamp {
+        let opened = self.round.as_ref().map(|round| round.opened);
+        let earliest = opened.map_or(self.closed_at, |opened| opened + self.rules.round_every);
+        earliest.max(self.closed_at).max(self.changed)
     }
 
     /// After this time no match begins; `None` if results alone end the league.

@@ -25,6 +25,7 @@ use super::standings::{MatchEnding, Standings};
 use super::verify::ReportProblem;
 use super::{ClosedRound, Derived, League, Phase};
 use crate::draw::{self, KeyedSecret};
+use crate::machine::Persistence;
 
 /// How many matches of past rounds are kept, so that a repeated report is known again. The round
 /// before the present one is always kept.
@@ -38,8 +39,10 @@ impl League {
     /// Each event has its arm, so that a new one does not compile without.
     #[expect(clippy::too_many_lines, reason = "one arm for each event")]
     pub(crate) fn apply_event(&mut self, event: &Event) {
-        self.next_round.forget();
-        self.joining.forget();
+        if event.keep() == Persistence::Journal {
+            self.next_round.forget();
+            self.joining.forget();
+        }
         match event {
             Event::PlayerRegistered { .. } => self.add_player(event),
             Event::RefereeRegistered { .. } => self.add_referee(event),
@@ -378,7 +381,7 @@ impl League {
 
     /// Takes in the pairings of a round that follows from results.
     fn open_listed(&mut self, pairings: &[[PlayerId; 2]], byes: &[PlayerId]) {
-        let byes = byes.iter().filter_map(|id| self.players.find(id));
+        let byes = byes.iter().filter_map(|id| self.seated(id));
         let next = NextRound {
             pairings: self.seats_by_id(pairings),
             byes: byes.collect(),
@@ -388,9 +391,14 @@ impl League {
         }
     }
 
+    /// The number of a player that is in the schedule, and not only waits for a seat.
+    fn seated(&self, id: &PlayerId) -> Option<u32> {
+        let players = self.schedule().players();
+        self.players.find(id).filter(|number| *number < players)
+    }
+
     fn seats_by_id(&self, pairings: &[[PlayerId; 2]]) -> Vec<[u32; 2]> {
-        let number = |id: &PlayerId| self.players.find(id);
-        let seats = |[a, b]: &[PlayerId; 2]| Some([number(a)?, number(b)?]);
+        let seats = |[a, b]: &[PlayerId; 2]| Some([self.seated(a)?, self.seated(b)?]);
         pairings.iter().filter_map(seats).collect()
     }
 

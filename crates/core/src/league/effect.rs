@@ -74,7 +74,7 @@ impl RegistrationState {
 impl League {
     /// Whether new players are admitted at this time, and until when.
     pub fn registration(&self, at: Timestamp) -> (bool, Option<Timestamp>) {
-        let is_open = self.takes_players() && self.registration.is_open(at);
+        let is_open = self.takes_players() && self.is_in_time(at) && self.registration.is_open(at);
         (is_open, self.registration.until)
     }
 

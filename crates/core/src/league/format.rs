@@ -86,6 +86,12 @@ pub(crate) trait FormatRule: Sync {
         None
     }
 
+    /// From which round on the results of a round are settled when the next begins; those of rounds
+    /// before are settled with it.
+    fn settles_from(&self, _: &FormatPlan) -> u32 {
+        1
+    }
+
     /// How many matches a round has at most.
     fn matches_a_round(&self, plan: &FormatPlan) -> u32 {
         plan.players / 2
@@ -166,7 +172,11 @@ impl Format {
     pub(crate) fn late_ones() -> String {
         let late = Self::all().filter(|format| format.takes_late_entrants());
         let titles: Vec<String> = late.map(|format| format!("a {}", format.title())).collect();
-        titles.join(" or ")
+        let last = titles.len().saturating_sub(1);
+        match titles.split_at(last) {
+            ([], last) => last.concat(),
+            (first, last) => format!("{} or {}", first.join(", "), last.concat()),
+        }
     }
 
     pub(crate) fn rule(self) -> &'static dyn FormatRule {
@@ -250,6 +260,10 @@ impl FormatPlan {
         let (format, min, found) = (self.format.title(), self.min_players(), self.players);
         if found < min {
             return Err(FormatError::Players { format, min, found });
+        }
+        let most = RoundRobin::MAX_LEGS;
+        if !(1..=most).contains(&self.legs) {
+            return Err(FormatError::Legs(self.legs));
         }
         if self.groups.is_some() && !self.format.0.has_groups() {
             return Err(FormatError::NotTaken(format, "groups"));
@@ -369,6 +383,8 @@ pub enum FormatError {
         "{players} players make 2 to {most} groups of at least 3, not {found}: choose as many, or leave `groups` out"
     )]
     Groups { players: u32, most: u32, found: u32 },
+    #[error("a meeting has 1 to {most} games, not {0}: choose as many in `legs`", most = RoundRobin::MAX_LEGS)]
+    Legs(u32),
     #[error("a {0} has no `{1}`: leave `{1}` out")]
     NotTaken(&'static str, &'static str),
     #[error("a {0} takes no players after its start: leave `late_entry` out, or play {late}", late = Format::late_ones())]
@@ -437,8 +453,7 @@ impl SoFar<'_> {
 
     /// The matches of a round.
     fn pairings(&self, round: u32) -> impl Iterator<Item = Pairing> {
-        let schedule = self.standings.schedule();
-        (0..schedule.matches_in(round)).filter_map(move |index| schedule.pairing(round, index))
+        self.standings.schedule().pairings_in(round)
     }
 
     /// The players that rest in a round and are paid for it.

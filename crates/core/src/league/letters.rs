@@ -280,7 +280,8 @@ impl<'a> LetterWriter<'a> {
         if listeners.peek().is_none() {
             return;
         }
-        let schedule: Arc<_> = self.league.list_rounds(1, league.rules.broadcast_limit);
+        let round = league.round().map_or(1, LeagueRound::number);
+        let schedule: Arc<_> = self.league.list_rounds(round, league.rules.broadcast_limit);
         for player in listeners {
             let message = Message::from(LeagueStart {
                 league_id: league.rules.league_id.clone(),
@@ -443,13 +444,13 @@ impl<'a> LetterWriter<'a> {
         }
     }
 
-    /// The matches of a round, unless the league or the round is so large that each player gets only
-    /// its own.
+    /// The matches of a round, unless the league is large or matches join the round while it is
+    /// played: then each player gets only its own.
     fn all_matches(&self, round: &LeagueRound) -> Option<Rows<AnnouncedMatch>> {
-        let has_grown = round.fixtures.len() > self.league.players.seated() as usize / 2;
+        let grows = self.league.schedule().matches_a_round() > self.league.players.seated() / 2;
         let fixtures = round.fixtures.iter();
         let matches = || fixtures.filter_map(|own| self.announced(own)).collect();
-        let are_few = !self.league.is_large() && !has_grown;
+        let are_few = !self.league.is_large() && !grows;
         are_few.then(|| round.announced.get(matches).clone())
     }
 
@@ -784,7 +785,11 @@ impl<'a> LetterWriter<'a> {
             let news = news.map(|message| self.notice(&player.member, message));
             self.out.extend(news);
             let mut rounds = league.past.iter().chain(&league.round);
-            if let Some(next) = rounds.find(|round| round.number == closed.number + 1) {
+            // In a round that grows the result of its last match there comes first.
+            let is_next = |round: &&LeagueRound| {
+                round.number == closed.number + 1 && (round.closed || until > round.number)
+            };
+            if let Some(next) = rounds.find(is_next) {
                 let all = self.all_matches(next);
                 self.out.push(self.announcement(number, player, next, &all));
             }

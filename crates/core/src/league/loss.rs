@@ -96,6 +96,9 @@ impl League {
                 fixture.informed = [false; 2];
             }
         }
+        if let Some(round) = &mut self.round {
+            round.announced.forget();
+        }
         self.ask_referees(*at);
     }
 

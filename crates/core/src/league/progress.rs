@@ -147,7 +147,7 @@ impl League {
 
     /// When the round after this one may begin; `None` after the last one and in a pause.
     fn next_opening(&self, round: &LeagueRound) -> Option<Timestamp> {
-        let is_next = !self.is_last(round) && !self.paused;
+        let is_next = !self.paused && !self.is_last(round);
         is_next.then(|| round.opened + self.rules.round_every)
     }
 

@@ -134,8 +134,9 @@ impl League {
             })
         };
         let schedule = self.schedule();
-        let not_yet = || match schedule.opened() < schedule.rounds() {
-            true => format!("the next round is not paired yet: ask for `{player}` again later"),
+        let more = schedule.opened() < schedule.plan().max_rounds();
+        let not_yet = || match more && !self.is_over() {
+            true => format!("the next match is not paired yet: ask for `{player}` again later"),
             false => format!("no match of `{player}` is left"),
         };
         // In a round robin a player rests at most once, so that the third round from here is enough.

@@ -186,9 +186,12 @@ impl Schedule {
 
     /// All known matches in order, worked out one at a time.
     pub fn pairings(&self) -> impl Iterator<Item = Pairing> {
-        (1..=self.opened()).flat_map(move |round| {
-            (0..self.matches_in(round)).filter_map(move |index| self.pairing(round, index))
-        })
+        (1..=self.opened()).flat_map(|round| self.pairings_in(round))
+    }
+
+    /// The matches of a round.
+    pub fn pairings_in(&self, round: u32) -> impl Iterator<Item = Pairing> {
+        (0..self.matches_in(round)).filter_map(move |index| self.pairing(round, index))
     }
 
     /// The match of a player in a round, the last one if it has several; none if it rests.

@@ -271,13 +271,15 @@ impl Standings {
 
     /// Begins a round that follows from results; byes count at once.
     pub fn open(&mut self, next: &NextRound) {
-        let round = self.schedule.opened();
-        let pairings = (0..self.schedule.matches_in(round))
-            .filter_map(|index| self.schedule.pairing(round, index));
-        let settled: Vec<u8> = pairings
-            .map(|pairing| self.settled(pairing).map_or(UNPLAYED, written))
-            .collect();
-        self.settled.extend(settled);
+        let (round, plan) = (self.schedule.opened(), self.schedule.plan());
+        if round >= plan.format.rule().settles_from(plan) {
+            let first = if self.settled.is_empty() { 1 } else { round };
+            let pairings = (first..=round).flat_map(|round| self.schedule.pairings_in(round));
+            let settled: Vec<u8> = pairings
+                .map(|pairing| self.settled(pairing).map_or(UNPLAYED, written))
+                .collect();
+            self.settled.extend(settled);
+        }
         self.schedule.open(next);
         self.forget_table();
         for &player in &next.byes {
@@ -452,9 +454,7 @@ impl Standings {
         let schedule = Schedule::new(*self.schedule.plan());
         let mut standings = Self::new(schedule, self.score).ordered_by(self.tiebreakers.clone());
         for round in 1..=rounds.min(self.schedule.opened()) {
-            let pairings = (0..self.schedule.matches_in(round))
-                .filter_map(|index| self.schedule.pairing(round, index));
-            let pairings: Vec<Pairing> = pairings.collect();
+            let pairings: Vec<Pairing> = self.schedule.pairings_in(round).collect();
             standings.schedule.open(&NextRound {
                 pairings: pairings.iter().map(|pairing| pairing.seats).collect(),
                 byes: Vec::new(),

@@ -76,10 +76,13 @@ impl FormatRule for Arena {
     fn joining(&self, so_far: &SoFar<'_>) -> Option<Joining> {
         let begun = so_far.standings.schedule().matches_in(so_far.rounds());
         let left = self.matches_a_round(so_far.plan()).saturating_sub(begun) as usize;
+        if left == 0 {
+            return None;
+        }
         let players = (0..so_far.players()).filter(|&player| (so_far.is_free)(player));
         let mut joining = pair(so_far, players.collect())?;
         joining.pairings.truncate(left);
-        (left > 0).then_some(joining)
+        Some(joining)
     }
 }
 

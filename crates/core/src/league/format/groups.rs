@@ -72,6 +72,11 @@ impl FormatRule for Groups {
         of_groups + knockout_size(plan).matches(plan)
     }
 
+    /// The tables of the groups are settled when the knockout begins.
+    fn settles_from(&self, plan: &FormatPlan) -> u32 {
+        group_rounds(plan)
+    }
+
     fn next_round(&self, so_far: &SoFar<'_>) -> Option<NextRound> {
         let plan = so_far.plan();
         let round = so_far.rounds() + 1;

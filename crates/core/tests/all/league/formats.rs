@@ -948,15 +948,41 @@ fn no_round_of_a_ladder_begins_after_its_time() {
     let last = world.events.pop().unwrap();
     assert!(matches!(last, Event::LeagueCompleted { .. }));
     for event in &mut world.events {
-        if let Event::RoundClosed { round: 3, at } = event {
-            *at = *at - Duration::from_secs(10);
-        }
+        let at = match event {
+            Event::RoundClosed { round: 3, at } => at,
+            Event::ResultRecorded { match_id, at, .. } if match_id.as_str().starts_with("R3") => at,
+            _ => continue,
+        };
+        *at = *at - Duration::from_secs(10);
     }
     world.events.push(last);
     assert!(
         matches!(world.audited().unwrap_err(), Inconsistency::Round { .. }),
         "the league ends before its time"
     );
+}
+
+#[test]
+fn round_that_would_begin_after_the_time_of_a_ladder_is_not_opened() {
+    let mut rules = rules();
+    rules.use_format(Format::find("ladder").unwrap());
+    rules.duration = Some(Duration::from_secs(25));
+    rules.round_every = Duration::from_secs(20);
+    let mut world = LeagueWorld::begun_by(rules, 4, 1, 3);
+    for _ in 0..4 {
+        for (referee, order) in world.orders() {
+            world.report(&referee, honest(&order)).unwrap();
+        }
+        world.settle();
+        world.pass(20);
+    }
+    assert!(world.league.is_over());
+    assert_eq!(
+        world.league.round().unwrap().number(),
+        2,
+        "begun after 0 and 20 seconds, and not after 40"
+    );
+    world.audited().unwrap();
 }
 
 #[test]
