@@ -104,7 +104,7 @@ impl Serialize for Transcript {
             opened: Cow::default(),
             gzip: None,
         };
-        if gzip.len() < json.len() {
+        if gzip.len() < json.len() && json.len() <= gzip.len() * MAX_RATIO {
             written.gzip = Some(gzip);
         } else {
             written.messages = Cow::Borrowed(&self.messages);
@@ -131,8 +131,9 @@ impl TryFrom<WrittenTranscript<'_>> for Transcript {
     }
 }
 
-/// The most bytes that a compressed transcript may have.
-const MAX_TRANSCRIPT_BYTES: u64 = 32 * 1024 * 1024;
+/// How many times as long as its compressed form a transcript may be, so that a journal from outside
+/// takes no more memory than its length allows.
+const MAX_RATIO: usize = 32;
 
 fn compress(json: &[u8]) -> io::Result<String> {
     let mut encoder = GzEncoder::new(Vec::with_capacity(json.len() / 2), Compression::fast());
@@ -143,9 +144,10 @@ fn compress(json: &[u8]) -> io::Result<String> {
 fn decompress(text: &str) -> io::Result<Vec<u8>> {
     let gzip = BASE64_STANDARD.decode(text).map_err(io::Error::other)?;
     let mut json = Vec::new();
-    let mut decoder = GzDecoder::new(&gzip[..]).take(MAX_TRANSCRIPT_BYTES + 1);
+    let most = text.len() * MAX_RATIO;
+    let mut decoder = GzDecoder::new(&gzip[..]).take(most as u64 + 1);
     decoder.read_to_end(&mut json)?;
-    if json.len() as u64 > MAX_TRANSCRIPT_BYTES {
+    if json.len() > most {
         return Err(io::ErrorKind::FileTooLarge.into());
     }
     Ok(json)

@@ -33,6 +33,8 @@ use crate::storage::root::Root;
 use crate::storage::store::{Entry, read_lines};
 use crate::wire::transcript::MAX_TRANSCRIPT;
 
+/// How many lines after the first one of a match are searched for its end; others lie between them.
+const MAX_MATCH_LINES: u64 = 100_000;
 /// The maximum length of a line in a line file, in bytes.
 const MAX_LINE: u64 = 16 * 1024 * 1024;
 
@@ -308,7 +310,7 @@ impl MatchRepository {
             let journal = self.root.referee_journal(&self.league_id, &referee);
             let mut matches = MatchesProjection::default();
             let mut found = None;
-            let lines = first..=line.version;
+            let lines = first..=line.version.min(first.saturating_add(MAX_MATCH_LINES));
             let read = read_lines(&journal, lines, |entry: Entry<Record<Event>>| {
                 let change = matches.take_in(entry.sequence, entry.at, &entry.fact);
                 if let MatchChange::Over(over, _) = change

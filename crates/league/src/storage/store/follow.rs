@@ -184,14 +184,17 @@ fn find_line(file: &mut File, wanted: u64) -> io::Result<u64> {
     let mut low = 0;
     let mut high = file.seek(SeekFrom::End(0))?;
     let mut line = Vec::new();
-    while high - low > CHUNK {
+    // The file may grow meanwhile.
+    while high.saturating_sub(low) > CHUNK {
         let middle = low + (high - low) / 2;
         file.seek(SeekFrom::Start(middle))?;
         let mut source = BufReader::new(&*file);
         line.clear();
-        let skipped = source.read_until(b'\n', &mut line)? as u64;
+        let mut bounded = source.by_ref().take(MAX_LINE as u64);
+        let skipped = bounded.read_until(b'\n', &mut line)? as u64;
         line.clear();
-        source.read_until(b'\n', &mut line)?;
+        bounded.set_limit(MAX_LINE as u64);
+        bounded.read_until(b'\n', &mut line)?;
         match serde_json::from_slice::<Numbered>(&line) {
             Ok(found) if found.sequence <= wanted => low = middle + skipped,
             _ => high = middle,

@@ -103,9 +103,12 @@ impl Journal {
         })
     }
 
-    /// Gives its descriptor back between two batches; the lock keeps one.
+    /// Gives its descriptor back between two batches, if they are not synced: a sync tells only of
+    /// writes by its own descriptor. The lock keeps one.
     pub(crate) fn close_between_batches(&mut self) {
-        self.disk = Box::new(BrieflyOpened(self.path.clone()));
+        if self.durability == Durability::Written {
+            self.disk = Box::new(BrieflyOpened(self.path.clone()));
+        }
     }
 
     /// Reads the journal at `path` without a lock, even while another process writes it, until its

@@ -70,7 +70,7 @@ pub(super) fn scan_on<Fact: DeserializeOwned + Send>(
     }
     thread::scope(|threads| {
         let (decoded, chunks) = sync_channel(MAX_AHEAD);
-        threads.spawn(move || {
+        let decoder = thread::Builder::new().spawn_scoped(threads, move || {
             while !lines.ended {
                 let chunk = lines.decode();
                 lines.ended |= chunk.is_err();
@@ -78,6 +78,7 @@ pub(super) fn scan_on<Fact: DeserializeOwned + Send>(
                 lines.ended |= decoded.send(chunk).is_err();
             }
         });
+        decoder.map_err(read_failed(path))?;
         for chunk in chunks {
             if reader.take(chunk.map_err(read_failed(path))?)?.is_break() {
                 break;

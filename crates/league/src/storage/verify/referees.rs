@@ -462,7 +462,8 @@ impl MatchFiles {
             file: Arc::from(file),
             match_id: document.match_id.clone(),
             referee,
-            in_round: document.first_line.is_some(),
+            in_round: file.extension().is_some_and(|ending| ending == "jsonl")
+                && document.first_line.is_some(),
             document: fingerprint(document),
         };
         self.kept.entry(document.version).or_default().push(kept);
