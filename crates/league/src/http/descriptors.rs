@@ -22,10 +22,9 @@ use crate::log::MAX_OPEN_FILES;
 /// What a process opens beside agents and connections: standard streams, the runtime, common logs,
 /// documents that are being written.
 const FOR_PROCESS: usize = 24;
-/// What an agent opens beside its log and its listener: its journal, and the lock of the journal.
-const FOR_AGENT: usize = 2;
-/// The same where the journals of players are opened for each batch.
-const FOR_CROWDED_AGENT: usize = 1;
+/// The most agents that keep their journals open where those of players are opened for each batch: a
+/// manager and its referees.
+const MAX_OPEN_JOURNALS: usize = 1_001;
 /// The fewest connections that a process works with, a third of them for its own calls.
 const MIN_CONNECTIONS: usize = 24;
 /// One more for so many agents.
@@ -84,14 +83,14 @@ impl Descriptors {
 
     fn within(limit: usize, agents: usize, listeners: usize) -> Result<Self, TooFewDescriptors> {
         let connections = MIN_CONNECTIONS + agents / AGENTS_OF_A_CONNECTION;
-        let taken_with = |for_agent: usize| {
-            let files = agents * for_agent + agents.min(MAX_OPEN_FILES);
-            FOR_PROCESS + files + listeners
+        let taken_with = |journals: usize| {
+            let locks = agents;
+            FOR_PROCESS + locks + journals + agents.min(MAX_OPEN_FILES) + listeners
         };
-        let keeps_journals_open = limit >= taken_with(FOR_AGENT) + connections;
+        let keeps_journals_open = limit >= taken_with(agents) + connections;
         let taken = taken_with(match keeps_journals_open {
-            true => FOR_AGENT,
-            false => FOR_CROWDED_AGENT,
+            true => agents,
+            false => agents.min(MAX_OPEN_JOURNALS),
         });
         let needed = taken + connections;
         if limit < needed {
@@ -244,9 +243,9 @@ mod tests {
     #[test]
     fn connections_share_what_agents_leave() {
         let few = Descriptors::within(63, 8, 8).unwrap_err();
-        assert_eq!((few.limit, few.needed), (63, 73));
-        let just = Descriptors::within(81, 8, 8).unwrap();
-        assert_eq!((just.incoming(4_096), just.outgoing(4_096)), (16, 9));
+        assert_eq!((few.limit, few.needed), (63, 80));
+        let just = Descriptors::within(80, 8, 8).unwrap();
+        assert_eq!((just.incoming(4_096), just.outgoing(4_096)), (16, 8));
         let usual = Descriptors::within(1_024, 1, 1).unwrap();
         assert_eq!((usual.incoming(4_096), usual.outgoing(4_096)), (512, 484));
         let many = Descriptors::within(20_000, 1, 1).unwrap();
@@ -263,7 +262,7 @@ mod tests {
         assert_eq!(keeps(1_024, 30), Ok(true));
         assert_eq!(keeps(20_000, 9_000), Ok(true));
         assert_eq!(keeps(20_000, 10_003), Ok(false));
-        assert_eq!(keeps(11_000, 10_003).unwrap_err().needed, 11_815);
+        assert_eq!(keeps(11_000, 10_003).unwrap_err().needed, 12_816);
     }
 
     #[test]

@@ -144,7 +144,7 @@ impl Direction {
 }
 
 /// Logs a message or, if the end of its call is given, the answer, which has the opposite
-/// direction. What is no message is logged for debugging only.
+/// direction. What is not a message is logged for debugging only.
 pub(crate) fn log(
     own: &Identity,
     way: Direction,
