@@ -248,10 +248,21 @@ impl PlanArgs {
         let at_once = self.matches_at_once.unwrap_or(u32::MAX);
         let most = self.most_rounds(&plan, usual)?;
         let forecast = assumed.forecast(plan, most, at_once, self.seed);
-        let (rounds, matches) = (f64::from(plan.rounds()), plan.total_matches() as f64);
-        let [rounds, matches, turns] = match &forecast {
-            Some(found) => [found.rounds, found.matches, found.turns],
-            None => [rounds, matches, rounds.max(matches / f64::from(at_once))],
+        let [rounds, matches, turns] = match (&forecast, plan.max_rounds()) {
+            (Some(found), _) => [found.rounds, found.matches, found.turns],
+            (None, u32::MAX) => {
+                let (rounds, matches) = (f64::from(most), plan.players / 2);
+                let turns = matches.div_ceil(at_once).max(1);
+                [
+                    rounds,
+                    rounds * f64::from(matches),
+                    rounds * f64::from(turns),
+                ]
+            }
+            (None, _) => {
+                let (rounds, matches) = (f64::from(plan.rounds()), plan.total_matches() as f64);
+                [rounds, matches, rounds.max(matches / f64::from(at_once))]
+            }
         };
         Ok(Expected {
             rounds,
@@ -425,6 +436,9 @@ impl LeaguePlan<'_> {
         let Some((format, expected, forecast)) = self.recommended() else {
             let fits =
                 |row: &FormatRow| row.result.as_ref().is_ok_and(|it| self.arguments.fits(it));
+            if self.rows.iter().all(|row| row.result.is_err()) {
+                return "No format can be played with these settings.".to_owned();
+            }
             return match minutes.filter(|_| !self.rows.iter().any(fits)) {
                 Some(minutes) => format!(
                     "No format fits in {minutes}: allow less time for a move, more matches at once, \

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use league_core::league::Phase;
-use league_core::rating::{MAX_RATED, Rating, RatingSystem};
+use league_core::rating::{Rating, RatingSystem};
 use league_web::season::{Season, SeasonLeague};
 use serde_json::json;
 
@@ -131,9 +131,14 @@ fn print_text(
         .as_ref()
         .and_then(|ratings| ratings.seat_advantage())
     {
-        _ if ratings.is_none() => format!(
-            "more than {MAX_RATED} players are not rated by Bradley–Terry; try `--rating glicko2`"
-        ),
+        _ if ratings.is_none() => {
+            let (most, title) = (system.max_players(), system.title());
+            let other = match system {
+                RatingSystem::BradleyTerry => "; try `--rating glicko2`",
+                _ => "",
+            };
+            format!("more than {most} players are not rated by {title}{other}")
+        }
         Some(seat) => format!("ratings: {}. {}", system.title(), seat.sentence()),
         None => format!("ratings: {}", system.title()),
     };

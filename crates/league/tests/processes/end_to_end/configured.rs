@@ -327,8 +327,8 @@ const REFUSED: [(&str, &str); 18] = [
         "give a whole number from 1 to 1000",
     ),
     (
-        "run --rounds 2",
-        "the number of rounds of a round robin follows from its players: leave `rounds` out",
+        "run --rounds 9",
+        "4 players have met after 3 rounds of a round robin, so it can end after 1 to 3, not 9",
     ),
     (
         "run --format knockout --rounds 2",
