@@ -243,9 +243,9 @@ mod tests {
     #[test]
     fn connections_share_what_agents_leave() {
         let few = Descriptors::within(63, 8, 8).unwrap_err();
-        assert_eq!((few.limit, few.needed), (63, 80));
-        let just = Descriptors::within(80, 8, 8).unwrap();
-        assert_eq!((just.incoming(4_096), just.outgoing(4_096)), (16, 8));
+        assert_eq!((few.limit, few.needed), (63, 81));
+        let just = Descriptors::within(81, 8, 8).unwrap();
+        assert_eq!((just.incoming(4_096), just.outgoing(4_096)), (16, 9));
         let usual = Descriptors::within(1_024, 1, 1).unwrap();
         assert_eq!((usual.incoming(4_096), usual.outgoing(4_096)), (512, 484));
         let many = Descriptors::within(20_000, 1, 1).unwrap();

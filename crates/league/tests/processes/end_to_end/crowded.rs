@@ -103,7 +103,7 @@ fn league_without_enough_descriptors_does_not_begin() {
     let ground = Ground::new();
     let ended = run_with(&ground, 64).end();
     assert_eq!(ended.code, Some(3), "{ended:?}");
-    for told in ["`64` open files", "11 agents need `92`", "ulimit -n 92"] {
+    for told in ["`64` open files", "11 agents need `93`", "ulimit -n 93"] {
         assert!(ended.errors.contains(told), "{told}: {ended:?}");
     }
     assert!(!ground.league("journal.jsonl").exists());
@@ -112,7 +112,7 @@ fn league_without_enough_descriptors_does_not_begin() {
 #[test]
 fn league_with_just_enough_descriptors_is_played() {
     let ground = Ground::new();
-    let ended = run_with(&ground, 92).end();
+    let ended = run_with(&ground, 93).end();
     assert_eq!(ended.code, Some(0), "{ended:?}");
     no_technical_losses(&ground, 28);
 }
