@@ -70,10 +70,12 @@ scene('open ties say whom they wait for, in a league that runs and in its replay
   await semifinal.getByText('winner of 1').waitFor();
   await semifinal.getByText('Ada').waitFor();
   await stage(page, 'Third place').getByText('loser of 3').waitFor();
-  await stage(page, 'Quarter-finals').getByRole('link', { name: 'R1M1: …' }).waitFor();
+  await stage(page, 'Quarter-finals').getByRole('link', { name: 'R1M1: …' }).focus();
   release();
 
   await over(page);
+  const focused = await page.evaluate(() => document.activeElement.getAttribute('href'));
+  assert.ok(focused?.endsWith('/R1M1'), 'a link keeps the focus when the bracket is drawn anew');
   assert.equal(await page.locator('#bracket .awaited').count(), 0);
   await held(page);
   assert.equal(await ties(page).count(), 5);

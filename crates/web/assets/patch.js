@@ -41,12 +41,14 @@ export function applyPatch(patch, motion = 0) {
 function putInPlace(old, made) {
   const boxes = (element) => [...element.querySelectorAll(".scroll")];
   const before = boxes(old).map((box) => [box.scrollLeft, box.scrollTop, box === document.activeElement]);
+  const link = old.contains(document.activeElement) && document.activeElement.getAttribute("href");
   old.replaceWith(made);
   for (const [index, box] of boxes(made).entries()) {
     const [left, top, focused] = before[index] ?? [0, 0, false];
     box.scrollTo({ left, top, behavior: "instant" });
     if (focused) box.focus({ preventScroll: true });
   }
+  if (link) made.querySelector(`[href="${CSS.escape(link)}"]`)?.focus({ preventScroll: true });
 }
 
 /** Merges patches into one. */
