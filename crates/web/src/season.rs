@@ -180,17 +180,16 @@ impl Season {
         });
         let mut rows: BTreeMap<String, SeasonRow> = BTreeMap::new();
         // The name of each player of each league, in the order of its players.
-        let mut names: Vec<Vec<String>> = Vec::new();
-        for entry in &entries {
-            for (id, player) in entry.players.iter().filter(|it| it.1.row.leagues > 0) {
-                rows.entry(first_name(entry, &by_id, id))
-                    .or_default()
-                    .add(&player.row);
-            }
-        }
-        for entry in &sorted {
+        let names = sorted.iter().map(|entry| {
             let players = entry.players.keys();
-            names.push(players.map(|id| first_name(entry, &by_id, id)).collect());
+            players.map(|id| first_name(entry, &by_id, id)).collect()
+        });
+        let names: Vec<Vec<String>> = names.collect();
+        for (entry, names) in sorted.iter().zip(&names) {
+            let named = entry.players.values().zip(names);
+            for (player, name) in named.filter(|it| it.0.row.leagues > 0) {
+                rows.entry(name.clone()).or_default().add(&player.row);
+            }
         }
         let mut rows: Vec<(String, SeasonRow)> = rows.into_iter().collect();
         rows.sort_by_cached_key(|(_, row)| (Reverse(row.merits()), row.name.clone()));
