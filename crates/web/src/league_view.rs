@@ -35,7 +35,7 @@ use crate::model::{
 };
 
 pub(crate) use pages::moves_of;
-pub use views::MAX_SCORES;
+pub use views::{MAX_SCORE_ROUNDS, MAX_SCORES};
 
 /// Rows of a table on a page.
 pub const MAX_ROWS: usize = 500;
@@ -393,6 +393,12 @@ impl LeagueView {
             id: id.clone(),
             name: name.unwrap_or_default(),
         }
+    }
+
+    /// The number of each player in the schedule.
+    pub(crate) fn numbers(&self) -> BTreeMap<&PlayerId, u32> {
+        let players = self.league.players().iter();
+        players.map(PlayerEntry::id).zip(0..).collect()
     }
 
     /// The number of a player in the schedule.

@@ -296,4 +296,4 @@ fn logo() -> Markup {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -139,28 +139,31 @@ pub fn markdown(view: &LeagueView) -> String {
 fn rows(view: &LeagueView, table: TableKind) -> Rows {
     match table {
         TableKind::Standings => {
-            let rows = view.league().standings();
-            let (mut head, mut cells) = table_of(&STANDINGS_COLUMNS, rows.iter());
+            let (rows, numbers) = (view.league().standings(), view.numbers());
+            let known: Vec<(&StandingRow, u32)> = rows
+                .iter()
+                .filter_map(|row| Some((row, *numbers.get(&row.player_id)?)))
+                .collect();
+            let (mut head, mut cells) = table_of(&STANDINGS_COLUMNS, known.iter().map(|it| it.0));
             head.push("out".to_owned());
             head.extend(tiebreaks(view, 0).into_iter().map(|(name, _)| name));
-            for (row, cells) in rows.iter().zip(&mut cells) {
+            for ((row, number), cells) in known.iter().zip(&mut cells) {
                 let player = view.league().player(&row.player_id);
                 let out = player.and_then(PlayerEntry::expulsion);
                 cells.push(out.map_or("", |out| out.cause.word()).to_owned());
-                let number = view.number_of(&row.player_id).unwrap_or_default();
                 cells.extend(
-                    tiebreaks(view, number)
+                    tiebreaks(view, *number)
                         .into_iter()
                         .map(|(_, figure)| figure),
                 );
             }
             (head, cells)
         }
-        TableKind::Rounds
-        | TableKind::Ties
-        | TableKind::Groups
-        | TableKind::Ladder
-        | TableKind::Ratings => views::rows(view, table),
+        TableKind::Rounds => views::rounds(view),
+        TableKind::Ties => views::ties(view),
+        TableKind::Groups => views::groups(view),
+        TableKind::Ladder => views::ladder(view),
+        TableKind::Ratings => views::ratings(view),
         TableKind::Matches => {
             let matches = view.ended_matches().map(|(id, ended)| FinishedMatch {
                 view,

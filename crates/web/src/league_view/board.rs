@@ -14,8 +14,8 @@ use super::{
     MAX_LATEST, MAX_NEXT, MAX_ROWS, MAX_TILES, deviation_totals, outcome, shown_state, tile_state,
 };
 use crate::model::{
-    AgentRow, Board, Chart, ChartLine, Cross, CrossCell, LeagueProgress, LeagueSummary, Lobby,
-    NextRound, PlayerRef, ResultLine, Stage, TableRow, Tile, TileState,
+    AgentRow, Board, Chart, ChartLine, Cross, CrossCell, LeagueProgress, LeagueSummary,
+    LeagueViews, Lobby, NextRound, PlayerRef, ResultLine, Stage, TableRow, Tile, TileState,
 };
 
 impl LeagueView {
@@ -32,7 +32,7 @@ impl LeagueView {
         let winners = self.league.winners(&rows).filter(|_| league.is_over());
         let winners = winners.take_while(|(place, _)| *place <= 3).take(MAX_ROWS);
         let (mut views, has_cross) = self.views(&rows);
-        views.ladder.truncate(MAX_ROWS);
+        shorten(&mut views);
         Board {
             winners: winners.map(|(place, row)| (place, row.clone())).collect(),
             progress: self.progress(&league, &rows, now),
@@ -305,5 +305,54 @@ impl LeagueView {
             .filter_map(|player| rows.get(player.id()))
             .map(|row| self.player_agent(observed, row));
         referees.chain(players).collect()
+    }
+}
+
+/// Leaves out players of groups, and of the ladder, beyond [`MAX_ROWS`].
+fn shorten(views: &mut LeagueViews) {
+    let listed = |views: &LeagueViews| {
+        let members = views.groups.iter().map(|group| group.rows.len());
+        members.sum::<usize>() + views.ladder.len()
+    };
+    let all = listed(views);
+    let mut room = MAX_ROWS;
+    views.groups.retain_mut(|group| {
+        let is_shown = room > 0;
+        group.rows.truncate(room);
+        room -= group.rows.len();
+        is_shown
+    });
+    views.ladder.truncate(MAX_ROWS);
+    views.unlisted = all - listed(views);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::page::tests::models;
+
+    #[test]
+    fn groups_are_whole_while_there_is_room() {
+        let mut views = models::views();
+        views.ladder.clear();
+        let mut group = views.groups.remove(0);
+        group.rows = vec![group.rows[0].clone(); 200];
+        views.groups = vec![group; 2_048];
+        shorten(&mut views);
+        let sizes: Vec<usize> = views.groups.iter().map(|it| it.rows.len()).collect();
+        assert_eq!(sizes, [200, 200, 100]);
+        assert_eq!(views.unlisted, 2_048 * 200 - 500);
+    }
+
+    #[test]
+    fn ladder_tells_how_many_it_leaves_out() {
+        let mut views = models::views();
+        views.groups.clear();
+        views.ladder = vec![views.ladder[0].clone(); 501];
+        shorten(&mut views);
+        assert_eq!((views.ladder.len(), views.unlisted), (500, 1));
+        let mut few = models::views();
+        shorten(&mut few);
+        assert_eq!(few, models::views());
     }
 }

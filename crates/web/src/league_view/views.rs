@@ -1,5 +1,7 @@
 //! Fills in what shows a league beside its table, as its format says.
 
+use std::collections::BTreeMap;
+
 use league_core::league::format::{
     BracketPlace, BracketTie, FormatView, GroupRow, GroupTable, LadderPlace,
 };
@@ -15,6 +17,8 @@ use crate::model::{
 
 /// Players in the table of score groups.
 pub const MAX_SCORES: usize = 100;
+/// Rounds in it.
+pub const MAX_SCORE_ROUNDS: u32 = 64;
 
 impl LeagueView {
     /// What the format shows beside the table, and whether it wants a cross table.
@@ -89,15 +93,24 @@ impl LeagueView {
     }
 
     fn score_table(&self, standings: &[StandingRow]) -> ScoreTable {
-        let listed = &standings[..standings.len().min(MAX_SCORES)];
-        let numbers: Vec<u32> = listed
-            .iter()
-            .filter_map(|row| self.number_of(&row.player_id))
+        let numbers = self.numbers();
+        let listed = standings.iter().take(MAX_SCORES);
+        let listed: Vec<(&StandingRow, u32)> = listed
+            .filter_map(|row| Some((row, *numbers.get(&row.player_id)?)))
             .collect();
+        let mut groups: BTreeMap<u32, usize> = BTreeMap::new();
+        for row in standings {
+            *groups.entry(row.points).or_default() += 1;
+        }
+        // The last that have begun, and those to come as far as there is room.
+        let rounds = self.league.rounds();
+        let reached = self.league.round().map_or(0, |round| round.number());
+        let last = rounds.min(reached.max(MAX_SCORE_ROUNDS));
+        let before = last.saturating_sub(MAX_SCORE_ROUNDS);
         let decided = |row: &StandingRow| self.league.decided_by(row.rank);
         let told = |by: Tiebreaker| standings.iter().any(|row| decided(row) == Some(by.title()));
-        let all: Vec<Tiebreaker> = numbers.first().map_or_else(Vec::new, |first| {
-            let figures = self.league.tiebreak_figures(*first);
+        let all: Vec<Tiebreaker> = listed.first().map_or_else(Vec::new, |(_, number)| {
+            let figures = self.league.tiebreak_figures(*number);
             figures.into_iter().map(|(by, _)| by).collect()
         });
         // All down to the last that decided, and the first in any case.
@@ -106,18 +119,15 @@ impl LeagueView {
             .rposition(|by| told(*by))
             .map_or(1, |last| last + 1);
         let shown = shown.min(all.len());
-        let rows = listed.iter().zip(&numbers).map(|(row, number)| ScoreRow {
+        let rows = listed.iter().map(|(row, number)| ScoreRow {
             place: row.place(),
             player: PlayerRef {
                 id: row.player_id.clone(),
                 name: row.display_name.to_string(),
             },
             points: row.points,
-            group: listed
-                .iter()
-                .filter(|other| other.points == row.points)
-                .count(),
-            cells: self.score_cells(*number, row.byes > 0),
+            group: groups.get(&row.points).copied().unwrap_or_default(),
+            cells: self.score_cells(*number, row.byes > 0, before + 1),
             figures: {
                 let figures = self.league.tiebreak_figures(*number).into_iter();
                 figures.take(shown).map(|(_, figure)| figure).collect()
@@ -125,25 +135,28 @@ impl LeagueView {
             decided_by: decided(row).filter(|by| *by != Tiebreaker::Points.title()),
         });
         ScoreTable {
-            rounds: self.league.rounds(),
+            rounds,
+            before,
+            last,
             tiebreakers: all[..shown].iter().map(|by| by.title()).collect(),
             rows: rows.collect(),
             unlisted: standings.len() - listed.len(),
         }
     }
 
-    /// A player in each round that has begun; `is_paid` says that its byes count.
-    pub(crate) fn score_cells(&self, player: u32, is_paid: bool) -> Vec<ScoreCell> {
+    /// A player in each round from the `first` on that has begun; `is_paid` says that its byes count.
+    pub(crate) fn score_cells(&self, player: u32, is_paid: bool, first: u32) -> Vec<ScoreCell> {
         let reached = self.league.round().map_or(0, |round| round.number());
         let score = &self.league.rules().score;
         let mut points = 0_u32;
-        let cell = |round| {
+        let cell = |round: u32| {
+            let is_shown = round >= first;
             let Some(pairing) = self.league.pairing_of(player, round) else {
                 if !is_paid || !self.league.schedule().byes(round).contains(&player) {
-                    return ScoreCell::Out;
+                    return is_shown.then_some(ScoreCell::Out);
                 }
                 points = points.saturating_add(score.win);
-                return ScoreCell::Bye { points };
+                return is_shown.then_some(ScoreCell::Bye { points });
             };
             let seat = usize::from(pairing.seats[1] == player);
             let counted = self.league.counted_at(pairing);
@@ -151,18 +164,21 @@ impl LeagueView {
                 .ending()
                 .map_or(0, |ending| ending.points(seat, score));
             points = points.saturating_add(earned);
+            if !is_shown {
+                return None;
+            }
             let Some(opponent) = self.player_at(pairing.seats[1 - seat]) else {
-                return ScoreCell::Out;
+                return Some(ScoreCell::Out);
             };
-            ScoreCell::Played {
+            Some(ScoreCell::Played {
                 match_id: pairing.match_id(),
                 opponent,
                 seat,
                 outcome: (counted != CountedResult::Open).then(|| outcome(&counted, seat)),
                 points,
-            }
+            })
         };
-        (1..=reached).map(cell).collect()
+        (1..=reached).filter_map(cell).collect()
     }
 
     pub(crate) fn groups(&self, groups: &[GroupTable]) -> Vec<Group> {

@@ -11,9 +11,12 @@ pub struct LeagueViews {
     /// All ties, in the order of their stages.
     pub bracket: Vec<Tie>,
     pub scores: ScoreTable,
+    /// On the board at most [`MAX_ROWS`](crate::league_view::MAX_ROWS) players in all.
     pub groups: Vec<Group>,
-    /// The top first; at most [`MAX_ROWS`](crate::league_view::MAX_ROWS).
+    /// The top first; on the board at most [`MAX_ROWS`](crate::league_view::MAX_ROWS).
     pub ladder: Vec<LadderRow>,
+    /// How many players of the groups or the ladder are left out.
+    pub unlisted: usize,
 }
 
 /// A tie of a bracket.
@@ -60,6 +63,11 @@ pub struct TieGame {
 pub struct ScoreTable {
     /// How many rounds there are.
     pub rounds: u32,
+    /// The rounds before those that are shown.
+    pub before: u32,
+    /// The last round that is shown; at most
+    /// [`MAX_SCORE_ROUNDS`](crate::league_view::MAX_SCORE_ROUNDS) are.
+    pub last: u32,
     /// The tiebreakers that are shown, in words.
     pub tiebreakers: Vec<&'static str>,
     /// The first first; at most [`MAX_SCORES`](crate::league_view::MAX_SCORES).
@@ -74,9 +82,9 @@ pub struct ScoreRow {
     pub place: String,
     pub player: PlayerRef,
     pub points: u32,
-    /// How many of the listed players have as many points.
+    /// How many players have as many points.
     pub group: usize,
-    /// A cell for each round that has begun.
+    /// A cell for each round that is shown and has begun.
     pub cells: Vec<ScoreCell>,
     /// What each tiebreaker says.
     pub figures: Vec<f64>,

@@ -26,8 +26,9 @@ pub fn parts(board: &Board, links: Links) -> PageParts {
     parts.block("tiles-note", rows::tiles_note(board, links));
     parts.list("latest-rows", rows::latest(&board.latest, links));
     parts.block("bracket", bracket::bracket(&board.views.bracket, links));
-    parts.block("groups", groups::groups(&board.views.groups, links));
+    parts.block("groups", groups::groups(&board.views, links));
     parts.list("ladder-rows", groups::ladder(&board.views.ladder, links));
+    parts.block("ladder-note", groups::ladder_note(&board.views));
     parts.block("score-head", scores::head(&board.views.scores));
     parts.list("score-rows", scores::rows(&board.views.scores, links));
     parts.block("score-note", scores::note(&board.views.scores));
@@ -109,11 +110,11 @@ fn views(parts: &PageParts) -> Markup {
             h2 #ladder-title { "Ladder" }
             p.more { "The arrows say how many places a player gained or lost in the last round." }
             div.scroll tabindex="0" role="region" aria-labelledby="ladder-title" { ol #ladder-rows { (list("ladder-rows")) } }
+            (block("ladder-note"))
         }
         section.card aria-labelledby="ratings-title" {
             h2 #ratings-title { "Ratings" }
             (block("ratings-words"))
-            p.more { "A dot is a strength on the Elo scale, 0 the mean of all players; its line is the 95 % interval. Blue players may be the strongest. Each player above a line across the table is surely stronger than those below it." }
             div.scroll tabindex="0" role="region" aria-labelledby="ratings-title" {
                 table.ratings { thead { (block("ratings-head")) } tbody #rating-rows { (list("rating-rows")) } }
             }

@@ -68,18 +68,16 @@ impl<'t> Stages<'t> {
             .iter()
             .filter(|tie| parts.contains(&tie.part))
             .collect();
-        let mut columns: Vec<Vec<&Tie>> = own
-            .chunk_by(|one, other| one.stage == other.stage)
-            .map(<[&Tie]>::to_vec)
-            .collect();
-        columns.retain(|column| {
-            // A reset that is not needed, and stages into which no player falls.
-            let is_used = |tie: &&Tie| tie.places.iter().any(|it| it.player != TiePlayer::Empty);
-            column.len() <= MAX_TIES && column.iter().any(is_used)
-        });
-        let left_out = own.chunk_by(|one, other| one.stage == other.stage);
-        let left_out = left_out.filter(|column| column.len() > MAX_TIES).count();
-        Self { columns, left_out }
+        let stages = own.chunk_by(|one, other| one.stage == other.stage);
+        let stages = stages.map(<[&Tie]>::to_vec);
+        let (mut columns, long): (Vec<_>, Vec<_>) = stages.partition(|it| it.len() <= MAX_TIES);
+        // A reset that is not needed, and stages into which no player falls.
+        let is_used = |tie: &&Tie| tie.places.iter().any(|it| it.player != TiePlayer::Empty);
+        columns.retain(|column| column.iter().any(is_used));
+        Self {
+            columns,
+            left_out: long.len(),
+        }
     }
 
     /// How the ties of a column lead into the next.

@@ -14,7 +14,8 @@ const MAX_SHOWN: usize = 60;
 /// Marks of the scale at most.
 const MAX_MARKS: i64 = 7;
 
-/// After which round, and how sure they are; empty before the first round has ended.
+/// After which round, how sure they are and how to read the table; empty before the first round has
+/// ended.
 pub(crate) fn words(table: Option<&RatingTable>) -> Markup {
     html! {
         div #ratings-words {
@@ -23,9 +24,21 @@ pub(crate) fn words(table: Option<&RatingTable>) -> Markup {
                 @if let Some(more) = table.rows.len().checked_sub(MAX_SHOWN).filter(|more| *more > 0) {
                     p.more { "The " (more) " weakest are left out." }
                 }
+                @if table.system.has_intervals() { p.more { (legend(table.system)) } }
             }
         }
     }
+}
+
+/// What the dots, lines and colours mean.
+fn legend(system: RatingSystem) -> String {
+    let middle = match system.is_around_mean() {
+        true => "0, the mean of all players",
+        false => "1500, where a player begins",
+    };
+    format!(
+        "A dot is a strength on the Elo scale; its line is the 95 % interval. The upright line stands at {middle}. Blue players may be the strongest. Each player above a line across the table is surely stronger than those below it."
+    )
 }
 
 /// The head of the table, with the marks of the scale.
@@ -33,7 +46,9 @@ pub(crate) fn head(table: Option<&RatingTable>) -> Markup {
     let scale = Scale::of(table);
     html! {
         tr #ratings-head {
-            th scope="col" { abbr title="The ranks that the player may truly have, with 95 % confidence" { "Rank" } }
+            @if scale.system.has_intervals() {
+                th scope="col" { abbr title="The ranks that the player may truly have, with 95 % confidence" { "Rank" } }
+            }
             th.text scope="col" { "Player" }
             @if scale.system.has_intervals() {
                 th.interval scope="col" {
@@ -72,11 +87,12 @@ fn is_apart(above: &[RatedPlayer], row: &RatedPlayer) -> bool {
 }
 
 fn rated(key: &str, row: &RatedPlayer, is_apart: bool, scale: &Scale) -> Markup {
+    let is_sure = scale.system.has_intervals();
     html! {
-        tr.first[row.ranks.best == 1].apart[is_apart] id=(key) {
-            td { (row.ranks) }
+        tr.first[is_sure && row.ranks.best == 1].apart[is_sure && is_apart] id=(key) {
+            @if is_sure { td { (row.ranks) } }
             th scope="row" { (bare_name(&row.player)) }
-            @if scale.system.has_intervals() {
+            @if is_sure {
                 td.interval {
                     svg aria-hidden="true" {
                         line.mean x1=(scale.at(scale.middle)) x2=(scale.at(scale.middle)) y1="0" y2="100%" {}
@@ -87,7 +103,7 @@ fn rated(key: &str, row: &RatedPlayer, is_apart: bool, scale: &Scale) -> Markup 
             }
             td {
                 b { (scale.shown(row.elo)) }
-                @if scale.system.has_intervals() {
+                @if is_sure {
                     span.more { " " (scale.shown(row.low)) " to " (scale.shown(row.high)) }
                 }
             }
@@ -283,7 +299,7 @@ mod tests {
         let mut elo = table(None);
         (elo.system, elo.certainty, elo.seat) = (RatingSystem::Elo, None, None);
         elo.rows[0].elo = 1_520;
-        let first = rated("rating-P01", &elo.rows[0], false, &Scale::of(Some(&elo)));
+        let first = rated("rating-P01", &elo.rows[0], true, &Scale::of(Some(&elo)));
         let shown = [words(Some(&elo)), head(Some(&elo)), first].map(Markup::into_string);
         let shown = shown.concat();
         assert!(shown.contains("<b>1520</b>"), "{shown}");
@@ -291,5 +307,24 @@ mod tests {
             !shown.contains("interval") && !shown.contains("probability"),
             "{shown}"
         );
+        assert!(
+            !shown.contains("Rank") && !shown.contains("1–2") && !shown.contains("class=\"first"),
+            "{shown}"
+        );
+        assert!(
+            !shown.contains("apart") && !shown.contains("Blue"),
+            "{shown}"
+        );
+    }
+
+    #[test]
+    fn legend_says_where_the_middle_of_the_scale_is() {
+        let mut table = table(None);
+        let told = words(Some(&table)).into_string();
+        assert!(told.contains("0, the mean of all players"), "{told}");
+        table.system = RatingSystem::Glicko2;
+        let told = words(Some(&table)).into_string();
+        assert!(told.contains("1500, where a player begins"), "{told}");
+        assert!(!told.contains("mean"), "{told}");
     }
 }

@@ -15,10 +15,14 @@ pub(crate) fn head(table: &ScoreTable) -> Markup {
             th scope="col" { abbr title="Rank" { "#" } }
             th.text scope="col" { "Player" }
             th scope="col" { abbr title="Points" { "Pts" } }
-            @for round in 1..=table.rounds { th scope="col" { abbr title={ "Round " (round) } { (round) } } }
+            @for round in table.before + 1..=table.last { th scope="col" { abbr title={ "Round " (round) } { (round) } } }
             @for by in &table.tiebreakers { th scope="col" { (by) } }
         }
     }
+}
+
+fn shown_rounds(table: &ScoreTable) -> usize {
+    (table.last - table.before) as usize
 }
 
 /// A row for each player, and one before each group of equal points.
@@ -47,7 +51,7 @@ fn row_key(row: &ScoreRow) -> String {
 }
 
 fn group_row(table: &ScoreTable, first: &ScoreRow) -> Markup {
-    let columns = 3 + table.rounds as usize + table.tiebreakers.len();
+    let columns = 3 + shown_rounds(table) + table.tiebreakers.len();
     html! {
         tr.group id=(group_key(first)) {
             td colspan=(columns) {
@@ -58,7 +62,7 @@ fn group_row(table: &ScoreTable, first: &ScoreRow) -> Markup {
 }
 
 fn player_row(table: &ScoreTable, row: &ScoreRow, links: Links) -> Markup {
-    let missing = (table.rounds as usize).saturating_sub(row.cells.len());
+    let missing = shown_rounds(table).saturating_sub(row.cells.len());
     html! {
         tr id=(row_key(row)) {
             td { (row.place) }
@@ -100,10 +104,14 @@ fn number(player: &PlayerRef) -> &str {
     digits.trim_start_matches('0')
 }
 
-/// How many players are left out.
+/// How many players are left out, and which rounds are shown if not all are.
 pub(crate) fn note(table: &ScoreTable) -> Markup {
+    let is_whole = shown_rounds(table) == table.rounds as usize;
     html! {
-        p #score-note .more { @if table.unlisted > 0 { "and " (grouped(table.unlisted as u64)) " more, each on its page" } }
+        p #score-note .more {
+            @if table.unlisted > 0 { "and " (grouped(table.unlisted as u64)) " more, each on its page. " }
+            @if !is_whole { "The table shows rounds " (table.before + 1) " to " (table.last) " of " (grouped(table.rounds.into())) "." }
+        }
     }
 }
 
@@ -153,6 +161,18 @@ mod tests {
                 "score-P03"
             ]
         );
+    }
+
+    #[test]
+    fn note_tells_the_rounds_that_are_shown() {
+        let mut table = models::views().scores;
+        assert!(!note(&table).into_string().contains("rounds"));
+        (table.before, table.last, table.rounds) = (936, 1_000, 64_000);
+        let told = note(&table).into_string();
+        assert!(told.contains("rounds 937 to 1000 of 64,000"), "{told}");
+        let head = head(&table).into_string();
+        assert_eq!(head.matches("Round ").count(), 64);
+        assert!(head.contains("Round 937\""), "{head}");
     }
 
     #[test]

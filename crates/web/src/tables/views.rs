@@ -26,42 +26,44 @@ pub(super) fn kinds(view: &LeagueView) -> Vec<TableKind> {
     kinds
 }
 
-pub(super) fn rows(view: &LeagueView, table: TableKind) -> Rows {
-    let (shown, _) = view.views(&[]);
-    match table {
-        TableKind::Rounds => table_of(&ROUND_COLUMNS, rounds(view).iter()),
-        TableKind::Ties => table_of(&TIE_COLUMNS, shown.bracket.iter()),
-        TableKind::Groups => table_of(&group_columns(), members(&shown).iter()),
-        TableKind::Ladder => {
-            let ranked: Vec<(usize, &LadderRow)> = (1..).zip(&shown.ladder).collect();
-            table_of(&ladder_columns(), ranked.iter())
-        }
-        TableKind::Ratings => {
-            let rated = view.ratings().map_or(&[][..], |ratings| &ratings.rows);
-            let columns = match view.rating_system().has_intervals() {
-                true => &RATING_COLUMNS[..],
-                false => &RATING_COLUMNS[..POINT_COLUMNS],
-            };
-            table_of(columns, rated.iter())
-        }
-        TableKind::Standings | TableKind::Matches => Rows::default(),
-    }
-}
-
 /// A player in a round, from 1.
 type PlayedRound = (PlayerRef, usize, ScoreCell);
 
-fn rounds(view: &LeagueView) -> Vec<PlayedRound> {
-    let standings = view.league().standings();
-    let rows = standings.iter().flat_map(|row| {
+pub(super) fn rounds(view: &LeagueView) -> Rows {
+    let (standings, numbers) = (view.league().standings(), view.numbers());
+    let rows = standings.iter().filter_map(|row| {
         let player = view.player_ref(&row.player_id);
-        let number = view.number_of(&row.player_id).unwrap_or_default();
-        let cells = view.score_cells(number, row.byes > 0);
-        (1..)
-            .zip(cells)
-            .map(move |(round, cell)| (player.clone(), round, cell))
+        let cells = view.score_cells(*numbers.get(&row.player_id)?, row.byes > 0, 1);
+        let cells = (1..).zip(cells);
+        Some(cells.map(move |(round, cell)| (player.clone(), round, cell)))
     });
-    rows.collect()
+    let rows: Vec<PlayedRound> = rows.flatten().collect();
+    table_of(&ROUND_COLUMNS, rows.iter())
+}
+
+pub(super) fn ties(view: &LeagueView) -> Rows {
+    let (shown, _) = view.views(&[]);
+    table_of(&TIE_COLUMNS, shown.bracket.iter())
+}
+
+pub(super) fn groups(view: &LeagueView) -> Rows {
+    let (shown, _) = view.views(&[]);
+    table_of(&group_columns(), members(&shown).iter())
+}
+
+pub(super) fn ladder(view: &LeagueView) -> Rows {
+    let (shown, _) = view.views(&[]);
+    let ranked: Vec<(usize, &LadderRow)> = (1..).zip(&shown.ladder).collect();
+    table_of(&ladder_columns(), ranked.iter())
+}
+
+pub(super) fn ratings(view: &LeagueView) -> Rows {
+    let rated = view.ratings().map_or(&[][..], |ratings| &ratings.rows);
+    let columns = match view.rating_system().has_intervals() {
+        true => &RATING_COLUMNS[..],
+        false => &RATING_COLUMNS[..POINT_COLUMNS],
+    };
+    table_of(columns, rated.iter())
 }
 
 const ROUND_COLUMNS: [Column<PlayedRound>; 7] = [

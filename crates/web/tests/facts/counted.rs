@@ -420,7 +420,8 @@ fn player_that_comes_late_is_on_every_page() {
     let late = world.admit_player("Late");
     let seen = LeagueObservations::default();
     let board = view(&world).board(&seen, at(100));
-    assert_eq!((board.standings.len(), board.cross.players.len()), (5, 5));
+    let scores = &board.views.scores;
+    assert_eq!((board.standings.len(), scores.rows.len()), (5, 5));
     world.play_on();
     let view = view(&world);
     assert!(view.player_page(&late, &seen).unwrap().upcoming.is_empty());

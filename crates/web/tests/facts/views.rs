@@ -6,7 +6,7 @@ use league_protocol::id::{GameType, LeagueId};
 use league_testkit::LeagueWorld;
 use league_testkit::report::ended;
 use league_web::league_view::{LeagueObservations, LeagueView};
-use league_web::model::{Board, ScoreCell, Tie, TiePlayer};
+use league_web::model::{Board, ScoreCell, SeatOutcome, Tie, TiePlayer};
 use league_web::tables::{TableKind, csv, json};
 
 use crate::season::at;
@@ -27,7 +27,11 @@ fn begun(format: &str, players: u32) -> LeagueWorld {
 
 /// The league to its end: the player with the lower number wins.
 fn whole(format: &str, players: u32) -> LeagueWorld {
-    let mut world = begun(format, players);
+    played(rules(format), players)
+}
+
+fn played(rules: LeagueRules, players: u32) -> LeagueWorld {
+    let mut world = LeagueWorld::begun_by(rules, players, 1, 64);
     world.play_by(|order| {
         let lower = order.players.iter().map(|player| &player.player_id).min();
         ended(order, lower)
@@ -36,7 +40,11 @@ fn whole(format: &str, players: u32) -> LeagueWorld {
 }
 
 fn view(format: &str, world: &LeagueWorld) -> LeagueView {
-    let mut view = LeagueView::new(rules(format), "Spring League".to_owned(), false).unwrap();
+    view_by(rules(format), world)
+}
+
+fn view_by(rules: LeagueRules, world: &LeagueWorld) -> LeagueView {
+    let mut view = LeagueView::new(rules, "Spring League".to_owned(), false).unwrap();
     world.journal().for_each(|event| view.apply(event));
     view
 }
@@ -187,6 +195,50 @@ fn swiss_rows_end_at_the_points_of_the_table() {
 }
 
 #[test]
+fn games_of_a_meeting_have_a_cell_each_and_the_last_rounds_are_shown() {
+    for (legs, before) in [(2, 0), (40, 3 * 40 - 64)] {
+        let rules = || LeagueRules {
+            legs,
+            ..rules("swiss")
+        };
+        let view = view_by(rules(), &played(rules(), 5));
+        let scores = view.board(&LeagueObservations::default(), at(100));
+        let scores = scores.views.scores;
+        assert_eq!(scores.rounds, 3 * legs);
+        assert_eq!((scores.before, scores.last), (before, 3 * legs));
+        for row in &scores.rows {
+            assert_eq!(row.cells.len(), (scores.last - before) as usize);
+            let last = row.cells.last().unwrap();
+            let (ScoreCell::Played { points, .. } | ScoreCell::Bye { points }) = last else {
+                panic!("{row:?}");
+            };
+            assert_eq!(*points, row.points, "{row:?}");
+        }
+        let exported = csv(&view, TableKind::Rounds);
+        assert_eq!(exported.lines().count(), 1 + 5 * 3 * legs as usize);
+    }
+}
+
+#[test]
+fn arena_shows_the_last_match_of_two_players_that_met_more_often() {
+    let mut world = begun("arena", 3);
+    for (match_id, winner) in [("R1M1", 1), ("R1M2", 3), ("R1M3", 2)] {
+        world.finish(match_id, Some(winner));
+        world.pass(10);
+        world.settle();
+    }
+    let board = board("arena", &world);
+    let told = |one: usize, other: usize| {
+        let cell = board.cross.cells[one][other].as_ref().unwrap();
+        (cell.match_id.to_string(), cell.outcome)
+    };
+    assert_eq!(told(0, 1), ("R1M4".to_owned(), None), "it runs");
+    assert_eq!(told(0, 2), ("R1M2".to_owned(), Some(SeatOutcome::Lost)));
+    assert_eq!(told(1, 2), ("R1M3".to_owned(), Some(SeatOutcome::Won)));
+    assert_eq!(board.views, league_web::model::LeagueViews::default());
+}
+
+#[test]
 fn round_robin_has_a_cross_table_and_nothing_else() {
     let board = board("round_robin", &begun("round_robin", 4));
     assert_eq!(board.cross.players.len(), 4);
@@ -222,12 +274,12 @@ fn ties_and_rounds_as_csv() {
     5,P05,Player 5,2,0,0,2,0,3,,12,15,0
     "#);
     insta::assert_snapshot!(csv(&swiss, TableKind::Ratings).replace("\r\n", "\n"), @r#"
-    best_rank,worst_rank,player_id,display_name,elo,error
-    1,5,P01,Player 1,516,628
-    1,5,P02,Player 2,124,555
-    1,5,P03,Player 3,42,680
-    1,5,P04,Player 4,-292,778
-    1,5,P05,Player 5,-391,696
+    player_id,display_name,rating,low,high,rank_best,rank_worst
+    P01,Player 1,364,-2,908,1,5
+    P02,Player 2,93,-295,531,1,5
+    P03,Player 3,26,-469,507,1,5
+    P04,Player 4,-205,-830,254,1,5
+    P05,Player 5,-277,-863,138,1,5
     "#);
 }
 
@@ -240,7 +292,10 @@ fn json_has_the_tables_that_the_format_fills() {
         told["standings"][0]["sonneborn_berger"].is_number(),
         "{told:#}"
     );
-    assert!(told["ratings"][4]["elo"].as_i64().unwrap() < 0, "{told:#}");
+    assert!(
+        told["ratings"][4]["rating"].as_i64().unwrap() < 0,
+        "{told:#}"
+    );
     assert!(told.get("ties").is_none());
     let told = json(&view("knockout", &begun("knockout", 3)));
     assert_eq!(told["ties"][0]["tie"], serde_json::Value::Null);

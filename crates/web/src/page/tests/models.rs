@@ -164,6 +164,8 @@ pub(crate) fn scores() -> ScoreTable {
     };
     ScoreTable {
         rounds: 3,
+        before: 0,
+        last: 3,
         tiebreakers: vec!["Buchholz"],
         rows: vec![
             row(1, &a, 0, SeatOutcome::Won),
@@ -211,6 +213,7 @@ pub(crate) fn views() -> LeagueViews {
             rows: vec![member(&a, Some(true)), member(&b, None)],
         }],
         ladder: vec![rung(&b, 1), rung(&a, -1)],
+        unlisted: 0,
     }
 }
 
