@@ -302,6 +302,9 @@ class LeagueConfig(Model):
     format: str = "round_robin"
     rounds: int | None = None
     legs: int = 1
+    groups: int | None = None
+    duration_sec: float | None = None
+    late_entry: bool = False
     strictness: str = "lenient"
     draws: str = "any"
     match_mode: str = "auto"
