@@ -538,8 +538,8 @@ impl Agents {
             .map_err(|error| failed(&error))
     }
 
-    /// The next line of the manager, or nothing if the user wants it to end. It is waited for as long
-    /// as the other agents run and, until the league begins, the player.
+    /// The next line of the manager, or nothing if the user wants it to end. It is waited for unless
+    /// another agent fails or, until the league begins, the player.
     fn event(&mut self, wait: Option<Duration>) -> Result<Value, CommandError> {
         let until = wait.map(|wait| Instant::now() + wait);
         while let Some(events) = &self.events {
@@ -549,7 +549,7 @@ impl Agents {
                 Err(RecvTimeoutError::Timeout) if self.is_stopped() => return Ok(Value::Null),
                 Err(RecvTimeoutError::Timeout) => {
                     let is_late = until.is_some_and(|until| Instant::now() > until);
-                    if is_late || self.has_ended(until.is_some()) {
+                    if is_late || self.has_failed(until.is_some()) {
                         break;
                     }
                 }
@@ -558,11 +558,12 @@ impl Agents {
         Err(self.not_begun())
     }
 
-    /// Whether an agent has ended; the player, which comes last, only if it is asked for.
-    fn has_ended(&mut self, with_player: bool) -> bool {
+    /// Whether an agent has failed; the player, which comes last, only if it is asked for. Agents that
+    /// hear of the end of the league may end before the manager has told it here.
+    fn has_failed(&mut self, with_player: bool) -> bool {
         let others = if with_player { usize::MAX } else { OTHERS };
         let mut agents = self.running.iter_mut().take(others);
-        agents.any(|(child, _)| child.try_wait().is_ok_and(|ended| ended.is_some()))
+        agents.any(|(child, _)| matches!(child.try_wait(), Ok(Some(ended)) if !ended.success()))
     }
 
     /// The league did not begin, or ended early: what the agents that ended said.
