@@ -7,6 +7,7 @@ mod bench;
 mod cert;
 mod check;
 mod completions;
+mod db;
 mod explain;
 mod failure;
 mod games;
@@ -31,6 +32,7 @@ mod season;
 mod serve;
 mod start;
 mod step;
+mod store;
 mod text;
 mod try_player;
 mod verify;
@@ -87,6 +89,7 @@ Examples:
   league completions bash                  a script that lets a shell complete these commands
   league list SHARED                       the leagues of a folder, and the all-time table
   league archive SHARED                    a league as one file
+  league db migrate                        prepare PostgreSQL for leagues of many machines
   league verify SHARED                     recompute a league from its journal
   league replay SHARED --match R1M1        the messages of a match
   league serve SHARED                      the pages of a finished or copied league
@@ -117,6 +120,7 @@ enum CliCommand {
     Cert(cert::CertArgs),
     List(season::ListArgs),
     Archive(season::ArchiveArgs),
+    Db(db::DbArgs),
     Verify(verify::VerifyArgs),
     Replay(replay::ReplayArgs),
     Serve(serve::ServeArgs),
@@ -243,6 +247,7 @@ impl CliCommand {
             Self::Cert(cert) => cert.run(out),
             Self::List(list) => list.run(out),
             Self::Archive(archive) => archive.run(out),
+            Self::Db(db) => db.run(out),
             Self::Verify(verify) => verify.run(out),
             Self::Replay(replay) => replay.run(out),
             Self::Serve(serve) => serve.run(out),

@@ -1,10 +1,12 @@
 //! All files on disk: journals, the documents made from them, and the verification of both.
 
 pub(crate) mod archive;
+pub(crate) mod database;
 pub(crate) mod document_writer;
 pub mod documents;
 pub(crate) mod files;
 pub(crate) mod hand_in;
+pub(crate) mod league_store;
 pub(crate) mod model_notes;
 pub(crate) mod publishers;
 pub(crate) mod record;

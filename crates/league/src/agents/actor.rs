@@ -89,6 +89,8 @@ enum Request<M: Machine> {
         back: Option<ReplySender<M>>,
     },
     Query(MachineQuery<M>),
+    /// Another process writes the journal from now on.
+    Fail(StoreError),
     End,
 }
 
@@ -164,6 +166,11 @@ impl<M: Machine> Handle<M> {
         self.receive(seen).await
     }
 
+    /// Ends the actor with an error of its store, after the requests that are already waiting.
+    pub(crate) async fn fail(&self, error: StoreError) {
+        let _ = self.inbox.send(Request::Fail(error)).await;
+    }
+
     /// Stops the actor after the requests that are already waiting.
     pub(crate) async fn stop(&self) {
         let _ = self.inbox.send(Request::End).await;
@@ -224,6 +231,7 @@ impl<M: Machine> Actor<M> {
                 match request {
                     Request::Command { command, back } => self.decide(&mut batch, &command, back),
                     Request::Query(query) => batch.queries.push(query),
+                    Request::Fail(error) => return Err(error),
                     Request::End => ended = true,
                 }
             }
@@ -327,15 +335,19 @@ impl<M: Machine> Actor<M> {
         let Some(store) = self.store.as_mut().filter(|_| !records.is_empty()) else {
             return Ok(());
         };
+        let append = move |store: &mut dyn Store<_>| match is_decisive {
+            true => store.append(at, &records),
+            false => store.append_lightly(at, &records),
+        };
         // Memory of the operating system takes these at once; a thread of their own would cost more.
-        if !is_decisive || !store.is_synced() {
-            return store.append_lightly(at, &records).map(drop);
+        if !store.waits(!is_decisive) {
+            return append(store.as_mut()).map(drop);
         }
         let Some(mut store) = self.store.take() else {
             return Ok(());
         };
         let written = tokio::task::spawn_blocking(move || {
-            let written = store.append(at, &records);
+            let written = append(store.as_mut());
             (store, written)
         });
         let (store, written) = written.await.map_err(|error| StoreError::Io {

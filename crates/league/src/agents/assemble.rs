@@ -25,7 +25,9 @@ use crate::http::descriptors::Descriptors;
 use crate::http::endpoint::AllowList;
 use crate::http::server::{Gate, Limits, Service};
 use crate::http::tls::Tls;
+use crate::storage::database::Stream;
 use crate::storage::document_writer::DocumentWriter;
+use crate::storage::league_store::LeagueStore;
 use crate::storage::record::{Opening, Record};
 use crate::storage::root::Root;
 use crate::storage::secrets::{self, SecretError};
@@ -67,6 +69,8 @@ pub(crate) struct Shared {
     pub(crate) return_token: Option<AuthToken>,
     /// The levers that a new league begins with.
     pub(crate) levers: Vec<Lever>,
+    /// Where the journals of managers and referees are stored besides the folder.
+    pub(crate) store: Option<LeagueStore>,
 }
 
 impl Shared {
@@ -105,16 +109,22 @@ impl Shared {
             accept_loss: false,
             return_token: None,
             levers: Vec::new(),
+            store: None,
         }
     }
 
     /// The key by which the manager of a league admits referees: the chosen one, else the one in the
     /// files of the league.
-    pub(crate) fn referee_key(&self, league: &LeagueId) -> Result<AuthToken, SecretError> {
-        match &self.referee_key {
-            Some(chosen) => Ok(chosen.clone()),
-            None => secrets::referee_key(&self.root, league, &self.chance),
+    pub(crate) fn referee_key(&self, league: &LeagueId) -> Result<AuthToken, StartError> {
+        if let Some(chosen) = &self.referee_key {
+            return Ok(chosen.clone());
         }
+        let own = secrets::referee_key(&self.root, league, &self.chance)?;
+        let Some(store) = &self.store else {
+            return Ok(own);
+        };
+        store.share_referee_key(&self.root, league)?;
+        Ok(secrets::referee_key(&self.root, league, &self.chance)?)
     }
 }
 
@@ -172,8 +182,28 @@ pub(crate) struct JournalSource<'p, M> {
     pub(crate) durability: Durability,
     /// The first record, if the journal is new.
     pub(crate) opening: Opening,
+    /// The place in the store, if the agent has one.
+    pub(crate) stored: Option<StoredJournal<'p>>,
     /// What other files know of the journal; `None` for an agent whose peers repeat what it forgot.
     pub(crate) known: Option<KnownLines<'p, M>>,
+}
+
+/// A journal whose file is a copy of what a store has.
+pub(crate) struct StoredJournal<'p> {
+    pub(crate) store: &'p LeagueStore,
+    pub(crate) root: &'p Root,
+    pub(crate) stream: Stream,
+}
+
+impl<'p> StoredJournal<'p> {
+    /// The journal of this name, if the process has a store.
+    pub(crate) fn of(shared: &'p Shared, stream: impl FnOnce() -> Stream) -> Option<Self> {
+        shared.store.as_ref().map(|store| Self {
+            store,
+            root: &shared.root,
+            stream: stream(),
+        })
+    }
 }
 
 /// What the other files of an agent know of its journal.
@@ -217,8 +247,15 @@ pub(crate) fn restore<M: Machine<Event: DeserializeOwned>>(
         path,
         durability,
         mut opening,
+        stored,
         known,
     } = place;
+    let lease = match &stored {
+        Some(place) => Some(place.store.take(place.root, &place.stream, path)?),
+        None => None,
+    };
+    // Lines that the store has need not be on this disk.
+    let durability = lease.as_ref().map_or(durability, |_| Durability::Written);
     let role = opening.role.clone();
     let foreign = || foreign(path, &role);
     let mut machine: Option<M> = None;
@@ -261,9 +298,15 @@ pub(crate) fn restore<M: Machine<Event: DeserializeOwned>>(
         log_cut(path, &cut);
     }
     let mut journal = opened.accept()?;
+    if let Some(lease) = lease {
+        journal = journal.stored_by(lease);
+    }
     if is_new {
         let at = clock::now();
         let record = Record::<M::Event>::Opened(Box::new(opening));
+        if let Some(place) = stored.filter(|place| place.stream.is_manager()) {
+            place.store.store_keys(place.root, place.stream.league())?;
+        }
         let sequence = journal.append(at, std::slice::from_ref(&record))?;
         see(sequence, at, &record, &machine);
     }
@@ -362,6 +405,10 @@ where
         actor.clone(),
     );
     let quiet = letters.quiet();
+    if let Some(lease) = parts.restored.journal.lease() {
+        let (replaced, actor) = (lease.replaced(), actor.clone());
+        tokio::spawn(async move { actor.fail(replaced.await.into()).await });
+    }
     let work = Actor {
         machine: parts.restored.machine,
         store: Some(Box::new(parts.restored.journal)),

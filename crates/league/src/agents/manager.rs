@@ -9,6 +9,7 @@ mod registration;
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -33,7 +34,7 @@ use tokio::time::Instant;
 use crate::agents::actor::{Handle, Observer};
 use crate::agents::assemble::{
     AgentParts, JournalSource, JournalStart, KnownLines, RestoredMachine, Shared, StartError,
-    restore, spawn,
+    StoredJournal, restore, spawn,
 };
 use crate::agents::identity::{AgentInfo, Membership, Unregistered};
 use crate::agents::{RunningAgent, actor_unavailable, missing, not_for_me};
@@ -42,6 +43,7 @@ use crate::clock;
 use crate::http::client::Client;
 use crate::http::endpoint::{AllowList, OwnAddresses};
 use crate::http::server::Service;
+use crate::storage::database::{Lease, Stream};
 use crate::storage::document_writer::DocumentWriter;
 use crate::storage::publishers::LeaguePublisher;
 use crate::storage::record::{Opening, Record};
@@ -129,6 +131,7 @@ pub(crate) fn start(
         document_writer: shared.document_writer.clone(),
         news,
         unlogged: Vec::new(),
+        over: None,
     };
     let (restored, keys) = restore_league(shared, &rules, &mut observer)?;
     let referee_key = shared.referee_key(&league_id)?.hash();
@@ -206,6 +209,7 @@ fn restore_league(
                 rules: Some(rules.clone()),
                 ..Opening::of("league_manager", shared.chance.is_reproducible())
             },
+            stored: StoredJournal::of(shared, || Stream::of_manager(league_id)),
             known: Some(KnownLines {
                 last: known_line(root, league_id),
                 judge: &|league, lost| loss::judge(shared, league, lost),
@@ -221,6 +225,7 @@ fn restore_league(
     )?;
     shared.observed.keep(root, league_id, observed::MANAGER);
     let keys = keys.ok_or_else(|| SecretError::missing(root, league_id))?;
+    observer.over = restored.journal.lease().map(Lease::over);
     observer.resume();
     loss::go_on(root, &mut restored, |sequence, at, record, league| {
         observer.observe(sequence, at, record, league);
@@ -237,6 +242,8 @@ struct ManagerObserver {
     news: Option<watch::Sender<()>>,
     /// New events, which are not logged yet.
     unlogged: Vec<Event>,
+    /// Where a store is told that the league is over.
+    over: Option<Arc<AtomicBool>>,
 }
 
 impl ManagerObserver {
@@ -289,6 +296,9 @@ impl Observer<League> for ManagerObserver {
             news.send_replace(());
         }
         self.log();
+        if let Some(over) = &self.over {
+            over.store(league.is_over(), Ordering::Relaxed);
+        }
         self.document_writer.publish(self.publisher.due(at, league));
     }
 

@@ -74,6 +74,7 @@ pub(crate) fn start(
             // A player may lose its last events in a power failure: it only forgets matches.
             durability: Durability::Written,
             opening: Opening::of("player", shared.chance.is_reproducible()),
+            stored: None,
             known: None,
         },
         |_| Ok(Player::new(rules.clone())),

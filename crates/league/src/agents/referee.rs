@@ -26,7 +26,9 @@ use serde_json::{Map, Value, json};
 use tokio::sync::watch;
 
 use crate::agents::actor::{Handle, MachineAnswer, Observer};
-use crate::agents::assemble::{AgentParts, JournalSource, Shared, StartError, restore, spawn};
+use crate::agents::assemble::{
+    AgentParts, JournalSource, Shared, StartError, StoredJournal, restore, spawn,
+};
 use crate::agents::identity::{AgentInfo, Identity, Membership, Unregistered, first_name};
 use crate::agents::{
     HandInWait, KeptTokens, RunningAgent, actor_unavailable, missing, not_for_me, not_in_yet,
@@ -34,6 +36,7 @@ use crate::agents::{
 use crate::clock;
 use crate::http::endpoint::{AllowList, BadEndpoint, MAX_ENDPOINT};
 use crate::http::server::Service;
+use crate::storage::database::Stream;
 use crate::storage::document_writer::DocumentWriter;
 use crate::storage::hand_in::JournalPiece;
 use crate::storage::publishers::RefereePublisher;
@@ -78,6 +81,7 @@ pub(crate) fn start(
                 league_id: Some(league.clone()),
                 ..Opening::of("referee", shared.chance.is_reproducible())
             },
+            stored: StoredJournal::of(shared, || Stream::of_referee(league, slot)),
             known: None,
         },
         |_| Ok(Referee::new(rules.clone())),

@@ -4,6 +4,7 @@ mod manager;
 mod next_league;
 mod player;
 mod referee;
+mod standby;
 
 use std::fs;
 use std::io::{self, Write};
@@ -377,12 +378,15 @@ fn not_started(agent: &str, error: &StartError, flags: &str) -> CommandError {
 }
 
 fn stopped(ended: Result<Result<(), StoreError>, tokio::task::JoinError>) -> CommandError {
-    let cause = match ended {
-        Ok(Err(error)) => chain(&error),
+    let cause = match &ended {
+        Ok(Err(error)) => chain(error),
         Ok(Ok(())) => "its actor ended".to_owned(),
         Err(error) => error.to_string(),
     };
-    let hint = "correct the cause, then start it again with the same command";
+    let hint = match ended {
+        Ok(Err(StoreError::Database(error))) => error.hint(),
+        _ => "correct the cause, then start it again with the same command",
+    };
     CommandError::world("the agent stopped", cause, hint)
 }
 

@@ -15,6 +15,7 @@ use crate::agents::assemble::Shared;
 use crate::chance::Chance;
 use crate::cli::Output;
 use crate::cli::failure::{CommandError, bad_config, too_few_descriptors};
+use crate::cli::store::StoreArgs;
 pub(crate) use crate::clock::{duration, moment};
 use crate::config::{ConfigLoader, DEFAULT_GAME, LeagueConfig, SystemConfig, league_rules};
 use crate::http::descriptors::Descriptors;
@@ -106,9 +107,17 @@ pub(crate) struct StoredLeaguesArgs {
     /// Output format
     #[arg(long, value_enum, default_value_t, value_name = "FORM")]
     pub(crate) output: Output,
+    #[command(flatten)]
+    store: StoreArgs,
 }
 
 impl StoredLeaguesArgs {
+    /// Fills the folder from the database, if one is named.
+    pub(crate) fn fill(&self) -> Result<(), CommandError> {
+        self.store
+            .fill(&Root::new(self.dir()), self.league_id.as_ref())
+    }
+
     pub(crate) fn dir(&self) -> &Path {
         self.root.as_deref().unwrap_or(&self.dir)
     }

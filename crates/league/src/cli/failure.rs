@@ -167,7 +167,9 @@ pub(crate) fn start_hint(error: &StartError, flags: &str) -> String {
         StartError::Store(StoreError::Held { .. }) => {
             return format!("stop the other process, or start another agent with {flags}");
         }
-        StartError::Store(damaged @ StoreError::Damaged { .. }) => return damaged.hint(),
+        StartError::Store(error @ (StoreError::Damaged { .. } | StoreError::Database(_))) => {
+            return error.hint();
+        }
         StartError::Behind { .. } => {
             "restore the journal from a complete copy; without one, repeat the command with \
              `--accept-loss`, which stays noted"

@@ -13,6 +13,7 @@ use league_protocol::message::StandingRow;
 use crate::cli::arguments::{CommonArgs, league_id, root_flag};
 use crate::cli::failure::CommandError;
 use crate::cli::screen;
+use crate::cli::store::StoreArgs;
 use crate::cli::text::count;
 use crate::site::resume;
 use crate::storage::documents::{StandingEntry, StandingsRepository};
@@ -36,6 +37,8 @@ pub(crate) struct StoredLeagueArgs {
     /// The league [default: the one played last]
     #[arg(long, value_name = "ID", value_parser = league_id)]
     league_id: Option<LeagueId>,
+    #[command(flatten)]
+    pub(crate) store: StoreArgs,
 }
 
 impl StoredLeagueArgs {
@@ -53,6 +56,7 @@ impl StoredLeagueArgs {
     /// The root and the league of the command.
     pub(crate) fn find(&self) -> Result<(Root, LeagueId), CommandError> {
         let root = Root::new(self.dir());
+        self.store.fill(&root, self.league_id.as_ref())?;
         let all = leagues(&root).map_err(|error| self.none(&error.to_string()))?;
         let others = all.len().saturating_sub(1);
         let mut all = all.into_iter();

@@ -41,6 +41,7 @@ const CHECK_DISK: &str = "check the disk and the permissions";
 
 impl ReplayArgs {
     pub(crate) fn run(&self, out: &mut impl Write) -> Result<Exit, CommandError> {
+        self.stored.fill()?;
         let root = Root::new(self.stored.dir());
         let chosen = self.chosen(&root)?;
         if let Some(match_id) = &self.match_id {

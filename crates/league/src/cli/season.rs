@@ -39,6 +39,7 @@ pub(crate) struct ListArgs {
 
 impl ListArgs {
     pub(crate) fn run(&self, out: &mut impl Write) -> Result<Exit, CommandError> {
+        self.stored.fill()?;
         let root = Root::new(self.stored.dir());
         let season = read_season(&root).map_err(|error| {
             let what = format!(

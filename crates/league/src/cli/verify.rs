@@ -87,6 +87,7 @@ const MAX_LISTED: usize = 10;
 
 impl VerifyArgs {
     pub(crate) fn run(&self, out: &mut impl Write) -> Result<Exit, CommandError> {
+        self.stored.fill()?;
         if matches!(self.stored.dir().try_exists(), Ok(false)) {
             let named = self.stored.dir().display();
             return Err(CommandError::usage(

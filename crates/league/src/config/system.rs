@@ -44,6 +44,8 @@ with_defaults! {
         /// Language models that play.
         models: ModelsConfig = ModelsConfig::default();
         logging: LoggingConfig = LoggingConfig::default();
+        /// The PostgreSQL database that holds the leagues; null for files below the root.
+        store: Option<String> = None;
     }
 }
 

@@ -293,6 +293,15 @@ impl Trust {
         Ok(Transport::Tls(Box::new(stream.into())))
     }
 
+    /// How a client of another protocol begins TLS with the same trust.
+    ///
+    /// # Errors
+    ///
+    /// No provider of ours fits.
+    pub(crate) fn client_config(&self) -> Result<ClientConfig, rustls::Error> {
+        client_config(self.roots())
+    }
+
     /// A warning if callers would refuse our own certificate for a host. An unknown authority is
     /// not in doubt: the callers may know it.
     fn doubt(&self, server: &ServerTls, host: &str) -> Option<String> {
@@ -339,11 +348,15 @@ impl Trust {
     }
 }
 
-fn connector(roots: Arc<RootCertStore>) -> Result<TlsConnector, rustls::Error> {
-    let mut config = ClientConfig::builder_with_provider(provider())
+fn client_config(roots: Arc<RootCertStore>) -> Result<ClientConfig, rustls::Error> {
+    let config = ClientConfig::builder_with_provider(provider())
         .with_safe_default_protocol_versions()?
-        .with_root_certificates(roots)
-        .with_no_client_auth();
+        .with_root_certificates(roots);
+    Ok(config.with_no_client_auth())
+}
+
+fn connector(roots: Arc<RootCertStore>) -> Result<TlsConnector, rustls::Error> {
+    let mut config = client_config(roots)?;
     config.alpn_protocols = vec![ALPN.to_vec()];
     Ok(TlsConnector::from(Arc::new(config)))
 }

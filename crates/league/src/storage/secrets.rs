@@ -207,9 +207,7 @@ pub(crate) fn referee_key(
     league: &LeagueId,
     chance: &Chance,
 ) -> Result<AuthToken, SecretError> {
-    let path = root
-        .secrets_folder(league)
-        .with_file_name("referee_key.json");
+    let path = referee_key_place(root, league);
     if load::<RefereeKeyFile>(&path)?.is_none() {
         let key = AuthToken::mint(REFEREE_KEY, &chance.bytes());
         let file = RefereeKeyFile {
@@ -219,6 +217,12 @@ pub(crate) fn referee_key(
     }
     let file = load::<RefereeKeyFile>(&path)?.ok_or_else(|| SecretError::missing(root, league))?;
     Ok(AuthToken::new(file.referee_key))
+}
+
+/// The path of the key by which the managers below a root admit referees.
+pub(crate) fn referee_key_place(root: &Root, league: &LeagueId) -> PathBuf {
+    let folder = root.secrets_folder(league);
+    folder.with_file_name("referee_key.json")
 }
 
 /// The path of an agent's secret file.

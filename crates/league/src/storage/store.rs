@@ -8,6 +8,7 @@ mod follow;
 mod journal;
 mod line;
 mod lock;
+mod mirror;
 mod scan;
 
 use league_protocol::time::Timestamp;
@@ -20,6 +21,7 @@ pub(crate) use journal::{Cut, Durability, End, Journal, Opened};
 #[cfg(test)]
 pub(crate) use line::MAX_LINE;
 pub(crate) use lock::{holder, lock_of, was_locked};
+pub(crate) use mirror::Mirror;
 #[cfg(test)]
 pub(crate) use scan::MAX_BATCH;
 
@@ -35,8 +37,9 @@ pub(crate) trait Store<Fact>: Send {
     /// [`append`](Self::append) makes them durable.
     fn append_lightly(&mut self, at: Timestamp, facts: &[Fact]) -> Result<u64, StoreError>;
 
-    /// Whether [`append`](Self::append) waits for the disk, and not only for the operating system.
-    fn is_synced(&self) -> bool;
+    /// Whether appending waits for a disk or for another machine, and not only for the operating
+    /// system.
+    fn waits(&self, lightly: bool) -> bool;
 
     /// The sequence of the last fact; 0 if there is none.
     fn last(&self) -> u64;

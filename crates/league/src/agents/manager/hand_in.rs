@@ -70,6 +70,13 @@ pub(crate) async fn collect_journals(shared: &Shared, actor: &Handle<League>, le
             "not all referees handed in their journals in time: a restart of the manager asks again"
         );
     }
+    if let Some(store) = shared.store.clone() {
+        let (root, id) = (shared.root.clone(), league.clone());
+        let stored = tokio::task::spawn_blocking(move || store.add_handed_in(&root, &id)).await;
+        if let Ok(Err(error)) = stored {
+            tracing::warn!(event_type = "JOURNAL_NOT_STORED", "{error}");
+        }
+    }
 }
 
 /// Why a referee did not hand in its journal.

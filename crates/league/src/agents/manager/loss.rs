@@ -383,6 +383,7 @@ mod tests {
             };
             let source = JournalSource {
                 path: &self.journal(),
+                stored: None,
                 durability: Durability::Written,
                 opening: Opening::of("league_manager", true),
                 known: Some(KnownLines {

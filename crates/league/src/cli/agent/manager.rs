@@ -27,6 +27,7 @@ use crate::agents::manager::{self, InvitedPlayer, LeagueNews};
 use crate::agents::people::People;
 use crate::cli::admin::read_names;
 use crate::cli::agent::next_league::NextLeague;
+use crate::cli::agent::standby::{self, wait_for};
 use crate::cli::agent::{AgentServer, AgentSetup, not_started, port_of, unknown_strategy};
 use crate::cli::arguments::{
     CommonArgs, FormatArgs, check_format, duration, game_type, league_id, moment, number, port,
@@ -37,6 +38,7 @@ use crate::cli::leagues::free_name;
 use crate::cli::network::{NetworkArgs, invitation, is_open, joining};
 use crate::cli::run::{MAX_PEOPLE, no_seats};
 use crate::cli::scores::{DeviationSummary, LineWidth, Scores};
+use crate::cli::store::StoreArgs;
 use crate::cli::text::{count, print_object};
 use crate::cli::{Exit, Output};
 use crate::config::{AgentsConfig, DEFAULT_GAME, SecurityConfig, SystemConfig};
@@ -138,6 +140,11 @@ pub(crate) struct ManagerArgs {
     /// Go on although the journal lost lines that may have been acknowledged; this stays noted
     #[arg(long)]
     accept_loss: bool,
+    #[command(flatten)]
+    store: StoreArgs,
+    /// Wait until no other manager holds the league of the store, then go on with it
+    #[arg(long)]
+    standby: bool,
     /// Exit when the league is over
     #[arg(long)]
     exit_when_done: bool,
@@ -159,15 +166,31 @@ impl ManagerArgs {
     ) -> Result<Exit, CommandError> {
         self.network.settle(&mut setup.system);
         self.settle(&mut setup.system.security);
-        let setup = setup.secure(LABEL)?;
-        let system = &setup.system;
+        let mut setup = setup.secure(LABEL)?;
         let (rules, levers) = self.plan(&setup)?;
         let league = &rules.league_id.clone();
-        self.check_stored(setup.loader.root(), &rules)?;
         let configured = port_of(&setup.agents.league_manager.endpoint)
-            .unwrap_or(system.network.default_league_manager_port);
+            .unwrap_or(setup.system.network.default_league_manager_port);
         let listener = setup.listen(LABEL, self.port.unwrap_or(configured)).await?;
-        let shared = self.shared(&setup, levers)?;
+        let mut shared = self.shared(&setup, levers)?;
+        let place = (&setup.system, &setup.tls);
+        let address = setup.endpoint(&listener);
+        shared.store = self.store.of(place, &shared.chance, address)?;
+        let taken = match &shared.store {
+            Some(store) if self.standby => {
+                let taken = wait_for(store, &shared.root, league, &mut setup.signals).await?;
+                let Some(taken) = taken else {
+                    return Ok(Exit::Yes);
+                };
+                Some(taken)
+            }
+            Some(store) => Some(standby::look(store, &shared.root, league)?),
+            None => None,
+        };
+        let stored = taken.as_ref().and_then(|taken| taken.rules.clone());
+        let rules = stored.filter(|_| self.standby).unwrap_or(rules);
+        self.check_stored(setup.loader.root(), &rules)?;
+        let system = &setup.system;
         let (tell, news) = LeagueNews::of(&shared.root, league);
         let is_over = is_over(&shared.root.league_journal(league));
         let guests = self.guests(&rules, &setup.agents, &shared).await?;
@@ -618,7 +641,7 @@ fn tell_address(
 }
 
 /// How a league began, if it has.
-fn opening(root: &Root, league: &LeagueId) -> Option<Opening> {
+pub(super) fn opening(root: &Root, league: &LeagueId) -> Option<Opening> {
     let journal = root.league_journal(league);
     let mut opening = None;
     let read = Journal::read(&journal, |entry: Entry<Record<Event>>| {

@@ -16,6 +16,7 @@ use crate::cli::agent::{
 };
 use crate::cli::arguments::{number, port};
 use crate::cli::failure::{CommandError, bad_config};
+use crate::cli::store::StoreArgs;
 use crate::config::{RefereeConfig, breaker_rule, referee_timeouts};
 use crate::http::local;
 use crate::http::transport::Listener;
@@ -44,6 +45,8 @@ pub(crate) struct RefereeArgs {
     /// How many matches it runs at once [default: from config]
     #[arg(long, value_name = "N", value_parser = number::<u32>(1..=100_000))]
     max_matches: Option<u32>,
+    #[command(flatten)]
+    store: StoreArgs,
 }
 
 fn referee_id(text: &str) -> Result<RefereeId, String> {
@@ -84,6 +87,11 @@ impl RefereeArgs {
         let wanted = wanted.map(|id| id.to_string());
         let rules = self.rules(&setup, known, &slot, &listener)?;
         let mut shared = self.join.shared(&setup, None)?;
+        shared.store = self.store.of(
+            (&setup.system, &setup.tls),
+            &shared.chance,
+            setup.endpoint(&listener),
+        )?;
         let manager = self.join.manager(&setup);
         let manager = manager.and_then(|manager| manager.address());
         if manager.is_some_and(|manager| !local::is_own(manager.ip())) {
@@ -96,7 +104,7 @@ impl RefereeArgs {
         let key = shared.referee_key(&league);
         let rules = RefereeRules {
             wanted_id: wanted,
-            key: Some(key.map_err(|error| failed(error.into()))?),
+            key: Some(key.map_err(failed)?),
             ..rules
         };
         let started = referee::start(&shared, &league, &slot, rules).map_err(failed)?;

@@ -8,6 +8,7 @@ use thiserror::Error;
 
 use super::line::MAX_LINE;
 use super::scan::MAX_BATCH;
+use crate::storage::database::DatabaseError;
 
 /// Why facts could not be stored or read.
 #[derive(Debug, Error)]
@@ -52,6 +53,9 @@ pub(crate) enum StoreError {
     /// There are more facts than a batch may hold; nothing was written.
     #[error("`{0}` facts at once are too many, at most `{MAX_BATCH}` are written")]
     TooMany(usize),
+    /// The database, which has the journal too, refused or was replaced.
+    #[error(transparent)]
+    Database(#[from] DatabaseError),
     /// An earlier write failed, so the content of the file is unknown.
     #[error("an earlier write to `{}` failed, so nothing more is written", path.display())]
     Failed {
@@ -61,7 +65,7 @@ pub(crate) enum StoreError {
 }
 
 impl StoreError {
-    pub(super) fn io(doing: &'static str, path: &Path, source: io::Error) -> Self {
+    pub(crate) fn io(doing: &'static str, path: &Path, source: io::Error) -> Self {
         let path = path.to_owned();
         if source.kind() == io::ErrorKind::StorageFull {
             return Self::Full { path };
@@ -87,6 +91,7 @@ impl StoreError {
             Self::Fact(_) | Self::TooLong(_) | Self::TooMany(_) => {
                 "this is a fault of the program; please report it".to_owned()
             }
+            Self::Database(error) => error.hint().to_owned(),
             Self::Failed { .. } => "start again: what is kept will be read anew".to_owned(),
         }
     }

@@ -16,6 +16,7 @@ use super::line::{Head, write_batch};
 use super::lock::Lock;
 use super::scan::{Scan, scan};
 use super::{Entry, Store};
+use crate::storage::database::Lease;
 
 /// The capacity of the batch buffer that is kept for the next batch, in bytes.
 const KEPT_BUFFER: usize = 1024 * 1024;
@@ -39,6 +40,8 @@ pub(crate) struct Journal {
     /// After an error the file may hold all, some or none of the batch, so nothing must follow it.
     failed: bool,
     lock: Option<Lock>,
+    /// Where each batch is stored before it is written here; this file is a copy then.
+    lease: Option<Lease>,
 }
 
 /// A journal that was locked and read, and not changed: its reader may still refuse it.
@@ -136,12 +139,27 @@ impl Journal {
             buffer: Vec::new(),
             failed: false,
             lock: None,
+            lease: None,
         }
+    }
+
+    /// Stores each batch by this lease before it is written to the file.
+    pub(crate) fn stored_by(mut self, lease: Lease) -> Self {
+        self.lease = Some(lease);
+        self
+    }
+
+    /// The lease by which batches are stored, if the file is a copy.
+    pub(crate) fn lease(&self) -> Option<&Lease> {
+        self.lease.as_ref()
     }
 
     /// Writes the buffer to the disk. A failed sync is never retried: the system may have dropped
     /// the data and would then report success.
     fn flush(&mut self, durability: Durability) -> Result<(), StoreError> {
+        if let Some(lease) = &self.lease {
+            lease.append(self.head.sequence + 1, &self.buffer)?;
+        }
         let path = &self.path;
         let failed = |doing| move |error: io::Error| StoreError::io(doing, path, error);
         self.disk
@@ -236,8 +254,9 @@ impl<Fact: Serialize> Store<Fact> for Journal {
         self.write(at, facts, Durability::Written)
     }
 
-    fn is_synced(&self) -> bool {
-        self.durability == Durability::Synced
+    fn waits(&self, lightly: bool) -> bool {
+        let is_synced = self.durability == Durability::Synced && !lightly;
+        is_synced || self.lease.is_some()
     }
 
     fn last(&self) -> u64 {

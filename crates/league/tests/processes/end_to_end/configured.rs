@@ -292,8 +292,9 @@ fn every_format_is_played_and_verified() {
         ("groups", "7", &["--groups", "2"], 13),
         ("gauntlet", "4", &[], 3),
         ("ladder", "5", &["--rounds", "4"], 8),
-        ("ladder", "4", &["--duration", "1s"], 4),
-        ("arena", "5", &["--duration", "2s"], 6),
+        // By the clock: a busy machine may play no more than the first round.
+        ("ladder", "4", &["--duration", "1s"], 2),
+        ("arena", "5", &["--duration", "2s"], 2),
     ] {
         let ground = Ground::new();
         let flags = ["--format", format, "--players", players];

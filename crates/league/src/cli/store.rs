@@ -1,0 +1,106 @@
+//! `--store`: leagues in a PostgreSQL database, and the folder that is filled from it.
+
+use clap::Args;
+use league_protocol::id::LeagueId;
+
+use crate::chance::Chance;
+use crate::cli::arguments::existing_config;
+use crate::cli::failure::{CommandError, chain};
+use crate::config::SystemConfig;
+use crate::http::tls::{Tls, Trust};
+use crate::storage::database::{Database, DatabaseError};
+use crate::storage::league_store::{LeagueStore, fill};
+use crate::storage::root::Root;
+use crate::storage::store::StoreError;
+
+/// The database that holds leagues, if there is one.
+#[derive(Debug, Clone, Default, Args)]
+pub(crate) struct StoreArgs {
+    /// Keep leagues in this PostgreSQL database; the folder is then a copy [default: from config]
+    #[arg(long, value_name = "URL", env = "LEAGUE_STORE", hide_env_values = true)]
+    store: Option<String>,
+}
+
+impl StoreArgs {
+    /// Opens the database of the flag, else of the configuration, if there is one.
+    pub(crate) fn open(
+        &self,
+        system: &SystemConfig,
+        trust: &Trust,
+    ) -> Result<Option<Database>, CommandError> {
+        let given = self.store.as_ref().or(system.store.as_ref());
+        let Some(url) = given.filter(|url| !url.is_empty()) else {
+            return Ok(None);
+        };
+        Database::open(url, trust)
+            .map(Some)
+            .map_err(|error| unusable(&error))
+    }
+
+    /// The store of an agent that answers at this address, if there is one.
+    pub(crate) fn of(
+        &self,
+        (system, tls): (&SystemConfig, &Tls),
+        chance: &Chance,
+        address: String,
+    ) -> Result<Option<LeagueStore>, CommandError> {
+        let database = self.open(system, &tls.trust)?;
+        Ok(database.map(|database| LeagueStore::new(database, chance, address)))
+    }
+
+    /// Connects to the database that a command is about, even if it has no tables yet.
+    pub(crate) fn connect(&self, root: &Root) -> Result<Database, CommandError> {
+        let (system, trust) = settings(root)?;
+        let Some(url) = self.store.as_ref().or(system.store.as_ref()) else {
+            return Err(CommandError::usage(
+                "could not use the database",
+                "no database is named",
+                "name one with `--store postgres://USER@HOST/NAME`, or `store` in the configuration",
+            ));
+        };
+        Database::connect(url, &trust).map_err(|error| unusable(&error))
+    }
+
+    /// Fills a folder from the database, if a database is named: one league, or all.
+    pub(crate) fn fill(&self, root: &Root, league: Option<&LeagueId>) -> Result<(), CommandError> {
+        let (system, trust) = settings(root)?;
+        let Some(database) = self.open(&system, &trust)? else {
+            return Ok(());
+        };
+        fill(&database, root, league).map_err(|error| not_filled(root, &error))?;
+        Ok(())
+    }
+}
+
+/// The settings below a root, and whose certificates they trust.
+fn settings(root: &Root) -> Result<(SystemConfig, Trust), CommandError> {
+    let system = existing_config(root)?;
+    let ca = system
+        .security
+        .ca
+        .as_ref()
+        .map(|ca| root.as_path().join(ca));
+    let trust = Trust::load(ca.as_deref()).map_err(|error| {
+        let hint = "correct `security.ca` in the configuration";
+        CommandError::usage("could not use the database", error.to_string(), hint)
+    })?;
+    Ok((system, trust))
+}
+
+/// The database cannot be used.
+pub(crate) fn unusable(error: &DatabaseError) -> CommandError {
+    let what = "could not use the database";
+    match error {
+        DatabaseError::Address(_) => CommandError::usage(what, error.to_string(), error.hint()),
+        _ => CommandError::world(what, error.to_string(), error.hint()),
+    }
+}
+
+/// A folder cannot be filled from the database.
+pub(crate) fn not_filled(root: &Root, error: &StoreError) -> CommandError {
+    let what = format!(
+        "could not fill `{}` from the database",
+        root.as_path().display()
+    );
+    CommandError::world(what, chain(error), error.hint())
+}

@@ -1,0 +1,103 @@
+//! Why the database does not do what it is asked, and what to do about it.
+
+use std::io;
+
+use league_protocol::id::LeagueId;
+use thiserror::Error;
+use tokio_postgres::error::SqlState;
+use tokio_rustls::rustls;
+
+use super::VERSION;
+
+/// The store on PostgreSQL cannot be used, or refused a write.
+#[derive(Debug, Error)]
+pub(crate) enum DatabaseError {
+    #[error("this is not an address of PostgreSQL: {0}")]
+    Address(tokio_postgres::Error),
+    #[error("the thread of the database could not start: {0}")]
+    Thread(io::Error),
+    #[error("TLS cannot be used: {0}")]
+    Tls(rustls::Error),
+    /// The server cannot be reached, or refused a statement.
+    #[error("{}", sentence(.0))]
+    Server(#[from] tokio_postgres::Error),
+    #[error("its tables are of version `{found}`, and this program needs version `{VERSION}`")]
+    Version { found: i32 },
+    /// Another process holds the lease.
+    #[error("`{agent}` of league `{league}` is held by the agent at `{address}`")]
+    Held {
+        league: LeagueId,
+        agent: String,
+        address: String,
+    },
+    /// Another process took the lease; nothing was written.
+    #[error(
+        "league `{league}` was taken over by the agent at `{address}`, so this one writes nothing more"
+    )]
+    Replaced { league: LeagueId, address: String },
+    /// What the folder has is not the beginning of what the database has.
+    #[error(
+        "the folder has line {line} of league `{league}`, and the database has another one or none"
+    )]
+    Apart { league: LeagueId, line: u64 },
+    #[error("league `{0}` is in the database already")]
+    Exists(LeagueId),
+    #[error("the database was closed")]
+    Closed,
+}
+
+impl DatabaseError {
+    /// Whether the same question may be answered later: the server is away, starts, stops, lacks
+    /// room, or undid a transaction for another one.
+    pub(super) fn is_passing(&self) -> bool {
+        let Self::Server(error) = self else {
+            return false;
+        };
+        match error.code() {
+            // No answer of the server at all.
+            None => true,
+            // A standby that takes no writes is about to be promoted, or another host is asked.
+            Some(&SqlState::READ_ONLY_SQL_TRANSACTION) => true,
+            Some(state) => {
+                let class = state.code().get(..2).unwrap_or_default();
+                matches!(class, "08" | "40" | "53" | "57")
+            }
+        }
+    }
+
+    /// Whether a row of this key is there already.
+    pub(super) fn is_duplicate(&self) -> bool {
+        let state =
+            |error: &tokio_postgres::Error| error.code() == Some(&SqlState::UNIQUE_VIOLATION);
+        matches!(self, Self::Server(error) if state(error))
+    }
+
+    /// What to do about it, in one sentence for people.
+    pub(crate) fn hint(&self) -> &'static str {
+        match self {
+            Self::Address(_) => "give one such as `postgres://league@localhost/league`",
+            Self::Thread(_) | Self::Closed => "start again",
+            Self::Tls(_) => "check the certificates of this machine and `--ca`",
+            Self::Server(_) => "check that the server runs, and what its log says",
+            Self::Version { found } if *found < VERSION => "run `league db migrate` first",
+            Self::Version { .. } => "use the program that made the tables, or a newer one",
+            Self::Held { .. } => "stop that agent, or wait for its league with `--standby`",
+            Self::Replaced { .. } => {
+                "start it again with `--standby` if it is to wait for its turn"
+            }
+            Self::Apart { .. } => "use another `--root`, which is filled from the database",
+            Self::Exists(_) => "choose another league, or another database",
+        }
+    }
+}
+
+/// The error of the server in a sentence.
+fn sentence(error: &tokio_postgres::Error) -> String {
+    match error.as_db_error() {
+        Some(refusal) => format!("the server says: {}", refusal.message()),
+        None => {
+            let cause = std::error::Error::source(error).map(|cause| format!(": {cause}"));
+            format!("{error}{}", cause.unwrap_or_default())
+        }
+    }
+}
