@@ -6,6 +6,7 @@ mod connection;
 pub(crate) mod connections;
 pub(crate) mod descriptors;
 pub(crate) mod endpoint;
+pub(crate) mod group;
 pub(crate) mod local;
 pub(crate) mod names;
 pub(crate) mod server;

@@ -398,7 +398,8 @@ struct JoinArgs {
     #[arg(long, value_name = "URL", value_parser = own_url, conflicts_with = "host")]
     #[arg(help_heading = network::HEADING)]
     public_url: Option<String>,
-    /// Address of the league manager [default: from config, http://localhost:8000/mcp]
+    /// Address of the league manager, or several with commas between them, of which any may hold the
+    /// league [default: from config, http://localhost:8000/mcp]
     #[arg(long, value_name = "URL", value_parser = manager_url)]
     manager: Option<Endpoint>,
     /// The league whose files it keeps [default: the manager's]
@@ -461,15 +462,16 @@ impl JoinArgs {
 
     /// The setup with the network flags applied, so that the manager can call this agent.
     fn settled(&self, mut setup: AgentSetup, agent: &str) -> Result<AgentSetup, CommandError> {
-        let manager = self.manager(&setup);
-        let manager = manager.and_then(|manager| manager.address());
-        self.network.settle_joining(&mut setup.system, manager);
+        let managers = self.manager_addresses(&setup);
+        self.network.settle_joining(&mut setup.system, &managers);
         let network = &mut setup.system.network;
         if self.public_url.is_some() {
             network.public_url.clone_from(&self.public_url);
         }
-        if let Some(manager) = manager.filter(|_| network.public_url.is_none()) {
-            self.network.check(&setup.system, agent, manager)?;
+        if network.public_url.is_none() {
+            for manager in managers {
+                self.network.check(&setup.system, agent, manager)?;
+            }
         }
         setup.secure(&format!("the {agent}"))
     }
@@ -477,7 +479,15 @@ impl JoinArgs {
     /// The manager's address; `None` if the configured one is not valid.
     fn manager(&self, setup: &AgentSetup) -> Option<Endpoint> {
         let named = self.manager.clone();
-        named.or_else(|| Endpoint::parse(&setup.agents.league_manager.endpoint).ok())
+        let configured = || Endpoint::parse(&setup.agents.league_manager.endpoint).ok();
+        named.or_else(|| configured().map(Endpoint::alone))
+    }
+
+    /// All addresses of the manager.
+    fn manager_addresses(&self, setup: &AgentSetup) -> Vec<SocketAddr> {
+        let manager = self.manager(setup);
+        let members = manager.iter().flat_map(Endpoint::members);
+        members.filter_map(Endpoint::address).collect()
     }
 
     /// What the agent shares with its outbox, which knows the manager.

@@ -84,9 +84,8 @@ impl RefereeArgs {
         let wanted = wanted.map(|id| id.to_string());
         let rules = self.rules(&setup, known, &slot, &listener)?;
         let mut shared = self.join.shared(&setup, None)?;
-        let manager = self.join.manager(&setup);
-        let manager = manager.and_then(|manager| manager.address());
-        if manager.is_some_and(|manager| !local::is_own(manager.ip())) {
+        let managers = self.join.manager_addresses(&setup);
+        if managers.iter().any(|manager| !local::is_own(manager.ip())) {
             shared.outbox.allowed = shared.outbox.allowed.away_from_manager();
         }
         let league = self.league(&setup, &shared.root, &slot).await;
