@@ -31,6 +31,7 @@ use crate::storage::root::Root;
 use crate::storage::secrets::{self, SecretError};
 use crate::storage::store::{Cut, Durability, Journal, Opened, Store, StoreError, lock_of};
 use crate::wire::dispatcher::{AgentService, Dispatcher};
+use crate::wire::metrics::{AgentGauges, LeaseGauge};
 use crate::wire::observed::{Deviations, Observations};
 use crate::wire::outbound::Outbound;
 use crate::wire::outbox::{LetterQueue, OutboxContext};
@@ -67,6 +68,8 @@ pub(crate) struct Shared {
     pub(crate) return_token: Option<AuthToken>,
     /// The levers that a new league begins with.
     pub(crate) levers: Vec<Lever>,
+    /// The lease of the manager, if its store has leases.
+    pub(crate) lease: LeaseGauge,
 }
 
 impl Shared {
@@ -105,6 +108,7 @@ impl Shared {
             accept_loss: false,
             return_token: None,
             levers: Vec::new(),
+            lease: LeaseGauge::default(),
         }
     }
 
@@ -362,7 +366,14 @@ where
         actor.clone(),
     );
     let quiet = letters.quiet();
+    let around = (
+        shared.outbox.clone(),
+        shared.limits.connections.clone(),
+        shared.lease.clone(),
+    );
+    let gauges = AgentGauges::of(actor.clone(), quiet.clone(), around);
     let work = Actor {
+        writes: Arc::clone(&gauges.journal),
         machine: parts.restored.machine,
         store: Some(Box::new(parts.restored.journal)),
         outbox: Box::new(letters),
@@ -379,6 +390,6 @@ where
         hand_in: None,
     };
     let (deviations, root) = (shared.deviations.clone(), shared.root.clone());
-    let dispatcher = Dispatcher::new(identity, deviations, root, role);
+    let dispatcher = Dispatcher::new(identity, deviations, root, gauges, role);
     (running, Arc::new(Router::new(dispatcher)))
 }
