@@ -10,5 +10,10 @@ pub(crate) mod group;
 pub(crate) mod local;
 pub(crate) mod names;
 pub(crate) mod server;
+#[cfg_attr(
+    not(test),
+    expect(dead_code, reason = "only a store with leases has standbys")
+)]
+pub(crate) mod standby;
 pub(crate) mod tls;
 pub(crate) mod transport;
