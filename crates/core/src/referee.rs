@@ -97,6 +97,8 @@ pub struct Referee {
     due: BTreeSet<(Timestamp, MatchId)>,
     /// How many of the matches have their secrets and no result.
     playing: usize,
+    /// How many matches have been closed.
+    finished: u64,
     recent: RecentMatches,
     /// The round whose acknowledged results the manager asked for.
     retelling: Option<Retelling>,
@@ -121,6 +123,7 @@ impl Referee {
             opening: None,
             due: BTreeSet::new(),
             playing: 0,
+            finished: 0,
             recent: RecentMatches::default(),
             retelling: None,
             breakers: Breakers::default(),
@@ -158,6 +161,11 @@ impl Referee {
     /// another referee may have it by now.
     pub fn playing(&self) -> usize {
         self.playing
+    }
+
+    /// How many matches it has closed.
+    pub fn finished(&self) -> u64 {
+        self.finished
     }
 
     /// How many matches are held, those that wait for their last letters among them.
@@ -209,6 +217,7 @@ impl Referee {
         game.apply(event);
         self.playing += usize::from(game.is_playing());
         self.playing -= usize::from(playing);
+        self.finished += u64::from(matches!(event, Event::Closed { .. }));
         let is_over = match event {
             Event::Closed { .. } | Event::GivenBack { .. } => true,
             // It was closed before it was reported again.

@@ -8,6 +8,7 @@ pub(crate) mod ask;
 pub(crate) mod canonical;
 pub(crate) mod dispatcher;
 pub(crate) mod limiter;
+pub(crate) mod metrics;
 pub(crate) mod observed;
 pub(crate) mod outbound;
 pub(crate) mod outbox;

@@ -40,7 +40,7 @@ async fn main() -> io::Result<()> {
         tools: Arc::new(NoTools),
         mcp: scenarios::mcp(),
     };
-    let mut routes = Routes::default();
+    let routes = Routes::default();
     routes.open("", Arc::new(service));
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
     let port = listener.local_addr()?.port();

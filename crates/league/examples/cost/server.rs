@@ -15,7 +15,7 @@ use crate::choice::{Choice, Invitation, TOOL};
 
 pub(crate) async fn serve(listener: TcpListener) {
     let chooser = Arc::new(Chooser::default());
-    let mut routes = Routes::default();
+    let routes = Routes::default();
     let router = Router {
         tools: Arc::clone(&chooser),
         mcp: Mcp::new(chooser),

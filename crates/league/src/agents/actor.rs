@@ -4,6 +4,9 @@
 //! each, writes all their events with one sync, publishes a snapshot for readers, and only then
 //! releases answers and letters. Nothing is answered or sent before it is written.
 
+use std::sync::Arc;
+use std::time::Instant;
+
 use league_core::letter::Letter;
 use league_core::machine::{Machine, Persistence};
 use league_protocol::time::Timestamp;
@@ -14,6 +17,7 @@ use crate::agents::identity::{AgentInfo, InfoPublisher};
 use crate::clock;
 use crate::storage::record::Record;
 use crate::storage::store::{Store, StoreError};
+use crate::wire::metrics::JournalWrites;
 
 /// The most requests that may wait; further callers are asked to retry later.
 pub(crate) const MAX_QUEUED: usize = 8_192;
@@ -171,6 +175,12 @@ impl<M: Machine> Handle<M> {
         let _ = self.inbox.send(Request::Fail(error)).await;
     }
 
+    /// How many commands wait; `None` once the actor has ended.
+    pub(crate) fn waiting(&self) -> Option<usize> {
+        let inbox = &self.inbox;
+        (!inbox.is_closed()).then(|| inbox.max_capacity() - inbox.capacity())
+    }
+
     /// Stops the actor after the requests that are already waiting.
     pub(crate) async fn stop(&self) {
         let _ = self.inbox.send(Request::End).await;
@@ -188,6 +198,7 @@ pub(crate) struct Actor<M: Machine> {
     pub(crate) observer: Box<dyn Observer<M>>,
     /// Where the public state is published.
     pub(crate) info: InfoPublisher,
+    pub(crate) writes: Arc<JournalWrites>,
 }
 
 /// The outcome of a batch of commands, before it is written.
@@ -335,6 +346,7 @@ impl<M: Machine> Actor<M> {
         let Some(store) = self.store.as_mut().filter(|_| !records.is_empty()) else {
             return Ok(());
         };
+        self.writes.note_batch(records.len());
         let append = move |store: &mut dyn Store<_>| match is_decisive {
             true => store.append(at, &records),
             false => store.append_lightly(at, &records),
@@ -346,8 +358,11 @@ impl<M: Machine> Actor<M> {
         let Some(mut store) = self.store.take() else {
             return Ok(());
         };
+        let writes = Arc::clone(&self.writes);
         let written = tokio::task::spawn_blocking(move || {
+            let began = Instant::now();
             let written = append(store.as_mut());
+            writes.note_sync(began.elapsed());
             (store, written)
         });
         let (store, written) = written.await.map_err(|error| StoreError::Io {

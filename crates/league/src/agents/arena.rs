@@ -150,7 +150,7 @@ impl Arena {
         self.receive_behind(listener, Routes::behind(self.gate.clone()), service);
     }
 
-    fn receive_behind(&self, listener: Listener, mut routes: Routes, service: Arc<dyn Service>) {
+    fn receive_behind(&self, listener: Listener, routes: Routes, service: Arc<dyn Service>) {
         routes.open("", service);
         self.serve(listener, routes);
     }
@@ -213,7 +213,7 @@ impl Arena {
         plan: &Plan,
         listener: Listener,
     ) -> Result<(), ArenaError> {
-        let mut routes = Routes::behind(self.gate.clone());
+        let routes = Routes::behind(self.gate.clone());
         let base = plan.endpoint(&listener);
         let base = base.trim_end_matches("/mcp");
         for planned in &plan.players {

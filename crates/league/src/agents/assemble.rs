@@ -25,7 +25,7 @@ use crate::http::descriptors::Descriptors;
 use crate::http::endpoint::AllowList;
 use crate::http::server::{Gate, Limits, Service};
 use crate::http::tls::Tls;
-use crate::storage::database::Stream;
+use crate::storage::database::{Lease, Stream};
 use crate::storage::document_writer::DocumentWriter;
 use crate::storage::league_store::LeagueStore;
 use crate::storage::record::{Opening, Record};
@@ -33,6 +33,7 @@ use crate::storage::root::Root;
 use crate::storage::secrets::{self, SecretError};
 use crate::storage::store::{Cut, Durability, Journal, Opened, Store, StoreError, lock_of};
 use crate::wire::dispatcher::{AgentService, Dispatcher};
+use crate::wire::metrics::AgentGauges;
 use crate::wire::observed::{Deviations, Observations};
 use crate::wire::outbound::Outbound;
 use crate::wire::outbox::{LetterQueue, OutboxContext};
@@ -409,7 +410,14 @@ where
         let (replaced, actor) = (lease.replaced(), actor.clone());
         tokio::spawn(async move { actor.fail(replaced.await.into()).await });
     }
+    let around = (
+        shared.outbox.clone(),
+        shared.limits.connections.clone(),
+        parts.restored.journal.lease().map(Lease::state),
+    );
+    let gauges = AgentGauges::of(actor.clone(), quiet.clone(), around);
     let work = Actor {
+        writes: Arc::clone(&gauges.journal),
         machine: parts.restored.machine,
         store: Some(Box::new(parts.restored.journal)),
         outbox: Box::new(letters),
@@ -426,6 +434,6 @@ where
         hand_in: None,
     };
     let (deviations, root) = (shared.deviations.clone(), shared.root.clone());
-    let dispatcher = Dispatcher::new(identity, deviations, root, role);
+    let dispatcher = Dispatcher::new(identity, deviations, root, gauges, role);
     (running, Arc::new(Router::new(dispatcher)))
 }

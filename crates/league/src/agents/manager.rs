@@ -467,6 +467,8 @@ impl AgentService for ManagerService {
             let out: BTreeMap<_, _> = players
                 .filter_map(|player| Some((player.id(), player.expulsion()?.cause.word())))
                 .collect();
+            let referees = league.referees().iter();
+            let running: u32 = referees.map(|referee| referee.running()).sum();
             json!({
                 "league_id": league.rules().league_id,
                 "game_type": league.rules().game_type,
@@ -476,6 +478,7 @@ impl AgentService for ManagerService {
                 "rounds": league.rounds(),
                 "round_id": league.round().map(|round| round.number()),
                 "matches_played": league.matches_played(),
+                "matches_running": running,
                 "matches_not_counted": league.uncounted_matches(),
                 "matches": league.total_matches(),
                 "paused": league.is_paused(),

@@ -283,7 +283,7 @@ impl People {
         };
         let started = player::start(&plan.shared, &plan.league, &stored.slot, rules, style);
         let (agent, service) = started.map_err(Box::new)?;
-        let mut routes = Routes::behind(plan.shared.gate.clone());
+        let routes = Routes::behind(plan.shared.gate.clone());
         routes.open("", service);
         let (end, ended) = watch::channel(false);
         tokio::spawn(serve(listener, routes, plan.shared.limits.clone(), ended));

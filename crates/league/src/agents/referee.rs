@@ -466,6 +466,7 @@ impl AgentService for RefereeService {
                 "registered": referee.enrolled().is_some(),
                 "problem": referee.registration_problem(),
                 "playing": referee.playing(),
+                "matches_finished": referee.finished(),
                 "max_concurrent_matches": referee.rules().max_concurrent,
             })
         });

@@ -12,7 +12,9 @@ use hyper::header::HeaderMap;
 use league_mcp::{RequestHead, ResponseBody};
 use serde::{Deserialize, Serialize};
 
-use crate::http::server::{PipeFuture, PipeIn, PipeOut, ResponseFuture, Service, ServiceResponse};
+use crate::http::server::{
+    PipeFuture, PipeIn, PipeOut, ResponseFuture, Service, ServiceResponse, StatusPage,
+};
 use crate::wire::record::RejectedCall;
 
 /// Who calls or is called.
@@ -169,8 +171,8 @@ impl Service for RecordedService {
         self.service.note_rejected(call);
     }
 
-    fn health(&self) -> ResponseFuture<'_> {
-        self.service.health()
+    fn status(&self, page: StatusPage) -> ResponseFuture<'_> {
+        self.service.status(page)
     }
 
     fn is_admitted(&self) -> bool {

@@ -24,6 +24,7 @@ use serde::de::DeserializeOwned;
 use serde_json::json;
 use tokio::sync::mpsc;
 use tokio::sync::watch;
+use tokio::task::JoinHandle;
 
 use crate::agents::RunningAgent;
 
@@ -125,7 +126,7 @@ struct AgentServer<M: Machine> {
     /// Its membership in its league, as far as it was printed.
     membership: watch::Receiver<Membership>,
     service: Arc<dyn Service>,
-    listener: Listener,
+    entrance: Entrance,
     pages: Option<Arc<dyn Pages>>,
     /// Whether it answers on standard input and output as well.
     stdio: bool,
@@ -149,14 +150,8 @@ impl<M: Machine> AgentServer<M> {
         out: &mut impl Write,
     ) -> Result<Exit, CommandError> {
         warn_of_unknown_keys(&setup.loader);
-        let mut routes = Routes::behind(self.shared.gate.clone());
-        if let Some(pages) = self.pages {
-            routes = routes.with_pages(pages);
-        }
-        routes.open("", Arc::clone(&self.service));
-        let end = watch::Sender::new(false);
-        let limits = self.shared.limits.clone();
-        let server = tokio::spawn(serve(self.listener, routes, limits, end.subscribe()));
+        let ServedRoutes { end, server, .. } =
+            self.entrance.open(&self.shared, &self.service, self.pages);
         let running = &mut self.running;
         let observed = self.shared.observed.clone();
         let membership = self.membership;
@@ -205,6 +200,56 @@ impl<M: Machine> AgentServer<M> {
         match ended {
             Ok(Ok(())) => exit,
             failed => Err(stopped(failed)),
+        }
+    }
+}
+
+/// Where an agent is called.
+enum Entrance {
+    Listener(Listener),
+    /// A listener that is served already, as a manager that waits for its league does.
+    Served(ServedRoutes),
+}
+
+/// Routes that are served until `end` is set.
+struct ServedRoutes {
+    routes: Routes,
+    end: watch::Sender<bool>,
+    server: JoinHandle<()>,
+}
+
+impl ServedRoutes {
+    fn begin(listener: Listener, routes: Routes, shared: &Shared) -> Self {
+        let end = watch::Sender::new(false);
+        let limits = shared.limits.clone();
+        let server = tokio::spawn(serve(listener, routes.clone(), limits, end.subscribe()));
+        Self {
+            routes,
+            end,
+            server,
+        }
+    }
+}
+
+impl Entrance {
+    /// Serves an agent and its pages, in place of what was served before.
+    fn open(
+        self,
+        shared: &Shared,
+        service: &Arc<dyn Service>,
+        pages: Option<Arc<dyn Pages>>,
+    ) -> ServedRoutes {
+        let routes = match &self {
+            Self::Listener(_) => Routes::behind(shared.gate.clone()),
+            Self::Served(served) => served.routes.clone(),
+        };
+        if let Some(pages) = pages {
+            routes.open_pages("", pages);
+        }
+        routes.open("", Arc::clone(service));
+        match self {
+            Self::Listener(listener) => ServedRoutes::begin(listener, routes, shared),
+            Self::Served(served) => served,
         }
     }
 }
@@ -402,7 +447,8 @@ struct JoinArgs {
     #[arg(long, value_name = "URL", value_parser = own_url, conflicts_with = "host")]
     #[arg(help_heading = network::HEADING)]
     public_url: Option<String>,
-    /// Address of the league manager [default: from config, http://localhost:8000/mcp]
+    /// Address of the league manager, or several with commas between them, of which any may hold the
+    /// league [default: from config, http://localhost:8000/mcp]
     #[arg(long, value_name = "URL", value_parser = manager_url)]
     manager: Option<Endpoint>,
     /// The league whose files it keeps [default: the manager's]
@@ -465,15 +511,16 @@ impl JoinArgs {
 
     /// The setup with the network flags applied, so that the manager can call this agent.
     fn settled(&self, mut setup: AgentSetup, agent: &str) -> Result<AgentSetup, CommandError> {
-        let manager = self.manager(&setup);
-        let manager = manager.and_then(|manager| manager.address());
-        self.network.settle_joining(&mut setup.system, manager);
+        let managers = self.manager_addresses(&setup);
+        self.network.settle_joining(&mut setup.system, &managers);
         let network = &mut setup.system.network;
         if self.public_url.is_some() {
             network.public_url.clone_from(&self.public_url);
         }
-        if let Some(manager) = manager.filter(|_| network.public_url.is_none()) {
-            self.network.check(&setup.system, agent, manager)?;
+        if network.public_url.is_none() {
+            for manager in managers {
+                self.network.check(&setup.system, agent, manager)?;
+            }
         }
         setup.secure(&format!("the {agent}"))
     }
@@ -481,7 +528,15 @@ impl JoinArgs {
     /// The manager's address; `None` if the configured one is not valid.
     fn manager(&self, setup: &AgentSetup) -> Option<Endpoint> {
         let named = self.manager.clone();
-        named.or_else(|| Endpoint::parse(&setup.agents.league_manager.endpoint).ok())
+        let configured = || Endpoint::parse(&setup.agents.league_manager.endpoint).ok();
+        named.or_else(|| configured().map(Endpoint::alone))
+    }
+
+    /// All addresses of the manager.
+    fn manager_addresses(&self, setup: &AgentSetup) -> Vec<SocketAddr> {
+        let manager = self.manager(setup);
+        let members = manager.iter().flat_map(Endpoint::members);
+        members.filter_map(Endpoint::address).collect()
     }
 
     /// What the agent shares with its outbox, which knows the manager.
@@ -536,7 +591,7 @@ impl JoinArgs {
             membership: running.identity.membership(),
             running,
             service,
-            listener,
+            entrance: Entrance::Listener(listener),
             stdio: self.stdio,
             next: None,
             lines,

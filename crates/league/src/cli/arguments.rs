@@ -180,9 +180,10 @@ pub(crate) fn match_id(text: &str) -> Result<MatchId, String> {
     MatchId::new(text).map_err(|error| error.to_string())
 }
 
-/// Reads the address of a manager; a name in it is resolved now, and never again.
+/// Reads the addresses of a manager, with commas between them; names in them are resolved now, and
+/// never again.
 pub(crate) fn manager_url(text: &str) -> Result<Endpoint, String> {
-    Endpoint::of_manager(text).map_err(|error| {
+    Endpoint::of_managers(text).map_err(|error| {
         let cause = bad_manager_url(&error);
         format!("{cause}; give the address that the manager printed, such as `{USUAL_MANAGER}`")
     })

@@ -23,7 +23,8 @@ const WHAT: &str = "could not ask the league manager";
 pub(crate) struct InquiryArgs {
     #[command(flatten)]
     pub(crate) common: CommonArgs,
-    /// Address of the league manager [default: from config, http://localhost:8000/mcp]
+    /// Address of the league manager, or several with commas between them [default: from config,
+    /// http://localhost:8000/mcp]
     #[arg(long, value_name = "URL")]
     manager: Option<String>,
     #[command(flatten)]

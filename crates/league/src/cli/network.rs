@@ -168,12 +168,17 @@ impl NetworkArgs {
         system.network.public_url = None;
     }
 
-    /// The same for an agent of `manager`. A configured name is for people; agents may not know it,
-    /// so the host becomes an address.
-    pub(crate) fn settle_joining(&self, system: &mut SystemConfig, manager: Option<SocketAddr>) {
+    /// The same for an agent of a manager at these addresses; the first decides by which address the
+    /// agent is reached. A configured name is for people; agents may not know it, so the host becomes
+    /// an address.
+    pub(crate) fn settle_joining(&self, system: &mut SystemConfig, managers: &[SocketAddr]) {
+        let manager = managers.first().copied();
         self.listening.settle_towards(system, manager);
         self.trust.settle(system);
         local::allow_calls(system, manager, &self.allow);
+        for manager in managers {
+            local::allow_calls(system, Some(*manager), &[]);
+        }
         if self.listening.host.is_none() {
             system.network.base_host = called(system, manager);
         }

@@ -48,7 +48,7 @@ Examples:
   league play --manager http://192.168.1.10:8000/mcp --bind 0.0.0.0 --name Ada
   printf '3\\n3\\n' | league play --game connect_four --against random --output json")]
 pub(crate) struct PlayArgs {
-    /// Address of the manager whose league you join
+    /// Address of the manager whose league you join, or several with commas between them
     #[arg(long, value_name = "URL", value_parser = manager_url, conflicts_with_all = ["game", "against", "games", "move_time"])]
     manager: Option<Endpoint>,
     #[command(flatten)]

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::future::poll_fn;
 use std::io;
 use std::net::SocketAddr;
+use std::ops::ControlFlow;
 use std::pin::{Pin, pin};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Waker};
@@ -27,7 +28,8 @@ use tokio::net::TcpStream;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::descriptors::{Shortage, is_local};
-use super::endpoint::{BadEndpoint, Endpoint, Scheme};
+use super::endpoint::{BadEndpoint, Endpoint, MAX_ENDPOINT, Scheme};
+use super::group::Group;
 use super::server::NEEDS_TLS;
 use super::tls::{HandshakeError, Trust};
 use super::transport::Transport;
@@ -111,6 +113,8 @@ type IdleConnections = BTreeMap<PoolKey, Vec<Connection>>;
 pub(crate) struct Answer {
     pub(crate) status: u16,
     pub(crate) session: Option<String>,
+    /// Where a redirect leads.
+    pub(crate) location: Option<String>,
     pub(crate) body: Bytes,
 }
 
@@ -166,6 +170,15 @@ pub(crate) enum CallError {
     Tls(String),
     #[error("the answer is larger than {MAX_ANSWER} bytes")]
     TooLarge,
+    /// A redirect that is not followed, to this address.
+    #[error(
+        "it redirects to `{}`, and a call, which may carry a token, follows only to an address that \
+         `--manager` lists", .0.escape_debug()
+    )]
+    Redirect(String),
+    /// Neither this manager nor another that is known holds the league now.
+    #[error("no manager holds the league now (HTTP status {0})")]
+    Unavailable(u16),
 }
 
 impl Client {
@@ -196,7 +209,7 @@ impl Client {
         body: Bytes,
         timeout: Duration,
     ) -> Result<Answer, CallError> {
-        let request = || call(endpoint, Method::POST, &[], body.clone());
+        let request = |to: &Endpoint| call(to, Method::POST, &[], body.clone());
         within(timeout, self.exchange(endpoint, None, request)).await
     }
 
@@ -217,7 +230,7 @@ impl Client {
             Verb::Delete => Method::DELETE,
         };
         let body = Bytes::from(request.body.clone());
-        let http = || call(endpoint, method.clone(), &request.headers, body.clone());
+        let http = |to: &Endpoint| call(to, method.clone(), &request.headers, body.clone());
         within(timeout, self.exchange(endpoint, request.id, http)).await
     }
 
@@ -231,7 +244,7 @@ impl Client {
         endpoint: &Endpoint,
         timeout: Duration,
     ) -> Result<Answer, CallError> {
-        let request = || call(endpoint, Method::GET, &[], Bytes::new());
+        let request = |to: &Endpoint| call(to, Method::GET, &[], Bytes::new());
         within(timeout, self.exchange(endpoint, None, request)).await
     }
 
@@ -271,22 +284,61 @@ impl Client {
         })
     }
 
-    /// Uses a pooled connection or, if the peer has closed it meanwhile, a new one. Sending a
-    /// request twice is harmless in this protocol.
+    /// Sends a request to an address, or to the one of several that takes it.
     async fn exchange(
         &self,
         endpoint: &Endpoint,
         id: Option<u64>,
-        request: impl Fn() -> Result<Request<Full<Bytes>>, CallError>,
+        request: impl Fn(&Endpoint) -> Result<Request<Full<Bytes>>, CallError>,
+    ) -> Result<Answer, CallError> {
+        match endpoint.group() {
+            None => self.exchange_at(endpoint, id, &request, None).await,
+            // Boxed, as few peers have several addresses.
+            Some(group) => Box::pin(self.exchange_among(group, id, &request)).await,
+        }
+    }
+
+    async fn exchange_among(
+        &self,
+        group: &Group,
+        id: Option<u64>,
+        request: impl Fn(&Endpoint) -> Result<Request<Full<Bytes>>, CallError>,
+    ) -> Result<Answer, CallError> {
+        let mut search = group.search();
+        while let Some(endpoint) = search.endpoint() {
+            let patience = search.connect_timeout();
+            let tried = self.exchange_at(endpoint, id, &request, patience).await;
+            if let ControlFlow::Break(outcome) = search.weigh(tried) {
+                return outcome;
+            }
+        }
+        Err(CallError::Connection("it has no address".to_owned()))
+    }
+
+    /// Uses a pooled connection or, if the peer has closed it meanwhile, a new one, which must be
+    /// open within `patience`. Sending a request twice is harmless in this protocol.
+    async fn exchange_at(
+        &self,
+        endpoint: &Endpoint,
+        id: Option<u64>,
+        request: impl Fn(&Endpoint) -> Result<Request<Full<Bytes>>, CallError>,
+        patience: Option<Duration>,
     ) -> Result<Answer, CallError> {
         if let Some(kept) = self.take(endpoint) {
-            match self.over(kept, endpoint, id, request()?).await {
+            match self.over(kept, endpoint, id, request(endpoint)?).await {
                 Err(ExchangeError::BeforeAnswer(_)) => {}
                 other => return other.map_err(ExchangeError::into_error),
             }
         }
-        let fresh = self.connect(endpoint).await?;
-        let answered = self.over(fresh, endpoint, id, request()?).await;
+        let fresh = self.connect(endpoint);
+        let fresh = match patience {
+            None => fresh.await?,
+            Some(patience) => {
+                let opened = tokio::time::timeout(patience, fresh).await;
+                opened.unwrap_or(Err(CallError::Timeout(patience)))?
+            }
+        };
+        let answered = self.over(fresh, endpoint, id, request(endpoint)?).await;
         answered.map_err(ExchangeError::into_error)
     }
 
@@ -303,6 +355,9 @@ impl Client {
             .map_err(|error| ExchangeError::BeforeAnswer(unanswered(endpoint, &error)))?;
         self.shortage.end();
         let status = response.status().as_u16();
+        let location = header(response.headers(), "location")
+            .filter(|_| response.status().is_redirection())
+            .map(|location| location.chars().take(MAX_ENDPOINT).collect());
         let event_stream = header(response.headers(), "content-type")
             .is_some_and(|kind| kind.trim_start().starts_with("text/event-stream"));
         let session = header(response.headers(), "mcp-session-id").map(str::to_owned);
@@ -324,6 +379,7 @@ impl Client {
         Ok(Answer {
             status,
             session,
+            location,
             body,
         })
     }

@@ -90,6 +90,11 @@ impl Connections {
         self.0.most
     }
 
+    /// How many are open now.
+    pub(crate) fn open_now(&self) -> usize {
+        self.0.open().by_number.len()
+    }
+
     /// Takes a new connection in, and makes room for it if there is none; `None` if all others are
     /// being answered for too long.
     pub(crate) async fn admit(&self, from: IpAddr) -> Option<ConnectionPlace> {

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use league_mcp::Origin;
 use thiserror::Error;
 
+use super::group::{Group, MAX_ADDRESSES};
 use super::local;
 use super::names::{self, LookupError, Resolver};
 use super::tls::ServerTls;
@@ -58,6 +59,8 @@ pub(crate) struct Endpoint {
     pub(crate) authority: Arc<str>,
     /// The path, with its leading slash.
     pub(crate) path: Arc<str>,
+    /// All addresses of the peer, of which this is the first; only a manager has them.
+    group: Option<Arc<Group>>,
 }
 
 /// Where calls to an endpoint go.
@@ -116,6 +119,8 @@ pub(crate) enum BadEndpoint {
     Malformed(String),
     #[error("the address is longer than {MAX_ENDPOINT} bytes")]
     TooLong,
+    #[error("a manager has at most {MAX_ADDRESSES} addresses")]
+    TooMany,
     #[error("`{0}` is a name; send an IP address or `localhost`")]
     Name(String),
     #[error("no address was found for `{0}`; give the address instead of the name")]
@@ -269,14 +274,28 @@ impl AllowList {
     ///
     /// Describes the problem and a correct address.
     pub(crate) fn check(&self, text: &str) -> Result<Endpoint, BadEndpoint> {
-        let endpoint = match self.manager.as_deref() {
-            Some((known, manager)) if known == text => manager.clone(),
-            _ => self.parse(text)?,
-        };
+        if let Some((_, manager)) = self.manager.as_deref().filter(|(known, _)| known == text) {
+            return self.check_manager(manager);
+        }
+        let endpoint = self.parse(text)?;
         if let Some(address) = endpoint.address() {
             self.check_address(address, &endpoint.authority)?;
         }
         Ok(endpoint)
+    }
+
+    /// Checks each address of the manager. Its loopback is ours if the user gave it so, although
+    /// another of its addresses is away.
+    fn check_manager(&self, manager: &Endpoint) -> Result<Endpoint, BadEndpoint> {
+        for member in manager.members() {
+            if let Some(address) = member.address() {
+                match self.check_address(address, &member.authority) {
+                    Err(BadEndpoint::OnManager(_)) | Ok(()) => {}
+                    Err(error) => return Err(error),
+                }
+            }
+        }
+        Ok(manager.clone())
     }
 
     /// Parses an address, which may have a name.
@@ -518,6 +537,64 @@ impl Endpoint {
         })
     }
 
+    /// Parses the addresses of a manager, with commas between them. They are one peer, which has the
+    /// name of the first.
+    ///
+    /// # Errors
+    ///
+    /// An address is not valid, its name cannot be resolved, or there are too many.
+    pub(crate) fn of_managers(text: &str) -> Result<Self, BadEndpoint> {
+        let members = text.split(',').map(|one| {
+            let one = one.trim();
+            let endpoint = Self::of_manager(one)?;
+            let written = match one.contains("://") {
+                true => Self::of_location(one),
+                false => Self::of_location(&format!("http://{one}")),
+            }?;
+            let path = Arc::clone(&endpoint.path);
+            Ok((endpoint, Self { path, ..written }))
+        });
+        let members = members.collect::<Result<Vec<_>, BadEndpoint>>()?;
+        let first = members.first().map(|(first, _)| first.clone());
+        let first = first.ok_or_else(|| BadEndpoint::Malformed(String::new()))?;
+        Ok(Self {
+            group: Some(Arc::new(Group::of(members)?)),
+            ..first
+        })
+    }
+
+    /// Parses an address as a redirect shows it; a name in it is compared and never resolved.
+    pub(crate) fn of_location(text: &str) -> Result<Self, BadEndpoint> {
+        AllowList::default().parse(text)
+    }
+
+    /// The same address, as the only one of a manager.
+    pub(crate) fn alone(self) -> Self {
+        let member = (self.clone(), self.clone());
+        Self {
+            group: Group::of([member]).ok().map(Arc::new),
+            ..self
+        }
+    }
+
+    /// Whether two addresses lead to the same place, however their port is written.
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        (self.scheme, &self.site, &self.path) == (other.scheme, &other.site, &other.path)
+    }
+
+    /// All addresses of the peer, if it may have several.
+    pub(crate) fn group(&self) -> Option<&Group> {
+        self.group.as_deref()
+    }
+
+    /// Each address of the peer.
+    pub(crate) fn members(&self) -> Vec<&Self> {
+        match self.group() {
+            Some(group) => group.endpoints().collect(),
+            None => vec![self],
+        }
+    }
+
     /// Parses an address without a name; `mcp://` counts as `http://`.
     ///
     /// # Errors
@@ -560,6 +637,7 @@ impl Endpoint {
             site,
             authority,
             path: if path.is_empty() { "/mcp" } else { path }.into(),
+            group: None,
         })
     }
 
@@ -570,10 +648,14 @@ impl Endpoint {
         host.trim_start_matches('[').trim_end_matches(']')
     }
 
-    /// The same server, at another path.
-    pub(crate) fn at_path(&self, path: String) -> Self {
+    /// What stands beside the `/mcp` of the same servers, such as `/health`.
+    pub(crate) fn beside(&self, name: &str) -> Self {
+        let prefix = self.path.strip_suffix("/mcp");
+        let prefix = prefix.unwrap_or(self.path.trim_end_matches('/'));
+        let group = self.group();
         Self {
-            path: path.into(),
+            path: format!("{prefix}/{name}").into(),
+            group: group.map(|group| Arc::new(group.map(|member| member.beside(name)))),
             ..self.clone()
         }
     }

@@ -1,5 +1,5 @@
-//! The HTTP server of an agent: `POST /mcp`, `POST /register`, `GET /health`, and optional pages;
-//! bytes in, bytes out.
+//! The HTTP server of an agent: `POST /mcp`, `POST /register`, `GET /health`, `/ready` and
+//! `/metrics`, and optional pages; bytes in, bytes out.
 //!
 //! Many agents may share one listener, each below its own path. The [`Gate`] checks the `Host` and
 //! `Origin` headers of every request before its body is read: a web page can make a browser send
@@ -14,14 +14,16 @@ use std::io;
 use std::mem::take;
 use std::net::IpAddr;
 use std::pin::{Pin, pin};
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError, RwLock, RwLockWriteGuard};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
 use http_body_util::{BodyExt, Either, Full, LengthLimitError, Limited};
 use hyper::body::{Body, Frame, Incoming, SizeHint};
-use hyper::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, HOST, HeaderMap, HeaderValue, ORIGIN};
+use hyper::header::{
+    ALLOW, CACHE_CONTROL, CONTENT_TYPE, HOST, HeaderMap, HeaderValue, LOCATION, ORIGIN,
+};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode, Uri};
@@ -98,11 +100,34 @@ pub trait Service: Send + Sync {
     fn answer_other(&self, method: Method, head: RequestHead) -> ResponseFuture<'_>;
     /// Records a call that was refused before its body was read.
     fn note_rejected(&self, call: &RejectedCall);
-    fn health(&self) -> ResponseFuture<'_>;
+    /// Answers a `GET` about the agent.
+    fn status(&self, page: StatusPage) -> ResponseFuture<'_>;
     /// Whether the agent is in a league; calls before that may wait.
     fn is_admitted(&self) -> bool;
     /// Answers the lines of a pipe until it ends.
     fn serve_pipe(self: Arc<Self>, said: PipeIn, answers: PipeOut) -> PipeFuture;
+}
+
+/// What anyone may ask of an agent by `GET`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StatusPage {
+    /// `/health`: how the agent is.
+    Health,
+    /// `/ready`: whether it can take calls.
+    Ready,
+    /// `/metrics`: its figures, for Prometheus.
+    Metrics,
+}
+
+impl StatusPage {
+    fn of(tool: &str) -> Option<Self> {
+        match tool {
+            "/health" => Some(Self::Health),
+            "/ready" => Some(Self::Ready),
+            "/metrics" => Some(Self::Metrics),
+            _ => None,
+        }
+    }
 }
 
 /// Pages for people, beside the services.
@@ -122,13 +147,22 @@ pub(crate) type ResponseFuture<'d> = Pin<Box<dyn Future<Output = ServiceResponse
 
 type HttpResponse = Response<Either<Full<Bytes>, Events>>;
 
-/// The services behind one listener, by the path before `/mcp` and `/health`.
+/// The services and pages behind one listener, by the path before `/mcp` and `/health`. Clones share
+/// them: they may be opened and closed while the listener is served.
 #[derive(Clone, Default)]
 pub struct Routes {
     gate: Gate,
-    services: BTreeMap<String, Arc<dyn Service>>,
-    pages: Option<Arc<dyn Pages>>,
+    table: Arc<RwLock<RouteTable>>,
 }
+
+#[derive(Default)]
+struct RouteTable {
+    services: BTreeMap<String, Arc<dyn Service>>,
+    pages: BTreeMap<String, Arc<dyn Pages>>,
+}
+
+/// The deepest prefix at which pages are looked for, in slashes.
+const MAX_PAGE_DEPTH: usize = 8;
 
 impl Routes {
     pub(crate) fn behind(gate: Gate) -> Self {
@@ -138,16 +172,55 @@ impl Routes {
         }
     }
 
-    /// Serves pages at all paths that do not belong to a service.
+    /// Serves pages at all paths that do not belong to a service or to other pages.
     #[must_use]
-    pub fn with_pages(mut self, pages: Arc<dyn Pages>) -> Self {
-        self.pages = Some(pages);
+    pub fn with_pages(self, pages: Arc<dyn Pages>) -> Self {
+        self.open_pages("", pages);
         self
     }
 
-    /// Adds a service below a prefix, such as an empty one or `/agents/P01`.
-    pub fn open(&mut self, prefix: impl Into<String>, service: Arc<dyn Service>) {
-        self.services.insert(prefix.into(), service);
+    /// Adds a service below a prefix, such as an empty one or `/agents/P01`, in place of the one that
+    /// is there.
+    pub fn open(&self, prefix: impl Into<String>, service: Arc<dyn Service>) {
+        self.change().services.insert(prefix.into(), service);
+    }
+
+    /// Serves pages below a prefix, which they do not see.
+    pub fn open_pages(&self, prefix: impl Into<String>, pages: Arc<dyn Pages>) {
+        self.change().pages.insert(prefix.into(), pages);
+    }
+
+    /// Removes the service and the pages of a prefix; requests that are being answered go on.
+    pub fn close(&self, prefix: &str) {
+        let mut table = self.change();
+        table.services.remove(prefix);
+        table.pages.remove(prefix);
+    }
+
+    fn change(&self) -> RwLockWriteGuard<'_, RouteTable> {
+        self.table.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn service(&self, prefix: &str) -> Option<Arc<dyn Service>> {
+        let table = self.table.read().unwrap_or_else(PoisonError::into_inner);
+        table.services.get(prefix).cloned()
+    }
+
+    /// Whether a path is the prefix of pages, whose links need a slash at its end.
+    fn lacks_slash(&self, path: &str) -> bool {
+        let table = self.table.read().unwrap_or_else(PoisonError::into_inner);
+        table.pages.contains_key(path)
+    }
+
+    /// The pages with the longest prefix of a path, and that prefix.
+    fn pages<'p>(&self, path: &'p str) -> Option<(Arc<dyn Pages>, &'p str)> {
+        let table = self.table.read().unwrap_or_else(PoisonError::into_inner);
+        let slashes = path.match_indices('/').take(MAX_PAGE_DEPTH);
+        let prefixes = slashes.map(|(slash, _)| &path[..slash]);
+        let found = prefixes.filter_map(|prefix| Some((table.pages.get(prefix)?, prefix)));
+        found
+            .last()
+            .map(|(pages, prefix)| (Arc::clone(pages), prefix))
     }
 }
 
@@ -307,24 +380,47 @@ impl ConnectionContext {
         };
         let path = request.uri().path();
         let (prefix, tool) = path.split_at(path.rfind('/').unwrap_or(0));
-        let service = routes.services.get(prefix);
+        let service = routes.service(prefix);
         if let Err(refusal) = routes.gate.check(request.uri(), headers, arrived_at) {
             let is_call = *request.method() == Method::POST && tool == "/mcp";
             let refused = refused(StatusCode::FORBIDDEN, &refusal.to_string());
-            return self.reject(service.filter(|_| is_call), refused);
+            return self.reject(service.filter(|_| is_call).as_ref(), refused);
         }
         if request.body().is_end_stream() {
             self.phase.begin_answer().await;
         }
         let is_look = matches!(*request.method(), Method::GET | Method::HEAD);
-        let is_page = is_look && !matches!(tool, "/mcp" | "/health");
-        let mut pages = routes.pages.iter();
-        if let Some(pages) = pages.find(|pages| is_page || pages.takes(path)) {
-            return self.answer_by_page(Arc::clone(pages), request).await;
+        let status_page = StatusPage::of(tool).filter(|_| service.is_some());
+        let is_agents = matches!(tool, "/mcp" | "/health") || status_page.is_some();
+        let is_page = is_look && !is_agents;
+        if is_page && routes.lacks_slash(path) {
+            return moved(&format!("{path}/"));
         }
-        let Some(service) = service else {
-            return plain(StatusCode::NOT_FOUND, "there is no agent at this path");
-        };
+        if (is_page || !is_agents && tool != "/register")
+            && let Some((pages, prefix)) = routes.pages(path)
+        {
+            let path = path[prefix.len()..].to_owned();
+            if is_page || pages.takes(&path) {
+                return self.answer_by_page(pages, &path, request).await;
+            }
+        }
+        match (service, status_page) {
+            (None, _) => plain(StatusCode::NOT_FOUND, "there is no agent at this path"),
+            (Some(service), Some(page)) => match *request.method() {
+                Method::GET => respond(service.status(page).await),
+                _ => not_allowed("GET"),
+            },
+            (Some(service), None) => self.answer_by_service(&service, request).await,
+        }
+    }
+
+    async fn answer_by_service(
+        &self,
+        service: &Arc<dyn Service>,
+        request: &mut Request<Incoming>,
+    ) -> HttpResponse {
+        let path = request.uri().path();
+        let tool = &path[path.rfind('/').unwrap_or(0)..];
         match (request.method(), tool) {
             (&Method::POST, "/mcp" | "/register") => {
                 let is_plain = tool == "/register";
@@ -343,16 +439,15 @@ impl ConnectionContext {
                     Err(refused) => self.reject(Some(service), refused),
                 }
             }
-            (&Method::GET, "/health") => respond(service.health().await),
             (method, "/mcp") => {
-                let head = self.head(headers.clone());
+                let head = self.head(request.headers().clone());
                 respond(service.answer_other(method.clone(), head).await)
             }
-            (_, "/health") => not_allowed("GET"),
             (_, "/register") => not_allowed("POST"),
             _ => plain(
                 StatusCode::NOT_FOUND,
-                "agents answer `POST /mcp` and `GET /health`; a manager also `POST /register`",
+                "agents answer `POST /mcp`, `GET /health`, `/ready` and `/metrics`; a manager also \
+                 `POST /register`",
             ),
         }
     }
@@ -380,9 +475,9 @@ impl ConnectionContext {
     async fn answer_by_page(
         &self,
         pages: Arc<dyn Pages>,
+        path: &str,
         request: &mut Request<Incoming>,
     ) -> HttpResponse {
-        let path = request.uri().path();
         match *request.method() {
             Method::GET | Method::HEAD => {
                 return respond(pages.get(path, request.headers().clone()).await);
@@ -394,7 +489,7 @@ impl ConnectionContext {
             Ok(body) => {
                 self.phase.begin_answer().await;
                 let head = self.head(take(request.headers_mut()));
-                respond(pages.post(request.uri().path(), head, body).await)
+                respond(pages.post(path, head, body).await)
             }
             Err(refused) => refused,
         }
@@ -501,6 +596,15 @@ fn respond(answered: ServiceResponse) -> HttpResponse {
         headers
             .entry(CACHE_CONTROL)
             .or_insert(HeaderValue::from_static("no-cache"));
+    }
+    response
+}
+
+/// The page is at another path of this server.
+fn moved(path: &str) -> HttpResponse {
+    let mut response = plain(StatusCode::PERMANENT_REDIRECT, "the address ends with `/`");
+    if let Ok(path) = HeaderValue::from_str(path) {
+        response.headers_mut().insert(LOCATION, path);
     }
     response
 }
@@ -730,7 +834,7 @@ mod tests {
 
         fn note_rejected(&self, _: &RejectedCall) {}
 
-        fn health(&self) -> ResponseFuture<'_> {
+        fn status(&self, _: StatusPage) -> ResponseFuture<'_> {
             let response = ServiceResponse {
                 status: 200,
                 headers: HeaderMap::new(),
@@ -751,7 +855,7 @@ mod tests {
     #[tokio::test]
     async fn call_that_waits_for_an_admission_makes_room() {
         let called = Arc::new(Notify::new());
-        let mut routes = Routes::default();
+        let routes = Routes::default();
         routes.open("", Arc::new(EarlyService(Arc::clone(&called))));
         let limits = Limits {
             connections: Connections::new(1),
@@ -771,6 +875,86 @@ mod tests {
         let mut answer = String::new();
         other.read_to_string(&mut answer).await.unwrap();
         assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+    }
+
+    /// Pages that show their name and the path that they see.
+    struct EchoPages(&'static str);
+
+    impl Pages for EchoPages {
+        fn get(&self, path: &str, _: HeaderMap) -> ResponseFuture<'_> {
+            let response = ServiceResponse {
+                status: 200,
+                headers: HeaderMap::new(),
+                body: ResponseBody::Whole(format!("{} {path}", self.0).into()),
+            };
+            Box::pin(std::future::ready(response))
+        }
+
+        fn takes(&self, path: &str) -> bool {
+            path == "/play/join"
+        }
+
+        fn post(&self, path: &str, _: RequestHead, _: Bytes) -> ResponseFuture<'_> {
+            self.get(path, HeaderMap::new())
+        }
+    }
+
+    /// The status and the body of an answer, or where it leads.
+    async fn ask(at: std::net::SocketAddr, line: &str) -> String {
+        let mut stream = TcpStream::connect(at).await.unwrap();
+        let call = format!("{line} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n");
+        stream.write_all(call.as_bytes()).await.unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).await.unwrap();
+        let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+        let mut lines = head.lines();
+        let status = lines.next().unwrap().split(' ').nth(1).unwrap().to_owned();
+        let location = lines.find_map(|line| line.strip_prefix("location: "));
+        format!("{status} {}", location.unwrap_or(body))
+    }
+
+    #[tokio::test]
+    async fn routes_are_opened_and_closed_while_they_are_served() {
+        let routes = Routes::default().with_pages(Arc::new(EchoPages("root")));
+        let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
+        let at = listener.local_addr().unwrap();
+        let (_end, ended) = watch::channel(false);
+        tokio::spawn(serve(listener, routes.clone(), Limits::default(), ended));
+        let none = r#"404 {"error":"there is no agent at this path"}"#;
+        let requests = [
+            "GET /leagues/a/health",
+            "GET /leagues/a/match/R1M1",
+            "GET /leagues/a",
+            "POST /leagues/a/play/join",
+            "GET /leagues/b/",
+            "GET /",
+        ];
+        let before = [
+            none,
+            "200 root /leagues/a/match/R1M1",
+            "200 root /leagues/a",
+            none,
+        ];
+        let others = ["200 root /leagues/b/", "200 root /"];
+        let opened = [
+            "200 {}",
+            "200 a /match/R1M1",
+            "308 /leagues/a/",
+            "200 a /play/join",
+        ];
+        for is_open in [false, true, false] {
+            match is_open {
+                true => {
+                    routes.open("/leagues/a", Arc::new(EarlyService(Arc::default())));
+                    routes.open_pages("/leagues/a", Arc::new(EchoPages("a")));
+                }
+                false => routes.close("/leagues/a"),
+            }
+            let expected = if is_open { opened } else { before };
+            for (request, expected) in requests.iter().zip(expected.iter().chain(&others)) {
+                assert_eq!(ask(at, request).await, **expected, "{request} {is_open}");
+            }
+        }
     }
 
     #[test]

@@ -22,7 +22,7 @@ use tokio_postgres::{Client, Config, Row};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 pub(crate) use error::DatabaseError;
-pub(crate) use lease::{Lease, Stream};
+pub(crate) use lease::{Lease, LeaseState, Stream};
 
 use crate::http::tls::Trust;
 

@@ -30,10 +30,14 @@ use tokio::time::Instant;
 use crate::clock;
 use crate::http::client::{Answer, CallError, Client};
 use crate::http::endpoint::{BadEndpoint, Endpoint};
+use crate::http::group::Group;
 use crate::storage::hand_in::JournalPiece;
 
 /// How long to wait for a manager's answer.
 pub(crate) const REPLY_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// The `status` in the health of a manager that does not hold its league.
+pub(crate) const STANDBY: &str = "standby";
 
 /// One id is enough: each request waits for its answer.
 const ID: u64 = 1;
@@ -116,20 +120,18 @@ pub(crate) enum AskError {
 }
 
 impl ManagerClient {
-    /// Parses the address of a manager.
+    /// Parses the address of a manager, or several with commas between them.
     ///
     /// # Errors
     ///
-    /// The address is not valid.
+    /// An address is not valid.
     pub(crate) fn new(manager: &str, client: Client) -> Result<Self, BadEndpoint> {
-        Ok(Self::of(Endpoint::of_manager(manager)?, client))
+        Ok(Self::of(Endpoint::of_managers(manager)?, client))
     }
 
     /// The client of the manager at an address.
     pub(crate) fn of(endpoint: Endpoint, client: Client) -> Self {
-        let prefix = endpoint.path.strip_suffix("/mcp");
-        let prefix = prefix.unwrap_or(endpoint.path.trim_end_matches('/'));
-        let health = endpoint.at_path(format!("{prefix}/health"));
+        let health = endpoint.beside("health");
         Self {
             client,
             endpoint,
@@ -147,12 +149,26 @@ impl ManagerClient {
     ///
     /// No answer, or not a league manager's.
     pub(crate) async fn health(&self) -> Result<Health, AskError> {
-        let asking = self.client.get(&self.health, REPLY_TIMEOUT);
-        let answer = logged(&format!("GET {}", self.health), asking).await?;
-        if answer.status != 200 {
-            return Err(AskError::Unclear(format!("HTTP status {}", answer.status)));
+        let mut answer = self.ask_health().await?;
+        for _ in self.health.members() {
+            if !is_standby(&answer) {
+                break;
+            }
+            // It is healthy, but another holds the league.
+            self.health.group().map(Group::pass_on);
+            answer = self.ask_health().await?;
         }
-        serde_json::from_slice(&answer.body).map_err(|error| AskError::Unclear(error.to_string()))
+        match answer.status {
+            _ if is_standby(&answer) => Err(CallError::Unavailable(503).into()),
+            200 => serde_json::from_slice(&answer.body)
+                .map_err(|error| AskError::Unclear(error.to_string())),
+            status => Err(AskError::Unclear(format!("HTTP status {status}"))),
+        }
+    }
+
+    async fn ask_health(&self) -> Result<Answer, CallError> {
+        let asking = self.client.get(&self.health, REPLY_TIMEOUT);
+        logged(&format!("GET {}", self.health), asking).await
     }
 
     /// Fetches the public standings.
@@ -287,6 +303,12 @@ impl ManagerClient {
     }
 }
 
+/// Whether a manager says that it does not hold the league now.
+fn is_standby(health: &Answer) -> bool {
+    let read = serde_json::from_slice::<Value>(&health.body);
+    read.is_ok_and(|health| health["status"] == STANDBY)
+}
+
 /// Logs the outcome of a call for debugging, without its content.
 async fn logged(
     call: &str,
@@ -313,6 +335,7 @@ pub(crate) fn read_reply_body(body: &Bytes) -> Result<Value, AskError> {
         status: 200,
         body: body.clone(),
         session: None,
+        location: None,
     };
     let (json, message) = read(&answer)?;
     if message != Message::Acknowledged {
@@ -393,8 +416,9 @@ impl ManagerClient {
     ) -> Result<StepReport, AskError> {
         let wanted = json!({"match_id": match_id, "auth_token": admin.reveal()});
         let reins: StepAccess = self.call("get_step_token", &wanted).await?;
-        let referee = Self::new(&reins.contact_endpoint, self.client.clone())
-            .map_err(|error| AskError::Unclear(error.to_string()))?;
+        let referee = Endpoint::of_manager(&reins.contact_endpoint);
+        let referee = referee.map_err(|error| AskError::Unclear(error.to_string()))?;
+        let referee = Self::of(referee, self.client.clone());
         let arguments = json!({"match_id": match_id, "auth_token": reins.step_token});
         let step = referee.first_due(&arguments).await?;
         let only_match = json!({"match_id": match_id});
@@ -453,6 +477,7 @@ mod tests {
         let refused = read(&Answer {
             status: 200,
             session: None,
+            location: None,
             body: frame.to_string().into(),
         });
         let refused = refused.unwrap_err();

@@ -34,6 +34,7 @@ use crate::agents::identity::Identity;
 use crate::agents::sampling::Sampling;
 use crate::clock;
 use crate::storage::root::Root;
+use crate::wire::metrics::AgentGauges;
 use crate::wire::observed::{DeviationSource, Deviations};
 
 /// How long a client may cache a resource, in milliseconds.
@@ -152,6 +153,7 @@ pub(crate) struct Dispatcher<A: AgentService> {
     rejections: RejectionTally,
     service: A,
     resources: ResourceReader,
+    gauges: AgentGauges,
 }
 
 impl<A: AgentService> ToolService for Dispatcher<A> {
@@ -217,6 +219,16 @@ impl<A: AgentService> ToolService for Dispatcher<A> {
         health
     }
 
+    async fn metrics(&self) -> String {
+        let role = self.service.manifest().name;
+        let health = self.service.health().await;
+        self.gauges.page(&self.identity, role, &health)
+    }
+
+    fn problem(&self) -> Option<String> {
+        self.gauges.problem(&self.identity)
+    }
+
     fn is_admitted(&self) -> bool {
         self.identity.is_admitted()
     }
@@ -227,6 +239,7 @@ impl<A: AgentService> Dispatcher<A> {
         identity: Arc<Identity>,
         deviations: Deviations,
         root: Root,
+        gauges: AgentGauges,
         service: A,
     ) -> Self {
         let resources = ResourceReader {
@@ -239,6 +252,7 @@ impl<A: AgentService> Dispatcher<A> {
             rejections: RejectionTally::default(),
             service,
             resources,
+            gauges,
         }
     }
 

@@ -40,6 +40,13 @@ impl Priority {
     }
 }
 
+/// How many letters are on their way, and how many wait, by priority.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct LetterLoad {
+    pub(crate) in_flight: usize,
+    pub(crate) waiting: [usize; 2],
+}
+
 /// Hands out permits to send, to urgent letters first.
 ///
 /// No priority gets all permits: a player answers an invitation only after the announcement of its
@@ -49,6 +56,7 @@ pub(crate) struct Limiter(Arc<Mutex<Queue>>);
 
 #[derive(Debug)]
 struct Queue {
+    most: usize,
     free: usize,
     /// The letters that may still be sent, by priority.
     left: [usize; 2],
@@ -93,10 +101,19 @@ impl Limiter {
     pub(crate) fn new(most: usize) -> Self {
         let most = most.max(2);
         Self(Arc::new(Mutex::new(Queue {
+            most,
             free: most,
             left: [most - most.div_ceil(4), most / 2],
             waiting: Default::default(),
         })))
+    }
+
+    pub(crate) fn load(&self) -> LetterLoad {
+        let queue = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        LetterLoad {
+            in_flight: queue.most - queue.free,
+            waiting: queue.waiting.each_ref().map(VecDeque::len),
+        }
     }
 
     /// Waits for a permit to send; `None` if too many letters are waiting.

@@ -22,6 +22,7 @@ use crate::clock;
 use crate::storage::document_writer::{DocumentWriter, Publication};
 use crate::storage::documents::{RepositoryError, SCHEMA_VERSION, load, save};
 use crate::storage::root::Root;
+use crate::wire::metrics::CallTimes;
 
 /// The least time between two writes.
 const MIN_INTERVAL: Duration = Duration::from_secs(1);
@@ -456,6 +457,7 @@ pub(crate) struct Latencies(Arc<LatencyTable>);
 struct LatencyTable {
     agents: Mutex<BTreeMap<Agent, AgentTimes>>,
     calls: AtomicU64,
+    times: CallTimes,
 }
 
 #[derive(Debug)]
@@ -468,6 +470,7 @@ struct AgentTimes {
 impl Latencies {
     /// Records the latency of one call.
     pub(crate) fn note(&self, agent: &Agent, took: Duration) {
+        self.0.times.note(agent, took);
         let took = u64::try_from(took.as_micros()).unwrap_or(MAX_MICROS);
         let mut agents = self.0.agents.lock().unwrap_or_else(PoisonError::into_inner);
         let last = Instant::now();
@@ -486,6 +489,11 @@ impl Latencies {
     /// The number of measured calls.
     pub(crate) fn calls(&self) -> u64 {
         self.0.calls.load(Ordering::Relaxed)
+    }
+
+    /// The times of all measured calls, by the kind of agent that answered.
+    pub(crate) fn times(&self) -> &CallTimes {
+        &self.0.times
     }
 
     /// When an agent last answered a call, if it did.

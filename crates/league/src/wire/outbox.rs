@@ -81,7 +81,12 @@ pub(crate) struct OutboxIdle(watch::Receiver<usize>);
 
 impl OutboxIdle {
     pub(crate) fn is_idle(&self) -> bool {
-        *self.0.borrow() == 0
+        self.lines() == 0
+    }
+
+    /// How many lines have letters.
+    pub(crate) fn lines(&self) -> usize {
+        *self.0.borrow()
     }
 
     /// Waits until no letter is left.
@@ -587,7 +592,9 @@ enum Attempt {
 fn failure(error: &CallError) -> CallFailure {
     let code = match error {
         CallError::Timeout(_) => Code::Timeout,
-        CallError::Connection(_) => Code::Connection,
+        CallError::Connection(_) | CallError::Redirect(_) | CallError::Unavailable(_) => {
+            Code::Connection
+        }
         CallError::Local(_) | CallError::Unresolved(_) => {
             return CallFailure::local(error.to_string());
         }

@@ -24,8 +24,11 @@ use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
 use crate::agents::sampling::{self, Sampling};
-use crate::http::server::{PipeFuture, PipeIn, PipeOut, ResponseFuture, Service, ServiceResponse};
+use crate::http::server::{
+    PipeFuture, PipeIn, PipeOut, ResponseFuture, Service, ServiceResponse, StatusPage,
+};
 use crate::wire::dispatcher::{AgentService, Dispatcher};
+use crate::wire::metrics;
 use crate::wire::record::RejectedCall;
 
 /// The header with the MCP revision.
@@ -69,6 +72,16 @@ pub trait ToolService: Send + Sync + 'static {
     fn note_rejected(&self, _call: &RejectedCall) {}
 
     fn health(&self) -> impl Future<Output = Map<String, Value>> + Send;
+
+    /// The figures of the agent, as Prometheus text.
+    fn metrics(&self) -> impl Future<Output = String> + Send {
+        std::future::ready(String::new())
+    }
+
+    /// Why the agent cannot take calls now, if it cannot.
+    fn problem(&self) -> Option<String> {
+        None
+    }
 
     /// Whether the agent is in a league; calls before that may wait.
     fn is_admitted(&self) -> bool {
@@ -137,12 +150,25 @@ impl<S: ToolService> Service for Router<S> {
         Box::pin(async move { self.mcp.answer_other(method, &head).await })
     }
 
-    fn health(&self) -> ResponseFuture<'_> {
+    fn status(&self, page: StatusPage) -> ResponseFuture<'_> {
         Box::pin(async move {
-            let mut health = self.tools.health().await;
-            health.insert("status".into(), "healthy".into());
-            health.insert("version".into(), env!("CARGO_PKG_VERSION").into());
-            answered(200, Value::Object(health).to_string().into_bytes())
+            let (status, body) = match page {
+                StatusPage::Health => {
+                    let mut health = self.tools.health().await;
+                    health.insert("status".into(), "healthy".into());
+                    health.insert("version".into(), env!("CARGO_PKG_VERSION").into());
+                    (200, Value::Object(health).to_string())
+                }
+                StatusPage::Ready => match self.tools.problem() {
+                    None => (200, json!({"ready": true}).to_string()),
+                    Some(reason) => (503, json!({"ready": false, "reason": reason}).to_string()),
+                },
+                StatusPage::Metrics => (200, self.tools.metrics().await),
+            };
+            ServiceResponse {
+                headers: metrics::headers(page),
+                ..answered(status, body.into_bytes())
+            }
         })
     }
 

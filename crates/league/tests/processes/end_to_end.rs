@@ -19,6 +19,7 @@ pub(crate) mod ground;
 mod handed_in;
 mod hostile;
 mod http;
+mod in_charge;
 mod invited;
 mod kills;
 mod kit;

@@ -215,6 +215,7 @@ mod tests {
         let answer = Answer {
             status: 200,
             session: None,
+            location: None,
             body: Bytes::from(body),
         };
         understood(message, &answer, 4, &PeerProfile::PLAIN)

@@ -346,6 +346,7 @@ fn line(body: Bytes) -> Answer {
     Answer {
         status: 200,
         session: None,
+        location: None,
         body,
     }
 }

@@ -27,8 +27,10 @@ use crate::agents::manager::{self, InvitedPlayer, LeagueNews};
 use crate::agents::people::People;
 use crate::cli::admin::read_names;
 use crate::cli::agent::next_league::NextLeague;
-use crate::cli::agent::standby::{self, wait_for};
-use crate::cli::agent::{AgentServer, AgentSetup, not_started, port_of, unknown_strategy};
+use crate::cli::agent::standby::{Standby, TakenLeague};
+use crate::cli::agent::{
+    AgentServer, AgentSetup, Entrance, not_started, port_of, unknown_strategy,
+};
 use crate::cli::arguments::{
     CommonArgs, FormatArgs, check_format, duration, game_type, league_id, moment, number, port,
     rules_of, seed, usual_league,
@@ -174,17 +176,21 @@ impl ManagerArgs {
         let listener = setup.listen(LABEL, self.port.unwrap_or(configured)).await?;
         let mut shared = self.shared(&setup, levers)?;
         let place = (&setup.system, &setup.tls);
-        let address = setup.endpoint(&listener);
-        shared.store = self.store.of(place, &shared.chance, address)?;
+        let advertised = setup.endpoint(&listener);
+        shared.store = self.store.of(place, &shared.chance, advertised.clone())?;
+        let (own, port) = (listener.local_addr().ok(), listener.port());
+        let mut entrance = Entrance::Listener(listener);
         let taken = match &shared.store {
-            Some(store) if self.standby => {
-                let taken = wait_for(store, &shared.root, league, &mut setup.signals).await?;
-                let Some(taken) = taken else {
+            Some(_) if self.standby => {
+                let standby = Standby::of(&shared, league);
+                let taken = standby.wait(entrance, &mut setup.signals).await?;
+                let Some((taken, served)) = taken else {
                     return Ok(Exit::Yes);
                 };
+                entrance = served;
                 Some(taken)
             }
-            Some(store) => Some(standby::look(store, &shared.root, league)?),
+            Some(store) => Some(TakenLeague::look(store, &shared.root, league)?),
             None => None,
         };
         let stored = taken.as_ref().and_then(|taken| taken.rules.clone());
@@ -195,8 +201,7 @@ impl ManagerArgs {
         let is_over = is_over(&shared.root.league_journal(league));
         let guests = self.guests(&rules, &setup.agents, &shared).await?;
         let wanted = rules.clone();
-        let advertised = setup.endpoint(&listener);
-        let own = OwnAddresses::new(listener.local_addr().ok(), &advertised);
+        let own = OwnAddresses::new(own, &advertised);
         let own = own.with_agents(setup.agents.endpoints());
         let (running, service) = manager::start(&shared, rules, &guests, &own, Some(tell))
             .map_err(|error| not_started(LABEL, &error, "`--league-id`"))?;
@@ -212,7 +217,7 @@ impl ManagerArgs {
         });
         self.greet(&mut out, league, joining, &advertised)?;
         if !is_over && self.common.talks() {
-            tell_address(out, &setup, (configured, listener.port()), &advertised)?;
+            tell_address(out, &setup, (configured, port), &advertised)?;
         }
         let offer = offer(system, &advertised, people.is_some());
         let site = site(&shared, league, &running, offer);
@@ -231,7 +236,7 @@ impl ManagerArgs {
             running,
             membership,
             service,
-            listener,
+            entrance,
             stdio: self.stdio,
             lines,
             people,

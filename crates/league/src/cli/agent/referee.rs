@@ -92,9 +92,8 @@ impl RefereeArgs {
             &shared.chance,
             setup.endpoint(&listener),
         )?;
-        let manager = self.join.manager(&setup);
-        let manager = manager.and_then(|manager| manager.address());
-        if manager.is_some_and(|manager| !local::is_own(manager.ip())) {
+        let managers = self.join.manager_addresses(&setup);
+        if managers.iter().any(|manager| !local::is_own(manager.ip())) {
             shared.outbox.allowed = shared.outbox.allowed.away_from_manager();
         }
         let league = self.league(&setup, &shared.root, &slot).await;

@@ -1,14 +1,21 @@
-//! A manager that waits for its league: another one holds it in the store.
+//! A manager that waits for its league: another one holds it in the store. Meanwhile its callers are
+//! referred to that one.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use league_core::league::LeagueRules;
 use league_protocol::id::LeagueId;
+use tokio::sync::watch;
 
+use super::{Entrance, ServedRoutes};
+use crate::agents::assemble::Shared;
 use crate::cli::agent::manager::opening;
 use crate::cli::failure::CommandError;
 use crate::cli::runtime::Signals;
 use crate::cli::store::{not_filled, unusable};
+use crate::http::server::Routes;
+use crate::http::standby::StandbyService;
 use crate::storage::database::{DatabaseError, Lease, Stream};
 use crate::storage::league_store::{LeagueStore, fill};
 use crate::storage::root::Root;
@@ -24,46 +31,93 @@ pub(crate) struct TakenLeague {
     _lease: Option<Lease>,
 }
 
-/// Takes a league as soon as no manager holds it, and fills the folder; `None` if a signal came
-/// first.
-pub(crate) async fn wait_for(
-    store: &LeagueStore,
-    root: &Root,
-    league: &LeagueId,
-    signals: &mut Signals,
-) -> Result<Option<TakenLeague>, CommandError> {
-    loop {
-        match store.lease(&Stream::of_manager(league)) {
-            Ok(lease) => return taken(store, root, league, Some(lease)).map(Some),
-            Err(DatabaseError::Held { .. }) => {}
-            Err(error) => return Err(unusable(&error)),
-        }
-        tokio::select! {
-            () = tokio::time::sleep(POLL) => {}
-            _ = signals.stop() => return Ok(None),
-        }
+impl TakenLeague {
+    /// Fills the folder of a league that is taken when its journal is opened.
+    pub(crate) fn look(
+        store: &LeagueStore,
+        root: &Root,
+        league: &LeagueId,
+    ) -> Result<Self, CommandError> {
+        Self::fill(store, root, league, None)
+    }
+
+    fn fill(
+        store: &LeagueStore,
+        root: &Root,
+        league: &LeagueId,
+        lease: Option<Lease>,
+    ) -> Result<Self, CommandError> {
+        let filled = fill(&store.database, root, Some(league));
+        filled.map_err(|error| not_filled(root, &error))?;
+        Ok(Self {
+            rules: opening(root, league).and_then(|opening| opening.rules),
+            _lease: lease,
+        })
     }
 }
 
-/// Fills the folder of a league that is taken when its journal is opened.
-pub(crate) fn look(
-    store: &LeagueStore,
-    root: &Root,
-    league: &LeagueId,
-) -> Result<TakenLeague, CommandError> {
-    taken(store, root, league, None)
+/// A manager that waits.
+pub(crate) struct Standby<'s> {
+    shared: &'s Shared,
+    league: &'s LeagueId,
 }
 
-fn taken(
-    store: &LeagueStore,
-    root: &Root,
-    league: &LeagueId,
-    lease: Option<Lease>,
-) -> Result<TakenLeague, CommandError> {
-    let filled = fill(&store.database, root, Some(league));
-    filled.map_err(|error| not_filled(root, &error))?;
-    Ok(TakenLeague {
-        rules: opening(root, league).and_then(|opening| opening.rules),
-        _lease: lease,
-    })
+impl<'s> Standby<'s> {
+    pub(crate) fn of(shared: &'s Shared, league: &'s LeagueId) -> Self {
+        Self { shared, league }
+    }
+
+    /// Takes the league as soon as no manager holds it; `None` if a signal came first. A database
+    /// that is away is waited for, as the one that holds the league waits too.
+    pub(crate) async fn wait(
+        &self,
+        entrance: Entrance,
+        signals: &mut Signals,
+    ) -> Result<Option<(TakenLeague, Entrance)>, CommandError> {
+        let (tell, in_charge) = watch::channel(None);
+        let service = Arc::new(StandbyService::new(self.league.clone(), in_charge));
+        let routes = Routes::behind(self.shared.gate.clone()).with_pages(Arc::clone(&service) as _);
+        routes.open("", service);
+        let served = match entrance {
+            Entrance::Listener(listener) => ServedRoutes::begin(listener, routes, self.shared),
+            Entrance::Served(served) => served,
+        };
+        loop {
+            if let Some(taken) = self.look(&tell).await? {
+                return Ok(Some((taken, Entrance::Served(served))));
+            }
+            tokio::select! {
+                () = tokio::time::sleep(POLL) => {}
+                _ = signals.stop() => return Ok(None),
+            }
+        }
+    }
+
+    /// Tries once to take the league, and tells callers who holds it.
+    async fn look(
+        &self,
+        tell: &watch::Sender<Option<String>>,
+    ) -> Result<Option<TakenLeague>, CommandError> {
+        let Some(store) = self.shared.store.clone() else {
+            return Ok(None);
+        };
+        let (root, league) = (self.shared.root.clone(), self.league.clone());
+        let tried = tokio::task::spawn_blocking(move || {
+            let lease = match store.lease(&Stream::of_manager(&league)) {
+                Ok(lease) => lease,
+                Err(error) => return Err(error),
+            };
+            Ok(TakenLeague::fill(&store, &root, &league, Some(lease)))
+        });
+        match tried.await {
+            Ok(Ok(taken)) => taken.map(Some),
+            Ok(Err(DatabaseError::Held { address, .. })) => {
+                tell.send_replace(Some(address));
+                Ok(None)
+            }
+            Ok(Err(error)) => Err(unusable(&error)),
+            // The runtime is ending.
+            Err(_) => Ok(None),
+        }
+    }
 }

@@ -71,7 +71,7 @@ impl PlayersPlan {
         let base = base.trim_end_matches("/mcp");
         let game = GameType::new(DEFAULT_GAME).map_err(io::Error::other)?;
         let dealt = strategy::deal(&game, (self.first + self.count) as usize);
-        let mut routes = Routes::behind(shared.gate.clone());
+        let routes = Routes::behind(shared.gate.clone());
         let mut players = Vec::new();
         for number in self.first..self.first + self.count {
             let id = PlayerId::numbered(number);

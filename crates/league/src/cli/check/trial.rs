@@ -286,7 +286,7 @@ impl TrialReferee {
         let rules = rules(shared, port, manager.listener.address)?;
         let started = referee::start(shared, &league, &id, rules);
         let (running, service) = started.map_err(|error| failed(&error))?;
-        let mut routes = Routes::behind(shared.gate.clone());
+        let routes = Routes::behind(shared.gate.clone());
         routes.open("", service);
         let end = watch::Sender::new(false);
         let limits = shared.limits.clone();

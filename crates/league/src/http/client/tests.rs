@@ -38,6 +38,73 @@ fn request() -> PeerRequest {
     }
 }
 
+/// A server that answers every call so; gives its address, and how many calls came.
+async fn answering_so(head: String) -> (String, Arc<std::sync::atomic::AtomicUsize>) {
+    let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let calls = Arc::new(std::sync::atomic::AtomicUsize::new(0));
+    let counted = Arc::clone(&calls);
+    tokio::spawn(async move {
+        loop {
+            let (mut stream, _) = listener.accept().await.unwrap();
+            counted.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+            let mut heard = [0; 4_096];
+            let _ = stream.read(&mut heard).await.unwrap();
+            let answer = format!("HTTP/1.1 {head}\r\ncontent-length: 2\r\n\r\n{{}}");
+            stream.write_all(answer.as_bytes()).await.unwrap();
+        }
+    });
+    (format!("http://127.0.0.1:{port}/mcp"), calls)
+}
+
+#[tokio::test]
+async fn redirect_is_followed_inside_the_list_and_refused_outside_it() {
+    let (manager, called) = answering_so("200 OK".to_owned()).await;
+    let called = || called.load(std::sync::atomic::Ordering::Relaxed);
+    let (other, _) = answering_so(format!("307 Temporary Redirect\r\nlocation: {manager}")).await;
+    let client = Client::default();
+    let post = async |managers: &str| {
+        let managers = Endpoint::of_managers(managers).unwrap();
+        let answer = client
+            .post(&managers, Bytes::from_static(b"{}"), BOUND)
+            .await;
+        answer.map(|answer| answer.status)
+    };
+    assert_eq!(post(&format!("{other},{manager}")).await, Ok(200));
+    assert_eq!(called(), 1);
+    let refused = post(&other).await;
+    assert_eq!(refused, Err(CallError::Redirect(manager.clone())));
+    assert_eq!(called(), 1, "no token leaves the list");
+}
+
+#[tokio::test]
+async fn manager_that_is_away_or_stands_by_is_passed_over() {
+    let (manager, _) = answering_so("200 OK".to_owned()).await;
+    let (standby, asked) = answering_so("503 Service Unavailable".to_owned()).await;
+    let gone = {
+        let closed = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
+        closed.local_addr().unwrap().to_string()
+    };
+    let hanging = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
+    let silent = hanging.local_addr().unwrap().to_string();
+    let client = Client::default();
+    let all = Endpoint::of_managers(&format!("{gone},{standby},{manager}")).unwrap();
+    for _ in 0..2 {
+        let answer = client.post(&all, Bytes::new(), BOUND).await;
+        assert_eq!(answer.map(|answer| answer.status), Ok(200));
+    }
+    let asked = asked.load(std::sync::atomic::Ordering::Relaxed);
+    assert_eq!(asked, 1, "the one that answered is asked first");
+    let none = Endpoint::of_managers(&format!("{gone},{standby}")).unwrap();
+    let lost = client.post(&none, Bytes::new(), BOUND).await;
+    assert_eq!(lost, Err(CallError::Unavailable(503)));
+    let one = Endpoint::of_managers(&format!("{silent},{manager}")).unwrap();
+    let lost = client.post(&one, Bytes::new(), SHORT).await;
+    assert_eq!(lost, Err(CallError::Timeout(SHORT)));
+    let answer = client.post(&one, Bytes::new(), BOUND).await;
+    assert_eq!(answer.map(|answer| answer.status), Ok(200));
+}
+
 #[tokio::test]
 async fn a_stream_is_read_until_the_answer_has_come_and_no_longer() {
     let endpoint = server(

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use league_protocol::id::{LeagueId, RefereeId};
 use tokio::sync::watch;
+use tokio::time::Instant;
 use tokio_postgres::Client;
 
 use super::{Backlink, Database, DatabaseError, Inner, RETRY_PAUSE, signed};
@@ -71,13 +72,34 @@ pub(crate) struct Holder {
     pub(crate) is_alive: bool,
 }
 
+/// What is known of a lease that this process took.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct LeaseState {
+    /// Fences the writes of earlier holders.
+    pub(crate) epoch: u64,
+    /// Until when it is held, unless it is renewed.
+    pub(crate) until: Instant,
+    /// Whether another process took it.
+    is_lost: bool,
+}
+
+impl LeaseState {
+    /// The state just after the server renewed it.
+    pub(crate) fn renewed(epoch: u64) -> Self {
+        Self {
+            epoch,
+            until: Instant::now() + Duration::from_secs_f64(DURATION),
+            is_lost: false,
+        }
+    }
+}
+
 /// A lease, held until it is dropped.
 pub(crate) struct Lease {
     database: Database,
     stream: Stream,
     epoch: u64,
-    /// Whether another process took it.
-    lost: watch::Receiver<bool>,
+    state: watch::Receiver<LeaseState>,
     /// Whether the league is over, as the next renewal tells.
     over: Arc<AtomicBool>,
 }
@@ -108,7 +130,7 @@ impl Database {
                 address: holder.map_or_else(String::new, |holder| holder.address),
             });
         };
-        let (tell, lost) = watch::channel(false);
+        let (tell, state) = watch::channel(LeaseState::renewed(epoch));
         let over = Arc::new(AtomicBool::new(false));
         let renewal = Renewal {
             database: Arc::downgrade(&self.0),
@@ -123,7 +145,7 @@ impl Database {
             database: self.clone(),
             stream: stream.clone(),
             epoch,
-            lost,
+            state,
             over,
         })
     }
@@ -180,20 +202,20 @@ struct Renewal {
 }
 
 impl Renewal {
-    async fn run(self, lost: watch::Sender<bool>) {
+    async fn run(self, state: watch::Sender<LeaseState>) {
         // The lease is dropped when its agent ends.
-        while !lost.is_closed() {
+        while !state.is_closed() {
             tokio::select! {
                 () = tokio::time::sleep(RENEWAL) => {}
-                () = lost.closed() => return,
+                () = state.closed() => return,
             }
             let Some(inner) = self.database.upgrade() else {
                 return;
             };
             match self.renew(&inner).await {
-                Ok(true) => {}
+                Ok(true) => drop(state.send_replace(LeaseState::renewed(self.epoch))),
                 Ok(false) => {
-                    lost.send_replace(true);
+                    state.send_modify(|state| state.is_lost = true);
                     return;
                 }
                 // The next write waits for the server, and tells.
@@ -219,16 +241,17 @@ impl Renewal {
 }
 
 impl Lease {
-    pub(crate) fn epoch(&self) -> u64 {
-        self.epoch
+    /// Its state, as it changes.
+    pub(crate) fn state(&self) -> watch::Receiver<LeaseState> {
+        self.state.clone()
     }
 
     /// Waits until another process took the lease; for ever if none does.
     pub(crate) fn replaced(&self) -> impl Future<Output = DatabaseError> + use<> {
-        let (mut lost, stream) = (self.lost.clone(), self.stream.clone());
+        let (mut state, stream) = (self.state.clone(), self.stream.clone());
         let database = Arc::downgrade(&self.database.0);
         async move {
-            if lost.wait_for(|lost| *lost).await.is_err() {
+            if state.wait_for(|state| state.is_lost).await.is_err() {
                 return std::future::pending().await;
             }
             let database = database.upgrade().map(Database);

@@ -37,6 +37,7 @@ impl Carrier for Scripted {
         body["jsonrpc"] = "2.0".into();
         Ok(Answer {
             status,
+            location: None,
             session: session.map(str::to_owned),
             body: body.to_string().into(),
         })
