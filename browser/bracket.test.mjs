@@ -28,7 +28,7 @@ scene('a bracket of nine has a box for each tie, and rests for the first seeds',
   assert.equal(await winner(page, 'Third place'), third);
 
   const game = stage(page, 'Final').getByRole('link').first();
-  const [, match] = (await game.getAttribute('href')).split('/match/');
+  const [, match] = (await game.getAttribute('href')).split('match/');
   await game.click();
   await page.getByRole('heading', { level: 1 }).waitFor();
   assert.ok(page.url().endsWith(match));

@@ -190,7 +190,7 @@ impl Site {
             let own = hub.read(|live| live.view().map(SeasonEntry::of));
             let (status, page) = match leagues.read(hub.root(), own.ok().flatten()) {
                 Ok(season) => (200, page::season(&season)),
-                Err(_) => (404, page::not_found("season")),
+                Err(_) => (404, page::not_found("season", Links::Site)),
             };
             compressed(status, HTML, &GzipBody::new(page), &headers)
         };
@@ -285,16 +285,20 @@ fn page_at(hub: &Arc<Hub>, path: &str) -> (u16, GzipBody) {
         Some(("round", number)) => round_page(hub, number),
         _ => Ok(None),
     };
-    let unavailable = |reason| (503, GzipBody::new(page::unavailable(reason)));
+    let links = match named {
+        None => Links::Site,
+        Some(_) => Links::Below,
+    };
+    let unavailable = |reason| (503, GzipBody::new(page::unavailable(reason, links)));
     match (found, named) {
         (Ok(Some(page)), _) => (200, page),
         (Ok(None), None) if path == "/" || path == "/stage" => {
             unavailable("No league has begun in this folder.")
         }
         (Ok(None), Some((what @ ("match" | "player" | "round"), _))) => {
-            (404, GzipBody::new(page::not_found(what)))
+            (404, GzipBody::new(page::not_found(what, links)))
         }
-        (Ok(None), _) => (404, GzipBody::new(page::not_found("page"))),
+        (Ok(None), _) => (404, GzipBody::new(page::not_found("page", links))),
         (Err(_), _) => {
             unavailable("Its journal is missing or cannot be read; `league verify` says more.")
         }
@@ -314,7 +318,7 @@ fn match_page(hub: &Arc<Hub>, id: &str) -> FoundPage {
     let page = hub.read(|live| live.view()?.match_page(&id, record, live.observed()))?;
     Ok(page.map(|mut page| {
         hub.add_model_notes(&mut page);
-        GzipBody::new(page::match_page(&page, Links::Site))
+        GzipBody::new(page::match_page(&page, Links::Below))
     }))
 }
 
@@ -323,7 +327,7 @@ fn player_page(hub: &Arc<Hub>, id: &str) -> FoundPage {
         return Ok(None);
     };
     let page = hub.read(|live| live.view()?.player_page(&id, live.observed()))?;
-    Ok(page.map(|page| GzipBody::new(page::player_page(&page, Links::Site))))
+    Ok(page.map(|page| GzipBody::new(page::player_page(&page, Links::Below))))
 }
 
 fn round_page(hub: &Arc<Hub>, number: &str) -> FoundPage {
@@ -331,7 +335,7 @@ fn round_page(hub: &Arc<Hub>, number: &str) -> FoundPage {
         return Ok(None);
     };
     let page = hub.read(|live| live.view()?.round_page(number, live.observed()))?;
-    Ok(page.map(|page| GzipBody::new(page::round_page(&page, Links::Site))))
+    Ok(page.map(|page| GzipBody::new(page::round_page(&page, Links::Below))))
 }
 
 /// The assets with their compressed bodies.

@@ -34,7 +34,7 @@ function offerReplay() {
 async function openRecording() {
   const own = document.getElementById("film");
   if (own) return unpacked("film");
-  const answer = await fetch("/film.json");
+  const answer = await fetch("film.json");
   if (!answer.ok) throw new Error(`no replay: ${answer.status}`);
   return answer.json();
 }

@@ -58,7 +58,7 @@ async function follow() {
   const own = (waiting = new AbortController());
   while (secret && waiting === own) {
     try {
-      const answer = await post("/play/turn", { seen }, own.signal);
+      const answer = await post("play/turn", { seen }, own.signal);
       if (answer.status === 401) {
         forgetSeat();
         say(answer.error);
@@ -86,7 +86,7 @@ form.addEventListener("submit", async (event) => {
   const button = form.querySelector("button");
   button.disabled = true;
   try {
-    const answer = await post("/play/join", { name: name.value, code: code.value });
+    const answer = await post("play/join", { name: name.value, code: code.value });
     if (answer.status !== 200) return say(answer.error);
     secret = answer.seat;
     localStorage.setItem(KEY, secret);
@@ -106,12 +106,12 @@ seat.addEventListener("click", async ({ target }) => {
   try {
     if (match) {
       for (const one of seat.querySelectorAll(".choice")) one.disabled = true;
-      const answer = await post("/play/move", { match_id: match, number: Number(number), choice: JSON.parse(choice) });
+      const answer = await post("play/move", { match_id: match, number: Number(number), choice: JSON.parse(choice) });
       say(answer.status === 200 ? "" : answer.error);
       if (answer.status !== 200) for (const one of seat.querySelectorAll(".choice")) one.disabled = false;
     } else if ("leave" in button.dataset) {
       waiting?.abort();
-      const answer = await post("/play/leave", {});
+      const answer = await post("play/leave", {});
       show(answer.html);
     } else if ("return" in button.dataset) {
       seen = -1;

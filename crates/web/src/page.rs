@@ -49,37 +49,48 @@ const STILL: &str = "still";
 /// Where links lead to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Links {
-    /// To other pages of the live site.
+    /// To other pages of the live site, from one that stands beside its board.
     Site,
+    /// The same, from one below, such as `match/R1M1`.
+    Below,
     /// To other places of the same file.
     File,
 }
 
 impl Links {
+    /// The way to the place of the board, which may be any path of a server.
+    pub(crate) fn up(self) -> &'static str {
+        match self {
+            Self::Site | Self::File => "",
+            Self::Below => "../",
+        }
+    }
+
     pub fn board(self) -> &'static str {
         match self {
-            Self::Site => "/",
+            Self::Site => "./",
+            Self::Below => "../",
             Self::File => "#board",
         }
     }
 
     pub fn of_match(self, id: &MatchId) -> String {
         match self {
-            Self::Site => format!("/match/{id}"),
+            Self::Site | Self::Below => format!("{}match/{id}", self.up()),
             Self::File => format!("#match-{id}"),
         }
     }
 
     pub fn of_player(self, id: &PlayerId) -> String {
         match self {
-            Self::Site => format!("/player/{id}"),
+            Self::Site | Self::Below => format!("{}player/{id}", self.up()),
             Self::File => format!("#player-{id}"),
         }
     }
 
     pub fn of_round(self, round: u32) -> String {
         match self {
-            Self::Site => format!("/round/{round}"),
+            Self::Site | Self::Below => format!("{}round/{round}", self.up()),
             Self::File => format!("#round-{round}"),
         }
     }
@@ -88,7 +99,7 @@ impl Links {
     /// page there.
     fn own_id(self, id: &str, page: &str) -> String {
         match self {
-            Self::Site => id.to_owned(),
+            Self::Site | Self::Below => id.to_owned(),
             Self::File => format!("{id}-{page}"),
         }
     }
@@ -166,7 +177,9 @@ pub fn season(season: &Season) -> String {
 
 /// The page on which the organiser logs in, and why the last try failed.
 pub fn organiser_login(problem: Option<&str>) -> String {
-    Document::still("Organiser").draw(&organiser_page::login(problem), Links::Site)
+    // A problem is the answer to a form, whose address is below that of the page.
+    let links = problem.map_or(Links::Site, |_| Links::Below);
+    Document::still("Organiser").draw(&organiser_page::login(problem, links), links)
 }
 
 /// The page of the organiser, who has logged in.
@@ -175,25 +188,25 @@ pub fn organiser(page: &OrganiserPage) -> String {
 }
 
 /// The response to an unknown address; `what` was looked for.
-pub fn not_found(what: &str) -> String {
+pub fn not_found(what: &str, links: Links) -> String {
     let main = html! {
         section.summary {
             h1 { "There is no " bdi { (what) } " here" }
-            p.lead { "The address may be wrong, or it has not started yet. " a href=(Links::Site.board()) { "Go to the board" } }
+            p.lead { "The address may be wrong, or it has not started yet. " a href=(links.board()) { "Go to the board" } }
         }
     };
-    Document::nowhere("Not found").draw(&main, Links::Site)
+    Document::nowhere("Not found").draw(&main, links)
 }
 
 /// The response while there is nothing to show, and why.
-pub fn unavailable(reason: &str) -> String {
+pub fn unavailable(reason: &str, links: Links) -> String {
     let main = html! {
         section.summary {
             h1 { "This league cannot be shown now" }
             p.lead { bdi { (reason) } }
         }
     };
-    Document::nowhere("Not yet").draw(&main, Links::Site)
+    Document::nowhere("Not yet").draw(&main, links)
 }
 
 /// A document of the live site.
@@ -226,7 +239,8 @@ impl<'a> Document<'a> {
     }
 
     fn draw(&self, main: &Markup, links: Links) -> String {
-        let feed = (self.kind != STILL).then_some("/feed");
+        let up = links.up();
+        let feed = (self.kind != STILL).then(|| format!("{up}feed"));
         let id = Some(self.id).filter(|id| !id.is_empty());
         let markup = html! {
             (DOCTYPE)
@@ -234,12 +248,12 @@ impl<'a> Document<'a> {
                 head {
                     (common_head(self.title))
                     @if !self.over { noscript { meta http-equiv="refresh" content=(RELOAD_SECONDS); } }
-                    link rel="icon" href="/assets/icon.svg" type="image/svg+xml";
-                    link rel="stylesheet" href="/assets/style.css";
-                    link rel="stylesheet" href="/assets/details.css";
-                    link rel="stylesheet" href="/assets/views.css";
-                    @if self.kind == "stage" { link rel="stylesheet" href="/assets/stage.css"; }
-                    script type="module" src="/assets/page.js" {}
+                    link rel="icon" href={ (up) "assets/icon.svg" } type="image/svg+xml";
+                    link rel="stylesheet" href={ (up) "assets/style.css" };
+                    link rel="stylesheet" href={ (up) "assets/details.css" };
+                    link rel="stylesheet" href={ (up) "assets/views.css" };
+                    @if self.kind == "stage" { link rel="stylesheet" href={ (up) "assets/stage.css" }; }
+                    script type="module" src={ (up) "assets/page.js" } {}
                 }
                 body data-page=(self.kind) data-feed=[feed] data-id=[id] data-over[self.over] {
                     a.skip href="#main" { "Skip to the content" }
@@ -269,9 +283,9 @@ pub(crate) fn header(links: Links) -> Markup {
         (face::shapes())
         header.bar {
             a.brand href=(links.board()) { (logo()) "League" }
-            @if links == Links::Site {
+            @if links != Links::File {
                 p #touch role="status" {}
-                nav { a href="/stage" { "Stage" } " " a href="/season" { "Season" } }
+                nav { a href={ (links.up()) "stage" } { "Stage" } " " a href={ (links.up()) "season" } { "Season" } }
             }
         }
     }

@@ -141,13 +141,13 @@ impl OrganiserSite {
                 }
                 if path == "/admin/logout" {
                     self.lock().sessions.remove(&id);
-                    return self.go("/", Some(String::new()));
+                    return self.go("../", Some(String::new()));
                 }
                 let told = self.pull(&session.key, fields).await;
                 if let Some(session) = self.lock().sessions.get_mut(&id) {
                     session.told = Some(told);
                 }
-                self.go("/admin", None)
+                self.go("../admin", None)
             }
             _ => refuse(404, "There is no such form."),
         }
@@ -191,7 +191,7 @@ impl OrganiserSite {
             },
         );
         drop(state);
-        self.go("/admin", Some(id))
+        self.go("../admin", Some(id))
     }
 
     /// The session of a cookie, under the hash of its id.
@@ -242,7 +242,7 @@ impl OrganiserSite {
         })
     }
 
-    /// Sends the browser on, with a new cookie or without the old one.
+    /// Sends the browser on from a form below `admin`, which is the path of its cookie too, with a new cookie or without the old one.
     fn go(&self, to: &'static str, session: Option<String>) -> ServiceResponse {
         let mut response = html(303, String::new());
         response
@@ -255,9 +255,8 @@ impl OrganiserSite {
                 SESSION_TIME.as_secs()
             };
             let secure = if self.is_secure { "; Secure" } else { "" };
-            let cookie = format!(
-                "{COOKIE_NAME}={id}; Path=/admin; HttpOnly; SameSite=Strict; Max-Age={age}{secure}"
-            );
+            let cookie =
+                format!("{COOKIE_NAME}={id}; HttpOnly; SameSite=Strict; Max-Age={age}{secure}");
             if let Ok(cookie) = HeaderValue::from_str(&cookie) {
                 response.headers.insert(SET_COOKIE, cookie);
             }

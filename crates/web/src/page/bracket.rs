@@ -258,11 +258,11 @@ mod tests {
         <span class="who">
         <bdi>Agent 3</bdi>
         </span>
-        <a href="/match/R1M2">
+        <a href="match/R1M2">
         <span class="hush">R1M2: </span>½</a>
-        <a href="/match/R2M2">
+        <a href="match/R2M2">
         <span class="hush">R2M2: </span>T</a>
-        <a href="/match/R3M2">
+        <a href="match/R3M2">
         <span class="hush">R3M2: </span>…</a>
         <b class="sum">
         <span class="hush"> in all </span>0</b>

@@ -25,7 +25,7 @@ pub struct OrganiserPage {
 }
 
 /// Asks for the key.
-pub(crate) fn login(problem: Option<&str>) -> Markup {
+pub(crate) fn login(problem: Option<&str>, links: Links) -> Markup {
     html! {
         section.summary {
             h1 { "Organiser" }
@@ -33,7 +33,7 @@ pub(crate) fn login(problem: Option<&str>) -> Markup {
             @if let Some(problem) = problem { p.standstill role="alert" { (problem) } }
         }
         section.card {
-            form.lever method="post" action="/admin/login" {
+            form.lever method="post" action={ (links.up()) "admin/login" } {
                 p { label { span { "Key" } input type="password" name="key" required autocomplete="current-password" maxlength="200"; } }
                 p { button type="submit" { "Log in" } }
             }
@@ -71,7 +71,7 @@ pub(crate) fn main(page: &OrganiserPage) -> Markup {
             }
         }
         section.card {
-            form method="post" action="/admin/logout" {
+            form method="post" action="admin/logout" {
                 input type="hidden" name="form_token" value=(page.form_token);
                 button type="submit" { "Log out" }
             }
@@ -111,7 +111,7 @@ fn form(entry: &LeverEntry, form_token: &str) -> Markup {
     html! {
         details.lever {
             summary { strong { (words(entry.name)) } " " span { (prose(entry.sentence)) } }
-            form method="post" action="/admin/pull" autocomplete="off" {
+            form method="post" action="admin/pull" autocomplete="off" {
                 input type="hidden" name="form_token" value=(form_token);
                 input type="hidden" name="lever" value=(entry.name);
                 @for (name, about, needed) in entry.arguments { (field(name, about, *needed)) }

@@ -93,11 +93,11 @@ pub fn seat_page(league: &str) -> String {
         html lang="en" {
             head {
                 (common_head(&format!("Play in {league}")))
-                link rel="icon" href="/assets/icon.svg" type="image/svg+xml";
-                link rel="stylesheet" href="/assets/style.css";
-                link rel="stylesheet" href="/assets/details.css";
-                link rel="stylesheet" href="/assets/seat.css";
-                script type="module" src="/assets/seat.js" {}
+                link rel="icon" href="assets/icon.svg" type="image/svg+xml";
+                link rel="stylesheet" href="assets/style.css";
+                link rel="stylesheet" href="assets/details.css";
+                link rel="stylesheet" href="assets/seat.css";
+                script type="module" src="assets/seat.js" {}
             }
             body data-page="seat" {
                 a.skip href="#main" { "Skip to the content" }
@@ -137,7 +137,7 @@ pub fn seat(page: &SeatPage) -> String {
                 ul { @for result in &page.results {
                     li {
                         (mark(result.outcome)) " against " bdi { (result.opponent) } " "
-                        a href={ "/match/" (result.match_id) } { (result.match_id) }
+                        a href={ "match/" (result.match_id) } { (result.match_id) }
                     }
                 } }
             }
@@ -146,7 +146,7 @@ pub fn seat(page: &SeatPage) -> String {
             @if let Some((rank, points, players)) = page.rank {
                 "Rank " (rank) " of " (players) " with " (points) " points. "
             }
-            a href="/" { "Standings" }
+            a href="./" { "Standings" }
             @if matches!(page.stage, SeatStage::Waiting | SeatStage::Turn(_)) {
                 " " button.leave type="button" data-leave { "Leave the seat" }
             }
@@ -236,7 +236,7 @@ fn turn(turn: &SeatTurn) -> Markup {
     html! {
         h1 { "Your move" }
         p.against {
-            "Against " a href={ "/player/" (turn.opponent_id) } { bdi { (turn.opponent) } } " in " (turn.match_id) ", move " (turn.number) ". "
+            "Against " a href={ "player/" (turn.opponent_id) } { bdi { (turn.opponent) } } " in " (turn.match_id) ", move " (turn.number) ". "
             span.clock data-left-ms=(turn.time_left.as_millis()) { (duration(turn.time_left)) }
             " left."
         }

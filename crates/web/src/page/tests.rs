@@ -35,7 +35,7 @@ fn documents() -> Vec<String> {
     let site = Links::Site;
     let mut all = vec![
         super::board(&board, &board_parts(&board, site), site),
-        not_found(HOSTILE),
+        not_found(HOSTILE, Links::Site),
         report::write(&report),
     ];
     all.extend(models::stages().iter().map(stage));
@@ -118,16 +118,37 @@ fn every_part_of_the_board_is_in_the_document() {
 
 #[test]
 fn assets_of_a_page_exist() {
-    let document = not_found("match");
+    let document = not_found("match", Links::Below);
     let loaded = attributes(&document, "href")
         .into_iter()
         .chain(attributes(&document, "src"));
     let assets: Vec<_> = loaded
-        .filter_map(|path| path.strip_prefix("/assets/"))
+        .filter_map(|path| path.strip_prefix("../assets/"))
         .collect();
     assert_eq!(assets.len(), 5);
     for name in assets {
         assert!(crate::assets::find(name).is_some(), "{name}");
+    }
+}
+
+#[test]
+fn links_of_the_site_are_relative_to_the_place_of_its_board() {
+    for (document, up) in [
+        (organiser_login(None), ""),
+        (organiser_login(Some("wrong")), "../"),
+        (not_found("page", Links::Site), ""),
+        (not_found("match", Links::Below), "../"),
+    ] {
+        for name in ["href", "src", "action", "data-feed"] {
+            for path in attributes(&document, name) {
+                let is_inside = path.starts_with('#');
+                let place = path
+                    .strip_prefix(up)
+                    .filter(|place| !place.starts_with(['/']));
+                let is_here = place.is_some_and(|place| !place.starts_with("../"));
+                assert!(is_inside || is_here, "{name}={path}");
+            }
+        }
     }
 }
 

@@ -37,7 +37,7 @@ fn table_row() {
     assert_snapshot!(first(rows::standings(&[row], Links::Site)), @r##"
     <tr id="row-P07"><td>2</td>
     <td><span class="up">▲1</span></td>
-    <th scope="row"><a href="/player/P07"><svg class="face c7" viewBox="0 0 24 24" aria-hidden="true"><use href="#fh0"></use>
+    <th scope="row"><a href="player/P07"><svg class="face c7" viewBox="0 0 24 24" aria-hidden="true"><use href="#fh0"></use>
     <use href="#fe2"></use>
     <use href="#fm0"></use></svg>
     <bdi>Ada</bdi></a> <span class="badge" title="1 technical loss">T 1</span> <span class="badge deviates" title="protocol deviations">⚠ 1,200</span> <span class="badge gone">silent</span></th>
@@ -64,7 +64,7 @@ fn tile() {
     let mut tile = models::tile();
     tile.players[1].name = "Grace".to_owned();
     assert_snapshot!(first(rows::tiles(&[tile], Links::Site)), @r##"
-    <li id="tile-R2M1" class="tile choosing"><a href="/match/R2M1"><span class="who"><svg class="face c1" viewBox="0 0 24 24" aria-hidden="true"><use href="#fh0"></use>
+    <li id="tile-R2M1" class="tile choosing"><a href="match/R2M1"><span class="who"><svg class="face c1" viewBox="0 0 24 24" aria-hidden="true"><use href="#fh0"></use>
     <use href="#fe1"></use>
     <use href="#fm1"></use></svg>
     <bdi>Ada</bdi></span>
@@ -103,17 +103,17 @@ fn cross_table() {
     table.players[1].name = "Grace".to_owned();
     assert_snapshot!(lines(rows::cross_head(&table, Links::Site)), @r#"
     <tr id="cross-head"><th class="text" scope="col"><span class="more">9,500 players are left out</span></th>
-    <th scope="col"><a href="/player/P01" title="Ada">P01</a></th>
-    <th scope="col"><a href="/player/P02" title="Grace">P02</a></th></tr>
+    <th scope="col"><a href="player/P01" title="Ada">P01</a></th>
+    <th scope="col"><a href="player/P02" title="Grace">P02</a></th></tr>
     "#);
     assert_snapshot!(first(rows::cross(&table, Links::Site)), @r##"
     <tr id="cross-P01"><th scope="row"><span class="id">P01</span>
-    <a href="/player/P01"><svg class="face c1" viewBox="0 0 24 24" aria-hidden="true"><use href="#fh0"></use>
+    <a href="player/P01"><svg class="face c1" viewBox="0 0 24 24" aria-hidden="true"><use href="#fh0"></use>
     <use href="#fe1"></use>
     <use href="#fm1"></use></svg>
     <bdi>Ada</bdi></a></th>
     <td class="self"></td>
-    <td><a class="w" href="/match/R1M1">W</a></td></tr>
+    <td><a class="w" href="match/R1M1">W</a></td></tr>
     "##);
 }
 
@@ -122,7 +122,7 @@ fn agent_row() {
     let mut agent = models::agent(false);
     (agent.name, agent.version) = ("Ada".to_owned(), "1.0".to_owned());
     assert_snapshot!(first(rows::agents(&[agent], false, Links::Site)), @r##"
-    <tr id="agent-P02"><th scope="row"><a href="/player/P02"><svg class="face c2" viewBox="0 0 24 24" aria-hidden="true"><use href="#fh0"></use>
+    <tr id="agent-P02"><th scope="row"><a href="player/P02"><svg class="face c2" viewBox="0 0 24 24" aria-hidden="true"><use href="#fh0"></use>
     <use href="#fe2"></use>
     <use href="#fm2"></use></svg>
     <bdi>Ada</bdi></a>
@@ -196,12 +196,12 @@ fn summary_of_a_finished_league_names_its_champion() {
     <span>began <time datetime="2027-01-15T08:00:00.000Z">2027-01-15 08:00:00 UTC</time></span>
     <span class="note">drawn from a given seed: not for prizes</span></p>
     <div class="champion"><h2>Champion</h2>
-    <p class="first"><a href="/player/P01"><svg class="face c1" viewBox="0 0 24 24" aria-hidden="true"><use href="#fh0"></use>
+    <p class="first"><a href="player/P01"><svg class="face c1" viewBox="0 0 24 24" aria-hidden="true"><use href="#fh0"></use>
     <use href="#fe1"></use>
     <use href="#fm1"></use></svg>
     <bdi>Ada</bdi></a></p>
     <p class="tally">6 points · 2 won, 0 drawn, 0 lost</p>
-    <ol><li>Second <a href="/player/P02"><svg class="face c2" viewBox="0 0 24 24" aria-hidden="true"><use href="#fh0"></use>
+    <ol><li>Second <a href="player/P02"><svg class="face c2" viewBox="0 0 24 24" aria-hidden="true"><use href="#fh0"></use>
     <use href="#fe2"></use>
     <use href="#fm2"></use></svg>
     <bdi>Grace</bdi></a>, 0 points</li></ol></div></section>
@@ -219,7 +219,7 @@ fn progress() {
     assert_snapshot!(lines(board::progress(&board, Links::Site)), @r#"
     <section class="progress" id="progress" aria-label="Progress" data-played="1234" data-left-ms="61000" data-elapsed-ms="200000"><progress max="5000" value="1234" aria-label="Matches played">1234 of 5000</progress>
     <dl class="facts"><div><dt>Round</dt>
-    <dd><a href="/round/2">2<span class="of"> of 3</span></a></dd></div>
+    <dd><a href="round/2">2<span class="of"> of 3</span></a></dd></div>
     <div><dt>Matches</dt>
     <dd>1,234<span class="of"> of 5,000</span></dd></div>
     <div><dt>Next round</dt>
@@ -278,17 +278,17 @@ fn running_match() {
     page.state = Some(TileState::Choosing);
     page.messages.clear();
     assert_snapshot!(lines(match_page::main(&page, Links::Site)), @r##"
-    <section class="duel"><p class="crumbs"><a href="/"><bdi>Cup</bdi></a>
-    <a href="/round/1">Round 1</a>
+    <section class="duel"><p class="crumbs"><a href="./"><bdi>Cup</bdi></a>
+    <a href="round/1">Round 1</a>
     <span>R1M1</span></p>
     <h1 class="hush">R1M1: <bdi>Ada</bdi> – <bdi>Grace</bdi></h1>
-    <div class="seats"><div class="seat"><p class="who"><a href="/player/P01"><svg class="face c1" viewBox="0 0 24 24" aria-hidden="true"><use href="#fh0"></use>
+    <div class="seats"><div class="seat"><p class="who"><a href="player/P01"><svg class="face c1" viewBox="0 0 24 24" aria-hidden="true"><use href="#fh0"></use>
     <use href="#fe1"></use>
     <use href="#fm1"></use></svg>
     <bdi>Ada</bdi></a></p>
     <p class="id">seat A · P01</p></div>
     <div class="middle"><span class="state">choosing</span></div>
-    <div class="seat"><p class="who"><a href="/player/P02"><svg class="face c2" viewBox="0 0 24 24" aria-hidden="true"><use href="#fh0"></use>
+    <div class="seat"><p class="who"><a href="player/P02"><svg class="face c2" viewBox="0 0 24 24" aria-hidden="true"><use href="#fh0"></use>
     <use href="#fe2"></use>
     <use href="#fm2"></use></svg>
     <bdi>Grace</bdi></a></p>
@@ -410,7 +410,7 @@ fn new_player() {
     page.row.standing.display_name = "Ada".into();
     page.agent.version = "1.0".to_owned();
     assert_snapshot!(lines(player_page::main(&page, Links::Site)), @r##"
-    <section class="summary"><p class="crumbs"><a href="/"><bdi>Cup</bdi></a>
+    <section class="summary"><p class="crumbs"><a href="./"><bdi>Cup</bdi></a>
     <span>P02</span></p>
     <h1><svg class="face c2" viewBox="0 0 24 24" aria-hidden="true"><use href="#fh0"></use>
     <use href="#fe2"></use>
@@ -446,14 +446,14 @@ fn round_rows() {
     let html = round_page::main(page, Links::Site).into_string();
     let rows: Vec<&str> = html.split("<tr>").skip(2).collect();
     assert_snapshot!(lines(rows[0]), @r##"
-    <th class="text" scope="row"><a href="/match/R1M1">R1M1</a></th>
-    <td class="who"><a href="/player/P01"><svg class="face c1" viewBox="0 0 24 24" aria-hidden="true"><use href="#fh0"></use>
+    <th class="text" scope="row"><a href="match/R1M1">R1M1</a></th>
+    <td class="who"><a href="player/P01"><svg class="face c1" viewBox="0 0 24 24" aria-hidden="true"><use href="#fh0"></use>
     <use href="#fe1"></use>
     <use href="#fm1"></use></svg>
     <bdi>Ada</bdi></a></td>
     <td><b class="w">W</b> 3</td>
     <td><b class="t">T</b> 0</td>
-    <td class="who"><a href="/player/P02"><svg class="face c2" viewBox="0 0 24 24" aria-hidden="true"><use href="#fh0"></use>
+    <td class="who"><a href="player/P02"><svg class="face c2" viewBox="0 0 24 24" aria-hidden="true"><use href="#fh0"></use>
     <use href="#fe2"></use>
     <use href="#fm2"></use></svg>
     <bdi>&lt;script&gt;alert(1)&lt;/script&gt;&quot; onmouseover=&quot;x' &amp;amp;</bdi></a></td>
@@ -462,5 +462,5 @@ fn round_rows() {
     <td><time datetime="2027-01-15T08:00:00.000Z">08:00:00</time></td></tr>
     "##);
     assert!(rows[1].contains("choosing") && !rows[1].contains("<time"));
-    assert!(!rows[2].contains("/match/"), "there is nothing left to see");
+    assert!(!rows[2].contains("match/"), "there is nothing left to see");
 }
