@@ -1,5 +1,6 @@
 //! `league manager`, `league referee`, `league player`: one agent, as chapters 8 and 11 start it.
 
+mod host;
 mod manager;
 mod next_league;
 mod player;

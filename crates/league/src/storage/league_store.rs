@@ -35,7 +35,7 @@ pub(crate) struct LeagueStore {
     /// Tells this process from others.
     holder: String,
     /// Where its agents answer.
-    pub(crate) address: String,
+    address: String,
 }
 
 impl LeagueStore {
@@ -44,6 +44,14 @@ impl LeagueStore {
             database,
             holder: hex(&chance.bytes())[..16].to_owned(),
             address,
+        }
+    }
+
+    /// The same store, for an agent that answers at another address.
+    pub(crate) fn at(&self, address: String) -> Self {
+        Self {
+            address,
+            ..self.clone()
         }
     }
 

@@ -26,6 +26,7 @@ use crate::agents::identity::Membership;
 use crate::agents::manager::{self, InvitedPlayer, LeagueNews};
 use crate::agents::people::People;
 use crate::cli::admin::read_names;
+use crate::cli::agent::host::Host;
 use crate::cli::agent::next_league::NextLeague;
 use crate::cli::agent::standby::{Standby, TakenLeague};
 use crate::cli::agent::{
@@ -39,6 +40,7 @@ use crate::cli::failure::{CommandError, bad_config, chain};
 use crate::cli::leagues::free_name;
 use crate::cli::network::{NetworkArgs, invitation, is_open, joining};
 use crate::cli::run::{MAX_PEOPLE, no_seats};
+use crate::cli::runtime::Signals;
 use crate::cli::scores::{DeviationSummary, LineWidth, Scores};
 use crate::cli::store::StoreArgs;
 use crate::cli::text::{count, print_object};
@@ -46,6 +48,7 @@ use crate::cli::{Exit, Output};
 use crate::config::{AgentsConfig, DEFAULT_GAME, SecurityConfig, SystemConfig};
 use crate::http::endpoint::{AllowList, BadEndpoint, OwnAddresses};
 use crate::http::local::called;
+use crate::http::transport::Listener;
 use crate::site::{Inquiry, OrganiserSite, Site};
 use crate::storage::record::{Opening, Record, is_over};
 use crate::storage::root::Root;
@@ -55,7 +58,7 @@ use crate::storage::store::{Entry, Journal};
 const MAX_LINES: usize = 64;
 
 /// The name of the manager in errors.
-const LABEL: &str = "the league manager";
+pub(super) const LABEL: &str = "the league manager";
 
 /// Run the league manager, which registers agents, schedules matches and keeps the standings
 #[derive(Debug, Clone, Args)]
@@ -147,6 +150,13 @@ pub(crate) struct ManagerArgs {
     /// Wait until no other manager holds the league of the store, then go on with it
     #[arg(long)]
     standby: bool,
+    /// Manage up to N leagues of the store that no manager holds, each below /leagues/ID
+    #[arg(long, value_name = "N", value_parser = number::<u32>(1..=10_000))]
+    #[arg(conflicts_with_all = ["standby", "league_id", "next", "create", "people", "stdio"])]
+    leagues: Option<u32>,
+    /// Write the beginning of the league to the store and exit; any manager of the store takes it
+    #[arg(long)]
+    create: bool,
     /// Exit when the league is over
     #[arg(long)]
     exit_when_done: bool,
@@ -179,19 +189,20 @@ impl ManagerArgs {
         let advertised = setup.endpoint(&listener);
         shared.store = self.store.of(place, &shared.chance, advertised.clone())?;
         let (own, port) = (listener.local_addr().ok(), listener.port());
-        let mut entrance = Entrance::Listener(listener);
-        let taken = match &shared.store {
-            Some(_) if self.standby => {
-                let standby = Standby::of(&shared, league);
-                let taken = standby.wait(entrance, &mut setup.signals).await?;
-                let Some((taken, served)) = taken else {
-                    return Ok(Exit::Yes);
-                };
-                entrance = served;
-                Some(taken)
-            }
-            Some(store) => Some(TakenLeague::look(store, &shared.root, league)?),
-            None => None,
+        if let Some(most) = self.leagues {
+            let store = shared.store.clone().ok_or_else(without_store)?;
+            let host = Host {
+                setup: &mut setup,
+                common: &self.common,
+                shared,
+                store,
+                most: most as usize,
+            };
+            return host.run(listener, &mut out).await;
+        }
+        let entered = self.enter(listener, &shared, league, &mut setup.signals);
+        let Some((taken, entrance)) = entered.await? else {
+            return Ok(Exit::Yes);
         };
         let stored = taken.as_ref().and_then(|taken| taken.rules.clone());
         let rules = stored.filter(|_| self.standby).unwrap_or(rules);
@@ -206,6 +217,9 @@ impl ManagerArgs {
         let (running, service) = manager::start(&shared, rules, &guests, &own, Some(tell))
             .map_err(|error| not_started(LABEL, &error, "`--league-id`"))?;
         let rules = began_with(&running, &wanted).await;
+        if self.create {
+            return self.created(running, league, &mut out).await;
+        }
         let people = self.people(&setup, &shared, (&wanted, &advertised)).await?;
         let starts_by_hand = starts_by_hand(&running).await;
         let joining = (!is_over).then(|| JoinInfo {
@@ -244,6 +258,30 @@ impl ManagerArgs {
         };
         let exit = self.exit_when_done;
         server.run(setup, &self.common, exit, &mut out).await
+    }
+
+    /// Takes the league in the store, if there is one; waits for it with `--standby`. `None` if a
+    /// signal came first.
+    async fn enter(
+        &self,
+        listener: Listener,
+        shared: &Shared,
+        league: &LeagueId,
+        signals: &mut Signals,
+    ) -> Result<Option<(Option<TakenLeague>, Entrance)>, CommandError> {
+        let entrance = Entrance::Listener(listener);
+        match &shared.store {
+            None if self.standby || self.create => Err(without_store()),
+            None => Ok(Some((None, entrance))),
+            Some(_) if self.standby => {
+                let entered = Standby::of(shared, league).wait(entrance, signals).await?;
+                Ok(entered.map(|(taken, served)| (Some(taken), served)))
+            }
+            Some(store) => {
+                let taken = TakenLeague::look(store, &shared.root, league)?;
+                Ok(Some((Some(taken), entrance)))
+            }
+        }
     }
 
     /// The rules of the league, and the levers that it begins with.
@@ -415,6 +453,32 @@ impl ManagerArgs {
     fn start_command(&self, endpoint: &str) -> String {
         let root = self.common.root_flag();
         format!("league start --manager {endpoint}{root}")
+    }
+
+    /// Ends a manager that only wrote the beginning of its league.
+    async fn created(
+        &self,
+        running: RunningAgent<League>,
+        league: &LeagueId,
+        out: &mut impl Write,
+    ) -> Result<Exit, CommandError> {
+        running.actor.stop().await;
+        if let Ok(Err(error)) = running.ended.await {
+            return Err(CommandError::world(
+                "could not create the league",
+                chain(&error),
+                error.hint(),
+            ));
+        }
+        if self.common.output == Output::Json {
+            print_object(out, &json!({"event": "created", "league_id": league}))?;
+        } else if self.common.talks() {
+            writeln!(
+                out,
+                "league `{league}` is in the store; a manager with `--leagues N` takes it"
+            )?;
+        }
+        Ok(Exit::Yes)
     }
 
     /// Prints where the manager answers, and how to join unless the league is over.
@@ -603,6 +667,15 @@ async fn began_with(running: &RunningAgent<League>, wanted: &LeagueRules) -> Opt
     Some(rules)
 }
 
+/// A flag needs a store, and there is none.
+fn without_store() -> CommandError {
+    CommandError::usage(
+        format!("could not start {LABEL}"),
+        "`--standby`, `--leagues` and `--create` are for leagues of a store, and none is named",
+        "name the database with `--store URL`, or `store` in the configuration",
+    )
+}
+
 /// Whether the league waits for `league start`.
 async fn starts_by_hand(running: &RunningAgent<League>) -> bool {
     let waits = running.actor.query(|league| {
@@ -665,7 +738,7 @@ pub(crate) fn people_link(endpoint: &str, code: &str) -> String {
 }
 
 /// The pages of the league, with its lobby.
-fn site(
+pub(super) fn site(
     shared: &Shared,
     league: &LeagueId,
     running: &RunningAgent<League>,
@@ -677,7 +750,7 @@ fn site(
 }
 
 /// How a player joins: from this machine only, or from others too.
-fn offer(system: &SystemConfig, endpoint: &str, has_people: bool) -> Joining {
+pub(super) fn offer(system: &SystemConfig, endpoint: &str, has_people: bool) -> Joining {
     let command = match is_open(system) {
         true => joining(system, endpoint),
         false => format!("league player --manager {endpoint} --name NAME"),

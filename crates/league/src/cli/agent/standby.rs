@@ -41,7 +41,7 @@ impl TakenLeague {
         Self::fill(store, root, league, None)
     }
 
-    fn fill(
+    pub(crate) fn fill(
         store: &LeagueStore,
         root: &Root,
         league: &LeagueId,

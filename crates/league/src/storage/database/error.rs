@@ -49,7 +49,7 @@ pub(crate) enum DatabaseError {
 impl DatabaseError {
     /// Whether the same question may be answered later: the server is away, starts, stops, lacks
     /// room, or undid a transaction for another one.
-    pub(super) fn is_passing(&self) -> bool {
+    pub(crate) fn is_passing(&self) -> bool {
         let Self::Server(error) = self else {
             return false;
         };
