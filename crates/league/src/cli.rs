@@ -10,6 +10,7 @@ mod completions;
 mod db;
 mod explain;
 mod failure;
+mod follow;
 mod games;
 mod inquiry;
 mod keep;

@@ -33,6 +33,7 @@ use crate::cli::run::plan::RunPlan;
 use crate::cli::run::screen::RunScreen;
 use crate::cli::runtime::{Signals, begin_logs, finish, runtime};
 use crate::cli::scores::DeviationSummary;
+use crate::cli::store::StoreArgs;
 use crate::http::descriptors::open_files;
 use crate::http::endpoint::{Scheme, url};
 use crate::http::local::called;
@@ -125,6 +126,8 @@ pub(crate) struct RunArgs {
     /// Write the number and the sizes of its calls to this file, for `league bench`
     #[arg(long, value_name = "FILE", hide = true)]
     record_traffic: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) store: StoreArgs,
 }
 
 /// Reads the time for a move.

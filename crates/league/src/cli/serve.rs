@@ -16,6 +16,7 @@ use tokio::sync::watch;
 use crate::cli::agent::page;
 use crate::cli::arguments::{existing_config, port};
 use crate::cli::failure::{CommandError, port_error};
+use crate::cli::follow::FollowedLeague;
 use crate::cli::leagues::StoredLeagueArgs;
 use crate::cli::network::{ListenArgs, load_tls};
 use crate::cli::runtime::{Signals, runtime};
@@ -59,6 +60,7 @@ impl ServeArgs {
                 let _ = writeln!(screen::errors(), "warning: {warning}");
             }
         })?;
+        let tls_trust = tls.trust.clone();
         let gate = Gate::new(&system, tls.server.clone());
         let runtime = runtime()?;
         let answer = runtime.block_on(async {
@@ -72,6 +74,17 @@ impl ServeArgs {
             let page = page(&listener.url(&system.network.base_host));
             let resume = self.stored.resume(&root, &league);
             self.greet(out, &league, &page, resume)?;
+            if let Some(database) = self.stored.store.open(&system, &tls_trust)? {
+                let (root, league) = (root.clone(), league.clone());
+                tokio::spawn(
+                    FollowedLeague {
+                        database,
+                        root,
+                        league,
+                    }
+                    .run(),
+                );
+            }
             let site = Site::new(root, league, Limits::default().viewers(), true, None);
             let routes = Routes::behind(gate).with_pages(match self.stored.common.verbose {
                 0 => Arc::new(site),

@@ -5,6 +5,7 @@
 //! write to it as they write to a file, and a slow agent does not let its lease run out.
 
 mod error;
+mod feed;
 mod lease;
 mod secrets;
 
@@ -50,6 +51,7 @@ struct Inner {
     /// The address as people may read it, without its password.
     name: String,
     client: Mutex<Option<Arc<Client>>>,
+    notices: feed::Notices,
     runtime: Option<Runtime>,
 }
 
@@ -137,6 +139,7 @@ impl Database {
             config,
             tls: MakeRustlsConnect::new(trust.client_config().map_err(DatabaseError::Tls)?),
             client: Mutex::new(None),
+            notices: feed::Notices::default(),
             runtime: Some(runtime),
         }));
         database.wait(|inner| async move { inner.client().await.map(drop) })?;

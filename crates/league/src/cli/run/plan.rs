@@ -26,13 +26,16 @@ use crate::cli::failure::{CommandError, bad_config};
 use crate::cli::leagues;
 use crate::cli::leagues::InterruptedLeague;
 use crate::cli::model::{ModelArgs, find_model};
-use crate::cli::run::{PortChoice, RunArgs};
+use crate::cli::run::{PortChoice, RunArgs, WHAT};
+use crate::cli::store::unusable;
 use crate::clock::now;
 use crate::config::{AgentsConfig, ConfigLoader, PlayerConfig, SystemConfig};
 use crate::http::local::called;
 use crate::http::tls::Tls;
+use crate::storage::database::Stream;
 use crate::storage::documents::SCHEMA_VERSION;
 use crate::storage::files;
+use crate::storage::league_store::LeagueStore;
 use crate::storage::record::is_over;
 use crate::storage::root::Root;
 use league_core::strategy;
@@ -160,11 +163,17 @@ impl RunPlan {
             let most = system.limits.max_connections;
             system.limits.max_connections = most.max(4 * plan.players.len());
         }
+        let mut shared = run.common.shared(&system, &tls, seats.seed, counts)?;
+        let address = format!("http://{}", system.network.base_host);
+        shared.store = run.store.of((&system, &tls), &shared.chance, address)?;
+        if let Some(store) = shared.store.as_ref().filter(|_| !run.resume) {
+            run.check_free(store, &league_id)?;
+        }
         Ok(Self {
             shared: Shared {
                 crowd: seats.players.len(),
                 accept_loss: run.accept_loss,
-                ..run.common.shared(&system, &tls, seats.seed, counts)?
+                ..shared
             },
             plan,
             seats,
@@ -190,6 +199,19 @@ impl RunArgs {
             return Err(self.exists(root, &base));
         }
         Ok(free)
+    }
+
+    /// Refuses the name of a league that the store has.
+    fn check_free(&self, store: &LeagueStore, league: &LeagueId) -> Result<(), CommandError> {
+        let holder = store.database.holder(&Stream::of_manager(league));
+        match holder.map_err(|error| unusable(&error))? {
+            None => Ok(()),
+            Some(_) => Err(CommandError::usage(
+                WHAT,
+                format!("league `{league}` is in {} already", store.database.name()),
+                "choose another name with `--league-id ID`",
+            )),
+        }
     }
 
     fn exists(&self, root: &Root, league: &LeagueId) -> CommandError {

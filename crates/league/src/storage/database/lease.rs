@@ -319,6 +319,9 @@ struct Write {
 impl Write {
     async fn run(self, inner: &Arc<Inner>) -> Result<(), DatabaseError> {
         let written = inner.insist(|client| self.insert(client)).await;
+        if written.is_ok() {
+            inner.notify(self.stream.league());
+        }
         match written {
             Ok(written) if written == self.lines.len() as u64 => Ok(()),
             // An earlier try may have succeeded without an answer.
