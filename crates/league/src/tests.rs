@@ -1,5 +1,6 @@
 //! Tests that need the inside of this crate and more than one module of it.
 
+mod at_scale;
 mod files;
 mod instructions;
 pub(crate) mod journals;

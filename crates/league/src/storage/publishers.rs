@@ -2,9 +2,9 @@
 //!
 //! A publisher applies the entries of one journal and returns the documents that are due. It does
 //! no IO: [`DocumentFiles`] writes them where blocking is allowed. A document is written at most
-//! twice a second, a large one less often, and always at the end of a round and of a league. After
-//! a restart a publisher applies the whole journal, and the versions in the files show which of
-//! them are outdated.
+//! twice a second, at the end of a round as often as its size allows, and always at the end of a
+//! league. After a restart a publisher applies the whole journal, and the versions in the files show
+//! which of them are outdated.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -55,13 +55,15 @@ impl LeaguePublisher {
         if changes_table(event) {
             self.table.change(sequence, at);
         }
-        if matches!(
-            event,
-            league::Event::LeagueStarted { .. }
-                | league::Event::RoundClosed { .. }
-                | league::Event::LeagueCompleted { .. }
-        ) {
-            self.hurry();
+        match event {
+            league::Event::LeagueStarted { .. } | league::Event::LeagueCompleted { .. } => {
+                self.hurry();
+            }
+            league::Event::RoundClosed { .. } => {
+                self.table.advance();
+                self.list.advance();
+            }
+            _ => {}
         }
     }
 
@@ -118,9 +120,9 @@ pub(crate) struct PlayerPublisher {
     crowd: usize,
 }
 
-/// How many rows each player of the same process counts as, so that a thousand players do not write
-/// their memories all the time.
-const ROWS_A_PLAYER: usize = 100;
+/// How many rows each player of the same process counts as, so that all of them together write five
+/// memories a second: making a file costs a tenth of a match.
+const ROWS_A_PLAYER: usize = 2_000;
 
 impl PlayerPublisher {
     /// A publisher for one of this many players in the process.
@@ -264,7 +266,7 @@ impl RefereePublisher {
 
 /// The minimum time between two writes of one document.
 pub(crate) const MIN_GAP: Duration = Duration::from_millis(500);
-/// Extra time for each row of a document, so that writing takes a small part of the time.
+/// The minimum time for each row of a document, so that writing takes a small part of the time.
 pub(crate) const GAP_PER_ROW: Duration = Duration::from_micros(100);
 
 /// Whether a document has changed, and when it may be written again.
@@ -273,6 +275,8 @@ pub(crate) struct Throttle {
     changed: Option<(u64, Timestamp)>,
     urgent: bool,
     not_before: Timestamp,
+    /// The earliest time that its size allows.
+    earliest: Timestamp,
 }
 
 impl Throttle {
@@ -286,6 +290,11 @@ impl Throttle {
         self.urgent = true;
     }
 
+    /// Makes the change due as soon as the size of the document allows.
+    pub(crate) fn advance(&mut self) {
+        self.not_before = self.earliest;
+    }
+
     /// The entry of the last change, if the document is due; it then counts as written.
     pub(crate) fn take(&mut self, now: Timestamp, rows: usize) -> Option<(u64, Timestamp)> {
         if !self.urgent && now < self.not_before {
@@ -294,7 +303,9 @@ impl Throttle {
         let rows = u32::try_from(rows).unwrap_or(u32::MAX);
         let changed = self.changed.take()?;
         self.urgent = false;
-        self.not_before = now + MIN_GAP.max(GAP_PER_ROW.saturating_mul(rows));
+        let gap = GAP_PER_ROW.saturating_mul(rows);
+        self.earliest = now + gap;
+        self.not_before = now + gap.max(MIN_GAP);
         Some(changed)
     }
 
@@ -342,5 +353,19 @@ mod tests {
         assert_eq!(throttle.take(at(1), 100_000), Some((2, at(1))));
         throttle.change(3, at(2));
         assert_eq!(throttle.take(at(2), 100_000), None);
+    }
+
+    #[test]
+    fn advanced_document_waits_for_its_rows_only() {
+        let mut throttle = Throttle::default();
+        throttle.change(1, at(0));
+        throttle.take(at(0), 200).unwrap();
+        throttle.change(2, at(1));
+        throttle.advance();
+        assert_eq!(throttle.due(), Some(at(20)));
+        assert_eq!(throttle.take(at(19), 200), None);
+        assert_eq!(throttle.take(at(20), 200), Some((2, at(1))));
+        throttle.change(3, at(21));
+        assert_eq!(throttle.due(), Some(at(520)), "advanced once");
     }
 }

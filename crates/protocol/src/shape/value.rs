@@ -508,7 +508,7 @@ impl QuietText for Dialect {
 /// A whole number that is not negative and fits into 32 bits: the league counts nothing higher.
 impl Value for u32 {
     fn read(raw: &RawValue, at: &Path<'_>, cx: &mut Cx<'_>) -> Option<Self> {
-        let number = serde_json::from_str(raw.get()).ok();
+        let number = raw.get().parse().ok();
         if number.is_none() {
             let detail = format!("found `{}`; send a whole number", excerpt(raw.get()));
             let expected = "a whole number from 0 to 4294967295";

@@ -7,7 +7,7 @@ use std::time::Duration;
 use crate::storage::document_writer::{DocumentFiles, Publication};
 use crate::storage::documents::{MatchDocument, MatchRepository};
 use crate::storage::publishers::{
-    LeaguePublisher, MAX_MATCH_FILES, MIN_GAP, PlayerPublisher, RefereePublisher,
+    GAP_PER_ROW, LeaguePublisher, MAX_MATCH_FILES, MIN_GAP, PlayerPublisher, RefereePublisher,
 };
 use crate::storage::record::Record;
 use crate::storage::root::Root;
@@ -33,10 +33,14 @@ fn burst_of_results_waits_and_the_end_of_a_round_does_not() {
     let journals = Journals::played(8, 2);
     let mut publisher = LeaguePublisher::new(league_id());
     let (mut in_burst, mut at_the_end) = (0, 0);
+    let mut now = at(0);
     journals.replay(|(sequence, moment, record), league| {
         publisher.take_in(*sequence, *moment, record, league);
-        // All in one instant.
-        let due = publisher.due(at(0), league).len();
+        // All results of a round in one instant; then only the rows of the documents count.
+        if matches!(record, Record::Event(manager::Event::RoundClosed { .. })) {
+            now = now + GAP_PER_ROW * 28;
+        }
+        let due = publisher.due(now, league).len();
         match record {
             Record::Event(manager::Event::ResultRecorded { .. }) => in_burst += due,
             Record::Event(manager::Event::RoundClosed { .. }) => {
