@@ -116,6 +116,9 @@ pub(crate) struct Sim {
     /// Play leagues whose rounds follow from results: Swiss, brackets, gauntlet.
     #[arg(long)]
     formats: bool,
+    /// Play leagues whose referees take matches themselves.
+    #[arg(long)]
+    pool: bool,
     /// Run only this league of the seed.
     #[arg(long)]
     league: Option<u64>,
@@ -252,6 +255,7 @@ impl Sim {
         arguments.extend(self.no_faults.then(|| "--no-faults".to_owned()));
         arguments.extend(self.levers.then(|| "--levers".to_owned()));
         arguments.extend(self.formats.then(|| "--formats".to_owned()));
+        arguments.extend(self.pool.then(|| "--pool".to_owned()));
         if let Some(league) = self.league {
             arguments.extend(flags(&[("--league", league)]));
         }

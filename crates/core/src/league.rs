@@ -20,6 +20,7 @@ mod lever;
 mod loss;
 mod news;
 mod offer;
+mod pool;
 mod progress;
 mod pull;
 mod query;
@@ -651,6 +652,14 @@ impl League {
             } => {
                 let caller = self.authenticate(at, *token, sender.as_ref())?;
                 self.hear_of_telling(at, &caller, told)
+            }
+            Command::TakeMatch {
+                token,
+                sender,
+                wanted,
+            } => {
+                let caller = self.authenticate(at, *token, sender.as_ref())?;
+                self.weigh_take(at, &caller, wanted)
             }
             Command::Report { .. } => self.hear_report(at, command),
             Command::AcceptLoss { known_version } => {

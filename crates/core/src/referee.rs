@@ -399,6 +399,9 @@ impl Machine for Referee {
     fn letters(&self, event: &Event, out: &mut Vec<Letter<CorrelationId>>) {
         match event {
             Event::RegistrationTried { .. } => out.extend(self.enrolment.letter(&self.rules)),
+            Event::MatchWanted { match_id, attempt } => {
+                out.extend(self.enrolment.taking(&self.rules, match_id, *attempt));
+            }
             _ if !event.is_told() => {}
             _ => {
                 if let Some(game) = event.match_id().and_then(|id| self.find(id)) {

@@ -23,7 +23,7 @@ pub use evidence::{
 };
 pub(crate) use forms::{AnyForm, GENERIC_MOVE, form, is_taken, reply_type, spoken_type, write};
 pub use forms::{expects_answer, types, types_taken};
-pub use order::{HandedOver, Mode, StartMatch, StartMatchAck, StartMatchPlayer};
+pub use order::{HandedOver, Mode, StartMatch, StartMatchAck, StartMatchPlayer, TakeMatch};
 pub use play::{
     GameInvitation, GameJoinAck, GameStart, MatchState, MoveCall, MoveResponse, PlayValidation,
     Role,
@@ -80,6 +80,8 @@ pub enum Message {
     StartMatch(Arc<StartMatch>),
     /// The referee takes the match or not.
     StartMatchAck(Box<StartMatchAck>),
+    /// A referee takes a match that waits for one.
+    TakeMatch(Box<TakeMatch>),
     /// A referee invites a player.
     GameInvitation(Box<GameInvitation>),
     /// The player comes or not.
@@ -140,6 +142,7 @@ said!(
     StandingsUpdate,
     StartMatch,
     StartMatchAck,
+    TakeMatch,
     GameInvitation,
     GameJoinAck,
     GameStart,
@@ -166,6 +169,7 @@ impl Message {
         match self {
             Self::StartMatch(order) => Some(&order.match_id),
             Self::StartMatchAck(ack) => Some(&ack.match_id),
+            Self::TakeMatch(wanted) => Some(&wanted.match_id),
             Self::GameInvitation(invitation) => Some(&invitation.match_id),
             Self::GameJoinAck(ack) => Some(&ack.match_id),
             Self::GameStart(start) => Some(&start.match_id),
@@ -234,6 +238,7 @@ impl Message {
             Self::StandingsUpdate(_) => "LEAGUE_STANDINGS_UPDATE",
             Self::StartMatch(_) => "START_MATCH",
             Self::StartMatchAck(_) => "START_MATCH_ACK",
+            Self::TakeMatch(_) => "TAKE_MATCH",
             Self::GameInvitation(_) => "GAME_INVITATION",
             Self::GameJoinAck(_) => "GAME_JOIN_ACK",
             Self::GameStart(_) => "GAME_START",

@@ -214,6 +214,11 @@ impl SimulatedMachine for League {
                 sender: call.sender,
                 told,
             }),
+            Message::TakeMatch(wanted) => Ok(league::Command::TakeMatch {
+                token,
+                sender: call.sender,
+                wanted,
+            }),
             Message::MatchResultReport(report) => Ok(league::Command::Report {
                 token,
                 sender: call.sender,

@@ -47,6 +47,7 @@ mod lies;
 mod oracle;
 mod organiser;
 mod outbox;
+mod pool;
 mod report;
 mod sabotage;
 mod scenario;
@@ -86,6 +87,7 @@ impl Simulation {
                 faults: plan.faults,
                 levers: plan.levers,
                 formats: plan.formats,
+                pool: plan.pool,
             })?;
             report.add(&part);
             league += 1;

@@ -95,6 +95,8 @@ struct GroundTruth {
 struct MatchNote {
     /// The latest ordered attempt.
     ordered: u32,
+    /// The latest attempt that a referee began, and which referee.
+    opened: Option<(u32, NodeId)>,
     /// The latest attempt that was announced to each player.
     announced: BTreeMap<NodeId, u32>,
     /// The latest attempt whose order waited long enough for announcements.

@@ -488,6 +488,7 @@ pub fn kind(event: &Event) -> &'static str {
         Event::ReportTried { .. } => "reporting",
         Event::ReportFailed { .. } => "not reported",
         Event::RoundAsked { .. } => "asked again",
+        Event::MatchWanted { .. } => "wanted",
         Event::ReportSettled { .. } => "settled",
     }
 }

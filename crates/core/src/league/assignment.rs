@@ -55,7 +55,7 @@ impl League {
         let Some((number, referee)) =
             referee.and_then(|number| Some((number, self.referees.get_mut(number)?)))
         else {
-            fixture.stage = FixtureStage::Waiting;
+            (fixture.stage, fixture.since) = (FixtureStage::Waiting, at);
             round.waiting.insert(index);
             return;
         };

@@ -403,7 +403,8 @@ impl<'a> LetterWriter<'a> {
     }
 
     /// Tells the players of a match that changes hands what its new referee will show; a player
-    /// that does not sign was told before, and that stays good.
+    /// that does not sign was told before, and that stays good. Where referees take matches
+    /// themselves, the players of a match are told of it when the first one has it.
     fn announce_attempt(&mut self, match_id: &MatchId) {
         let league = self.league;
         let fixture = league.fixture(match_id);
@@ -411,7 +412,8 @@ impl<'a> LetterWriter<'a> {
             return;
         };
         for (seat, &number) in fixture.pairing.seats.iter().enumerate() {
-            if fixture.signs[seat] && !fixture.informed[seat] {
+            let is_told_anew = fixture.signs[seat] || league.rules.pool;
+            if is_told_anew && !fixture.informed[seat] {
                 self.announce_to(number);
             }
         }
@@ -444,13 +446,13 @@ impl<'a> LetterWriter<'a> {
         }
     }
 
-    /// The matches of a round, unless the league is large or matches join the round while it is
-    /// played: then each player gets only its own.
+    /// The matches of a round, unless the league is large, or matches join the round or get their
+    /// referees while it is played: then each player gets only its own.
     fn all_matches(&self, round: &LeagueRound) -> Option<Rows<AnnouncedMatch>> {
         let grows = self.league.schedule().matches_a_round() > self.league.players.seated() / 2;
         let fixtures = round.fixtures.iter();
         let matches = || fixtures.filter_map(|own| self.announced(own)).collect();
-        let are_few = !self.league.is_large() && !grows;
+        let are_few = !self.league.is_large() && !grows && !self.league.rules.pool;
         are_few.then(|| round.announced.get(matches).clone())
     }
 
@@ -789,7 +791,8 @@ impl<'a> LetterWriter<'a> {
             let is_next = |round: &&LeagueRound| {
                 round.number == closed.number + 1 && (round.closed || until > round.number)
             };
-            if let Some(next) = rounds.find(is_next) {
+            let next = rounds.find(is_next);
+            if let Some(next) = next.filter(|next| !league.awaits_referee(number, next)) {
                 let all = self.all_matches(next);
                 self.out.push(self.announcement(number, player, next, &all));
             }
@@ -887,7 +890,9 @@ impl League {
     /// Whether a player is told of its matches. A suspended player is, too: it may be back, and
     /// referees call it with what the announcement tells.
     fn is_announced_to(&self, number: u32, player: &PlayerEntry) -> bool {
-        !player.is_out() && self.first_hold(number).is_none()
+        let round = self.round.as_ref();
+        let waits = round.is_some_and(|round| self.awaits_referee(number, round));
+        !player.is_out() && self.first_hold(number).is_none() && !waits
     }
 
     /// Whether a player gets news now: not before it knows how its last match ended.

@@ -42,7 +42,8 @@ pub struct LeagueFixture {
     pub(crate) former: Vec<u32>,
     pub(crate) attempt: u32,
     pub(crate) stage: FixtureStage,
-    /// When it came to its present referee's hands; renewed when the order is accepted.
+    /// When it came to its present referee's hands, renewed when the order is accepted; or since when
+    /// it waits for one.
     pub(crate) since: Timestamp,
     pub(crate) seed: Seed,
     pub(crate) commitment: Commitment,
@@ -158,6 +159,11 @@ impl LeagueFixture {
     /// The attempt that players are told of; before the first referee it is the first.
     pub(crate) fn announced_attempt(&self) -> u32 {
         self.attempt.saturating_add(u32::from(!self.was_given()))
+    }
+
+    /// The attempt of the referee that gets it next, while it waits.
+    pub fn next_attempt(&self) -> u32 {
+        self.attempt.saturating_add(1)
     }
 
     /// Whether a referee was told to run it, since the last accepted loss.

@@ -36,6 +36,7 @@ impl Referee {
                 self.prove_manager(*token)?;
                 Ok(self.weigh_order(at, order, barred.as_deref()))
             }
+            Command::TakeMatch { match_id, attempt } => Ok(noted(self.want(match_id, *attempt))),
             Command::CollectChoices { match_id, token } => {
                 self.prove_stepper(match_id, *token)?;
                 self.collect(at, match_id)
@@ -104,6 +105,16 @@ impl Referee {
         Ok(Reply::MatchState(Box::new(view)))
     }
 
+    /// Tells the manager that this referee takes a match, if it has room for it.
+    fn want(&self, match_id: &MatchId, attempt: u32) -> Vec<Event> {
+        let is_in = self.enrolled().is_some() && !self.league_over;
+        let wanted = (is_in && self.check_room(match_id).is_ok()).then(|| Event::MatchWanted {
+            match_id: match_id.clone(),
+            attempt,
+        });
+        wanted.into_iter().collect()
+    }
+
     fn end(&self, at: Timestamp, league_id: &LeagueId) -> Vec<Event> {
         let ours = self.enrolled().is_some_and(|(_, held)| held == league_id);
         if ours && !self.league_over {
@@ -134,6 +145,8 @@ impl Referee {
             CorrelationId::Registration { tried } => {
                 Ok(self.enrolment.hear(at, &self.rules, *tried, outcome))
             }
+            // `START_MATCH` follows if the manager gives the match.
+            CorrelationId::Taking { .. } => answer_to(outcome).map(Decision::reply),
             CorrelationId::Question(question) => self.hear_player(at, question, outcome),
             CorrelationId::GameOver {
                 match_id,

@@ -34,6 +34,12 @@ pub enum Event {
         manager: Option<TokenHash>,
         at: Timestamp,
     },
+    /// The manager is told that the referee takes a match which waits for one.
+    #[serde(skip)]
+    MatchWanted {
+        match_id: MatchId,
+        attempt: u32,
+    },
     /// A match was taken; it takes the place of an earlier attempt at the same match.
     MatchOpened {
         /// All that is known of it but its secrets.
@@ -289,6 +295,7 @@ impl Event {
             | Self::LeagueEnded { .. } => Persistence::Journal,
             Self::RegistrationTried { .. }
             | Self::RegistrationFailed { .. }
+            | Self::MatchWanted { .. }
             | Self::SecretsGiven { .. }
             | Self::Asked { .. }
             | Self::QuestionPostponed { .. }
@@ -326,7 +333,7 @@ impl Event {
         )
     }
 
-    /// The match that the fact is about.
+    /// The match of this referee that the fact is about.
     pub fn match_id(&self) -> Option<&MatchId> {
         match self {
             Self::MatchOpened { fixture, .. } => Some(&fixture.match_id),
@@ -356,6 +363,7 @@ impl Event {
             Self::Enrolled { .. }
             | Self::LeagueEnded { .. }
             | Self::RoundAsked { .. }
+            | Self::MatchWanted { .. }
             | Self::RegistrationTried { .. }
             | Self::RegistrationFailed { .. } => None,
         }

@@ -19,6 +19,7 @@ mod levers;
 mod loss;
 mod news;
 mod offers;
+mod pool;
 mod proof;
 mod queries;
 mod referees;

@@ -382,6 +382,11 @@ impl AgentService for ManagerService {
                 sender: received.sender.into_agent(),
                 told,
             },
+            Message::TakeMatch(wanted) => Command::TakeMatch {
+                token,
+                sender: received.sender.into_agent(),
+                wanted,
+            },
             Message::MatchResultReport(report) => Command::Report {
                 is_at_address: self.is_at_address(token, origin).await,
                 token,

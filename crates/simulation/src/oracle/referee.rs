@@ -398,6 +398,25 @@ impl MatchWatch {
 }
 
 impl Oracle {
+    /// No two referees begin a match at one attempt.
+    fn check_alone(&mut self, who: NodeId, match_id: &MatchId, attempt: u32) -> CheckResult {
+        let Some(note) = self.note(match_id) else {
+            return Ok(());
+        };
+        let before = note.opened.filter(|(latest, _)| *latest >= attempt);
+        match before {
+            Some((latest, other)) if latest == attempt && other != who => {
+                let what = format!("agents {other} and {who} run `{match_id}` at one attempt");
+                breach(Invariant::OnlyTheAssignedRefereeCounts, what)
+            }
+            Some(_) => Ok(()),
+            None => {
+                note.opened = Some((attempt, who));
+                Ok(())
+            }
+        }
+    }
+
     pub(crate) fn watch_referee(
         &mut self,
         referee: &Referee,
@@ -411,6 +430,9 @@ impl Oracle {
         let place = (who as usize).saturating_sub(1);
         if matches!(event, Event::MatchOpened { .. } | Event::LeagueEnded { .. }) {
             self.check_manager(who)?;
+        }
+        if let Event::MatchOpened { fixture, .. } = event {
+            self.check_alone(who, &fixture.match_id, fixture.attempt)?;
         }
         if let Event::Decided {
             match_id, result, ..

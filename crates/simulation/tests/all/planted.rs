@@ -22,6 +22,8 @@ fn found(sabotage: Sabotage) -> Box<Violation> {
             game: Some("even_odd"),
             ..SimulationPlan::with_liars(3 * MAX_MATCHES)
         }
+    } else if sabotage == Sabotage::TakenTwice {
+        SimulationPlan::with_pools(MAX_MATCHES)
     } else {
         SimulationPlan::new(MAX_MATCHES)
     };
@@ -111,6 +113,10 @@ const EXPECTED: &[(Sabotage, Invariant)] = &[
     (Sabotage::DenialNotNoted, Invariant::LiesChangeNothing),
     (Sabotage::NewsTooEarly, Invariant::MessagesComeInOrder),
     (Sabotage::PlayerNotAsked, Invariant::PresentPlayersAreAsked),
+    (
+        Sabotage::TakenTwice,
+        Invariant::OnlyTheAssignedRefereeCounts,
+    ),
 ];
 
 #[test]

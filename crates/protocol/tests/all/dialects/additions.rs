@@ -265,6 +265,11 @@ fn of_the_manager() -> Vec<Message> {
             attempt: 2,
             called: false,
         }),
+        Message::from(TakeMatch {
+            league_id: league(),
+            match_id: r1m1(),
+            attempt: 2,
+        }),
     ]
 }
 
@@ -307,6 +312,7 @@ fn hand_over_is_spelled_like_this() {
                     | Message::MatchResultAck(_)
                     | Message::CallQuery(_)
                     | Message::CallQueryResponse(_)
+                    | Message::TakeMatch(_)
             )
         })
         .map(|message| said(Dialect::V2, &message, &Knowledge::of("even_odd").hints()).unwrap())
@@ -319,6 +325,7 @@ fn hand_over_is_spelled_like_this() {
     MATCH_RESULT_ACK {"status":"ok","match_id":"R1M1","draw_seed":"cdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcd","players":[{"player_id":"P01","proof_key":"3333333333333333333333333333333333333333333333333333333333333333"}],"receipt":"4444444444444444444444444444444444444444444444444444444444444444"}
     CALL_QUERY {"league_id":"league_2025_even_odd","match_id":"R1M1","attempt":2}
     CALL_QUERY_RESPONSE {"match_id":"R1M1","attempt":2,"called":false}
+    TAKE_MATCH {"league_id":"league_2025_even_odd","match_id":"R1M1","attempt":2}
     "#);
 }
 
