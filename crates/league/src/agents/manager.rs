@@ -1,5 +1,6 @@
 //! The league manager: starting it, observing its events, serving calls.
 
+mod board;
 pub(crate) mod caller_limit;
 mod event_log;
 mod hand_in;
@@ -13,6 +14,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use board::Board;
 use caller_limit::CallerLimit;
 pub(crate) use hand_in::collect_journals;
 use league_core::league::{Command, Event, League, LeagueRules, Lever, LeverPull, Refusal, Reply};
@@ -143,6 +145,12 @@ pub(crate) fn start(
         .map(|player| player.registration(&rules.game_type, &allowed, &chance));
     let levers = first_levers(shared, &restored.machine)?;
     let registrations = levers.into_iter().chain(registrations).collect();
+    let board = rules
+        .pool
+        .then(|| shared.store.as_ref().zip(restored.journal.lease()));
+    let board = board
+        .flatten()
+        .map(|(store, lease)| (store.database.clone(), lease.state()));
     let caller_limit = CallerLimit::new(rules, shared.join_code.as_ref());
     let parts = AgentParts {
         first: registrations,
@@ -153,18 +161,32 @@ pub(crate) fn start(
         transcripts: None,
         observer: Box::new(observer),
     };
-    Ok(spawn(shared, parts, |actor, _| ManagerService {
-        actor,
-        league_id,
-        allowed,
-        chance,
-        peers: shared.outbox.sessions.clone(),
-        client: shared.outbox.client.clone(),
-        admin: keys.admin.hash(),
-        referee_key,
-        listed_referees: shared.listed_referees.clone(),
-        listed_dialects: shared.listed_dialects.clone(),
-        caller_limit,
+    Ok(spawn(shared, parts, |actor, _| {
+        if let Some((database, lease)) = board {
+            let (league, actor) = (league_id.clone(), actor.clone());
+            tokio::spawn(
+                Board {
+                    database,
+                    league,
+                    lease,
+                    actor,
+                }
+                .run(),
+            );
+        }
+        ManagerService {
+            actor,
+            league_id,
+            allowed,
+            chance,
+            peers: shared.outbox.sessions.clone(),
+            client: shared.outbox.client.clone(),
+            admin: keys.admin.hash(),
+            referee_key,
+            listed_referees: shared.listed_referees.clone(),
+            listed_dialects: shared.listed_dialects.clone(),
+            caller_limit,
+        }
     }))
 }
 

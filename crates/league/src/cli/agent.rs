@@ -4,6 +4,7 @@ mod host;
 mod manager;
 mod next_league;
 mod player;
+mod pool;
 mod referee;
 mod standby;
 

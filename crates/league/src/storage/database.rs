@@ -6,6 +6,7 @@
 
 mod error;
 mod feed;
+mod jobs;
 mod lease;
 mod secrets;
 
@@ -23,6 +24,7 @@ use tokio_postgres::{Client, Config, Row};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 pub(crate) use error::DatabaseError;
+pub(crate) use jobs::Job;
 pub(crate) use lease::{Lease, LeaseState, Stream};
 
 use crate::http::tls::Trust;

@@ -33,7 +33,7 @@ const MAX_IMPORTED: usize = 4 << 20;
 pub(crate) struct LeagueStore {
     pub(crate) database: Database,
     /// Tells this process from others.
-    holder: String,
+    pub(crate) holder: String,
     /// Where its agents answer.
     address: String,
 }

@@ -17,6 +17,7 @@ use crate::agents::assemble::Shared;
 use crate::http::client::Client;
 use crate::http::endpoint::{AllowList, BadEndpoint};
 use crate::storage::hand_in::{CopyError, HAND_IN_TIMEOUT, JournalCopy, RefereeJournals};
+use crate::storage::league_store::fill;
 use crate::wire::ask::{AskError, ManagerClient};
 
 /// How many referees hand in their journals at once.
@@ -32,8 +33,17 @@ pub(crate) async fn collect_journals(shared: &Shared, actor: &Handle<League>, le
     let Ok((referees, matches)) = asked.await else {
         return;
     };
-    let (root, id) = (shared.root.clone(), league.clone());
-    let kept = tokio::task::spawn_blocking(move || RefereeJournals::below(&root, &id)).await;
+    let (root, id, store) = (shared.root.clone(), league.clone(), shared.store.clone());
+    let kept = tokio::task::spawn_blocking(move || {
+        // Referees of the store have their journals there.
+        if let Some(store) = store
+            && let Err(error) = fill(&store.database, &root, Some(&id))
+        {
+            tracing::warn!(event_type = "JOURNAL_NOT_HANDED_IN", "{error}");
+        }
+        RefereeJournals::below(&root, &id)
+    });
+    let kept = kept.await;
     let kept = match kept {
         Ok(Ok(kept)) => kept,
         Ok(Err(error)) => {

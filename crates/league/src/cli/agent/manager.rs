@@ -110,6 +110,9 @@ pub(crate) struct ManagerArgs {
     /// Admit agents whose address does not end in /mcp
     #[arg(long)]
     any_path: bool,
+    /// Let referees of the store take matches themselves, as `league referee --pool` does
+    #[arg(long)]
+    pool: bool,
     /// Let every match wait for `league step`
     #[arg(long)]
     manual: bool,
@@ -392,6 +395,10 @@ impl ManagerArgs {
         let mut rules = rules_of(&self.common.root(), &setup.system, &config)?;
         self.pairing.settle(&mut rules);
         rules.late_entry |= self.late_entry;
+        if self.pool {
+            rules.pool = true;
+            rules.start_when = rules.start_when.map(|(players, _)| (players, 0));
+        }
         check_format(&rules)?;
         rules.round_every = self.round_every.unwrap_or(rules.round_every);
         rules.matches_at_once = self.matches_at_once.or(rules.matches_at_once);

@@ -1,0 +1,51 @@
+//! Publishes the matches that wait for a referee, where referees take them from a store. The list is
+//! only a hint: the manager decides when one is taken.
+
+use std::time::Duration;
+
+use league_core::league::League;
+use league_protocol::id::{LeagueId, MatchId};
+use tokio::sync::watch;
+
+use crate::agents::actor::Handle;
+use crate::storage::database::{Database, LeaseState};
+
+/// How often the manager is asked what waits; the store hears of it only if it has changed.
+const POLL: Duration = Duration::from_millis(100);
+/// The most matches that are published at once.
+const MAX_PUBLISHED: usize = 2_000;
+
+/// The published list of one league.
+pub(super) struct Board {
+    pub(super) database: Database,
+    pub(super) league: LeagueId,
+    pub(super) lease: watch::Receiver<LeaseState>,
+    pub(super) actor: Handle<League>,
+}
+
+impl Board {
+    /// Publishes until the manager ends.
+    pub(super) async fn run(self) {
+        let mut published: Option<Vec<(MatchId, u32)>> = None;
+        loop {
+            let waiting = self.actor.query(|league| {
+                let waiting = league.waiting_matches(MAX_PUBLISHED).into_iter();
+                waiting
+                    .map(|(id, attempt)| (id.clone(), attempt))
+                    .collect::<Vec<_>>()
+            });
+            let Ok(waiting) = waiting.await else { return };
+            if published.as_ref() != Some(&waiting) {
+                let (database, league) = (self.database.clone(), self.league.clone());
+                let epoch = self.lease.borrow().epoch;
+                let told = tokio::task::spawn_blocking(move || {
+                    let told = database.publish_jobs(&league, epoch, &waiting);
+                    told.map(|()| waiting)
+                });
+                // A list that is not told is told with the next look.
+                published = told.await.ok().and_then(Result::ok);
+            }
+            tokio::time::sleep(POLL).await;
+        }
+    }
+}
