@@ -199,8 +199,7 @@ impl Scenario {
         if let (Some(liar), Some((_, needed))) = (&liar, &mut rules.start_when) {
             *needed = needed.saturating_sub(u32::from(liar.lie == Lie::Stranger));
         }
-        let given = (0..referees).map(|_| plan.pool && plan.faults && chance.below(4) == 0);
-        let given = given.collect();
+        let given = draw_given(&mut chance, referees, plan);
         let (rates, calm_from) = if plan.faults {
             let until = faulty.between(60, 60 + 120 * u64::from(players));
             let until = Clock::<()>::beginning() + Duration::from_secs(until);
@@ -361,6 +360,13 @@ fn draw_rules(
     };
     rules.match_limit = rules.longest_match();
     rules
+}
+
+/// In a pool with faults some referees are given matches.
+fn draw_given(chance: &mut Rng, referees: u32, plan: &SimulationPlan) -> Vec<bool> {
+    let has_given = plan.pool && plan.faults;
+    let given = (0..referees).map(|_| has_given && chance.below(4) == 0);
+    given.collect()
 }
 
 /// A format that so many players can play, and some of its settings.

@@ -85,6 +85,7 @@ impl League {
             });
         }
         let others_until = self.others_until(fixture, number);
+        let others_until = others_until.unwrap_or(at + self.time_for_others());
         if fixture.stage != FixtureStage::Waiting {
             Err(Refusal::NotWaiting(match_id))
         } else if self.paused {
@@ -106,14 +107,33 @@ impl League {
     }
 
     /// Until when only other referees may take a match: this one had it, or players deny its calls.
-    fn others_until(&self, fixture: &LeagueFixture, number: u32) -> Timestamp {
-        let referee = self.referees.get(number);
-        let is_trusted = referee.is_some_and(|referee| referee.is_trusted());
-        let wait = match is_trusted && !fixture.former.contains(&number) {
-            true => Duration::ZERO,
-            false => self.rules.probe_every * PROBES_FOR_OTHERS,
-        };
-        fixture.since + wait
+    /// If a loss that it told is in doubt, or its word in others is, the time begins when those that
+    /// are busy have ended their matches; `None` before that.
+    fn others_until(&self, fixture: &LeagueFixture, number: u32) -> Option<Timestamp> {
+        let referee = self.referees.get(number)?;
+        let is_former = fixture.former.contains(&number);
+        if referee.is_trusted() && !is_former {
+            return Some(fixture.since);
+        }
+        let mut since = fixture.since;
+        if !referee.is_trusted() || !fixture.doubts.is_empty() {
+            let others = (0..)
+                .zip(&self.referees.members)
+                .filter(|(other, referee)| {
+                    *other != number && referee.is_trusted() && !fixture.former.contains(other)
+                });
+            for (_, other) in others {
+                if other.load() > 0 {
+                    return None;
+                }
+                since = since.max(other.ended);
+            }
+        }
+        Some(since + self.time_for_others())
+    }
+
+    fn time_for_others(&self) -> Duration {
+        self.rules.probe_every * PROBES_FOR_OTHERS
     }
 
     fn taken(&self, at: Timestamp, fixture: &LeagueFixture, number: u32) -> Option<Event> {
@@ -148,7 +168,8 @@ impl League {
             let waiting = waiting(round).filter(move |fixture| proves || !fixture.needs_proof());
             waiting.map(move |fixture| (number, fixture))
         });
-        let due = pairs.map(|(number, own)| (self.others_until(own, number), own, number));
+        let due =
+            pairs.filter_map(|(number, own)| Some((self.others_until(own, number)?, own, number)));
         due.min_by_key(|(due, own, number)| (*due, own.pairing.index, *number))
     }
 

@@ -792,10 +792,12 @@ impl League {
         self.referees.members.iter().any(is_available)
     }
 
-    /// Whether there is another referee for a match.
+    /// Whether there is another referee for a match; where referees take matches themselves, one may
+    /// come at any time.
     pub(crate) fn has_other(&self, number: u32) -> bool {
         let mut referees = (0..).zip(&self.referees.members);
-        referees.any(|(other, referee)| other != number && is_available(referee))
+        let is_other = |(other, referee)| other != number && is_available(referee);
+        self.rules.pool || referees.any(is_other)
     }
 
     /// Whether a referee gets no matches because players deny its calls; never the last one.

@@ -2,8 +2,8 @@
 //! of those of a referee that fails.
 
 use league_core::league::{
-    Command, Event, FixtureStage, Inconsistency, LeagueRules, Lever, LeverRefusal, Phase,
-    Reassignment, Refusal,
+    Command, CorrelationId, Event, FixtureStage, Inconsistency, LeagueRules, Lever, LeverRefusal,
+    Phase, Reassignment, Refusal, Reply,
 };
 use league_core::machine::Machine;
 use league_protocol::fault::Code;
@@ -209,8 +209,8 @@ fn match_is_taken_only_at_the_attempt_that_comes_next() {
 
 #[test]
 fn taking_is_refused_with_its_reason() {
-    type Setup = fn(&mut LeagueWorld);
-    let cases: [(&str, Setup, fn() -> Refusal); 8] = [
+    type Case = (&'static str, fn(&mut LeagueWorld), fn() -> Refusal);
+    let cases: [Case; 8] = [
         ("R7M7", |_| {}, || Refusal::UnknownMatch(match_id("R7M7"))),
         (
             "R1M1",
@@ -350,7 +350,7 @@ fn suspended_referee_takes_no_match_until_it_answers() {
     world.pass(FOR_OTHERS);
     let refused = world.take(&referee(1), "R1M1", 2);
     assert_eq!(refused, Err(Refusal::Suspended(referee(1))));
-    let probe = league_core::league::CorrelationId::Probe(Agent::Referee(referee(1)));
+    let probe = CorrelationId::Probe(Agent::Referee(referee(1)));
     world.hear(probe, Ok(Message::Acknowledged));
     world.take(&referee(1), "R1M1", 2).unwrap();
 }
@@ -375,15 +375,49 @@ fn referee_that_had_a_match_lets_others_take_it_first() {
 
 #[test]
 fn loss_that_a_referee_alone_reports_is_doubted_though_no_match_is_given() {
-    let mut world = begun(2, 2, 1);
+    for referees in [1, 2] {
+        let mut world = begun(2, referees, 1);
+        world.take(&referee(1), "R1M1", 1).unwrap();
+        let (taker, order) = world.order("R1M1");
+        world.answer_order(&taker, &order, true);
+        let report = forfeited(&order, &[(0, Code::Connection)]);
+        let (events, refusal) = world.report_refused(&taker, report);
+        assert!(matches!(events[0], Event::LossDoubted { .. }), "{events:?}");
+        assert_eq!(refusal, Refusal::TakenAway(match_id("R1M1")));
+        assert_eq!(waiting(&world), listed(&[("R1M1", 2)]));
+    }
+}
+
+#[test]
+fn referee_whose_word_is_in_doubt_waits_for_others_that_are_busy() {
+    let mut world = begun(4, 2, 1);
+    world.take(&referee(2), "R1M2", 1).unwrap();
+    let busy = world.order("R1M2").1;
+    world.answer_order(&referee(2), &busy, true);
     world.take(&referee(1), "R1M1", 1).unwrap();
     let (taker, order) = world.order("R1M1");
     world.answer_order(&taker, &order, true);
     let report = forfeited(&order, &[(0, Code::Connection)]);
-    let (events, refusal) = world.report_refused(&taker, report);
-    assert!(matches!(events[0], Event::LossDoubted { .. }), "{events:?}");
-    assert_eq!(refusal, Refusal::TakenAway(match_id("R1M1")));
-    assert_eq!(waiting(&world), listed(&[("R1M1", 2)]));
+    world.report_refused(&taker, report);
+    let too_early = |world: &mut LeagueWorld| {
+        let taken = world.take(&referee(1), "R1M1", 2);
+        assert!(
+            matches!(taken, Err(Refusal::OthersFirst { .. })),
+            "{taken:?}"
+        );
+    };
+    for _ in 0..2 {
+        world.pass(FOR_OTHERS - 1);
+        let probe = CorrelationId::Probe(Agent::Referee(referee(2)));
+        world.hear(probe, Ok(Message::Acknowledged));
+        too_early(&mut world);
+    }
+    world.report(&referee(2), honest(&busy)).unwrap();
+    world.pass(FOR_OTHERS - 1);
+    too_early(&mut world);
+    world.pass(1);
+    world.take(&referee(1), "R1M1", 2).unwrap();
+    world.check_journal();
 }
 
 #[test]
@@ -392,7 +426,7 @@ fn referee_with_the_key_registers_after_the_start_of_a_pool_alone() {
         let mut late = world.candidate("Late");
         change(&mut late);
         let (_, reply) = world.when(&Command::RegisterReferee(late)).unwrap();
-        let league_core::league::Reply::Referee(response) = reply else {
+        let Reply::Referee(response) = reply else {
             panic!("{reply:?}");
         };
         matches!(response, RegisterResponse::Accepted(_))
@@ -421,7 +455,7 @@ fn idle_referee_that_lost_its_token_comes_back_by_the_key() {
         let mut back = world.candidate("Referee 1");
         back.has_key = has_key;
         let (_, reply) = world.when(&Command::RegisterReferee(back)).unwrap();
-        let league_core::league::Reply::Referee(response) = reply else {
+        let Reply::Referee(response) = reply else {
             panic!("{reply:?}");
         };
         match response {
