@@ -110,6 +110,18 @@ pub(crate) fn changes_table(event: &league::Event) -> bool {
             | league::Event::LeagueStarted { .. }
             | league::Event::ResultRecorded { .. }
             | league::Event::RoundClosed { .. }
+    ) || changes_table_unseen(event)
+}
+
+/// Whether this entry changes the standings by no result: it pays byes, shows how far players have
+/// come, or makes a round incomplete again.
+///
+/// Managers of earlier versions wrote the table without taking these for changes, so that its
+/// version can be a line before one of them.
+pub(crate) fn changes_table_unseen(event: &league::Event) -> bool {
+    matches!(
+        event,
+        league::Event::RoundOpened { .. } | league::Event::MatchesAdded { .. }
     )
 }
 
@@ -176,8 +188,8 @@ pub(crate) const MAX_MATCH_FILES: u64 = 450;
 pub(crate) struct RefereePublisher {
     matches: MatchesProjection,
     waiting: BTreeMap<MatchId, Timestamp>,
-    /// Documents of finished matches, each with the entry that opened it.
-    over: Vec<(MatchDocument, u64)>,
+    /// Documents of finished matches where they belong.
+    over: Vec<Publication>,
     files: u64,
     many: bool,
 }
@@ -201,7 +213,8 @@ impl RefereePublisher {
             MatchChange::Over(document, first) => {
                 self.waiting.remove(&document.match_id);
                 self.count(&document.match_id);
-                self.over.push((*document, first));
+                let placed = self.place(*document, first);
+                self.over.push(placed);
             }
         }
     }
@@ -222,9 +235,8 @@ impl RefereePublisher {
             waiting.clear();
         }
         let going = going.iter().filter_map(|id| self.matches.document(id));
-        let over = std::mem::take(&mut self.over);
         let mut due: Vec<Publication> = going.map(Publication::Match).collect();
-        due.extend(over.into_iter().map(|over| self.place(over)));
+        due.append(&mut self.over);
         due
     }
 
@@ -242,7 +254,9 @@ impl RefereePublisher {
         self.waiting.values().min().copied()
     }
 
-    fn place(&self, (document, first): (MatchDocument, u64)) -> Publication {
+    /// The place of a match depends only on the journal up to its end, so that a restart does not
+    /// look for it elsewhere.
+    fn place(&self, document: MatchDocument, first: u64) -> Publication {
         match self.matches.referee_id() {
             Some(referee) if self.many => Publication::MatchLine {
                 referee: referee.clone(),

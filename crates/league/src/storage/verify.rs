@@ -28,7 +28,8 @@ use crate::storage::record::Record;
 use crate::storage::root::Root;
 use crate::storage::store::{End, Entry, Journal, StoreError, holder};
 use evidence::Evidence;
-use manager::{ManagerDocuments, ManagerReplay};
+pub(crate) use manager::ManagerDocuments;
+use manager::ManagerReplay;
 use referees::MatchFiles;
 use verdict::NOT_HERE;
 pub(crate) use verdict::{

@@ -1,5 +1,6 @@
 //! A league that is what its journal says, and the many ways in which it may not be.
 
+mod documents;
 mod forged;
 mod holding;
 mod memories;

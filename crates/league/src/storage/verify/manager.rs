@@ -22,7 +22,7 @@ use crate::storage::documents::{
     Document, RepositoryError, RoundsDocument, RoundsProjection, RoundsRepository,
     StandingsDocument, StandingsRepository, standings,
 };
-use crate::storage::publishers::changes_table;
+use crate::storage::publishers::{changes_table, changes_table_unseen};
 use crate::storage::record::{Opening, Record};
 use crate::storage::root::Root;
 use crate::storage::store::Entry;
@@ -273,6 +273,8 @@ pub(crate) struct ManagerDocuments {
     table: Option<(PathBuf, StandingsDocument)>,
     list: Option<(PathBuf, RoundsDocument)>,
     rounds: RoundsProjection,
+    /// When the line of the table was written, and how it differs from the journal there.
+    doubt: Option<(Timestamp, String)>,
     agreed_table: Option<Agreed>,
     agreed_list: Option<Agreed>,
 }
@@ -300,6 +302,7 @@ impl ManagerDocuments {
             table: found_table.map(|found| (table.path().to_owned(), found)),
             list: found_list.map(|found| (list.path().to_owned(), found)),
             rounds: RoundsProjection::new(league.clone()),
+            doubt: None,
             agreed_table: None,
             agreed_list: None,
         })
@@ -320,13 +323,41 @@ impl ManagerDocuments {
         if let Some(agreed) = self.agreed_table.as_mut().filter(|_| changes_table(event)) {
             agreed.behind = true;
         }
-        if let Some((file, found)) = self.table.take_if(|(_, found)| found.version == sequence) {
-            let expected = standings(league, sequence, at);
-            self.agreed_table = Some(agree(file, sequence, difference(&found, &expected))?);
-        }
+        self.compare_table(sequence, at, event, league)?;
         if let Some((file, found)) = self.list.take_if(|(_, found)| found.version == sequence) {
-            let differs = difference(&found, self.rounds.document());
-            self.agreed_list = Some(agree(file, sequence, differs)?);
+            if let Some(what) = difference(&found, self.rounds.document()) {
+                return Err(wrong(file, what));
+            }
+            self.agreed_list = Some(Agreed::new(file, sequence));
+        }
+        Ok(())
+    }
+
+    /// The table is that of its line, or of a later line before the next result: managers of earlier
+    /// versions wrote what the lines of one batch had led to under the number of the first.
+    fn compare_table(
+        &mut self,
+        sequence: u64,
+        at: Timestamp,
+        event: &Event,
+        league: &League,
+    ) -> Result<(), Wrong> {
+        let mut doubt = self.doubt.take();
+        let is_due = |found: &StandingsDocument| found.version == sequence || doubt.is_some();
+        let Some((file, found)) = self.table.take_if(|(_, found)| is_due(found)) else {
+            return Ok(());
+        };
+        let is_late = changes_table(event) && !changes_table_unseen(event);
+        if let Some((_, what)) = doubt.take_if(|_| is_late) {
+            return Err(wrong(file, what));
+        }
+        let (written, first) = doubt.map_or((at, None), |(at, what)| (at, Some(what)));
+        match difference(&found, &standings(league, found.version, written)) {
+            None => self.agreed_table = Some(Agreed::new(file, found.version)),
+            Some(what) => {
+                self.doubt = Some((written, first.unwrap_or(what)));
+                self.table = Some((file, found));
+            }
         }
         Ok(())
     }
@@ -334,6 +365,9 @@ impl ManagerDocuments {
     /// Lists the files that agree; a file that does not reflect any entry of the journal is wrong.
     pub(crate) fn finish(&mut self, last: u64, checked: &mut Checked) -> Result<(), Wrong> {
         let table = self.table.take().map(|(file, found)| (file, found.version));
+        if let Some(((file, _), (_, what))) = table.clone().zip(self.doubt.take()) {
+            return Err(wrong(file, what));
+        }
         let list = self.list.take().map(|(file, found)| (file, found.version));
         match table.or(list) {
             None => {
@@ -343,18 +377,25 @@ impl ManagerDocuments {
                 }
                 Ok(())
             }
-            Some((file, version)) => Err(Wrong {
+            Some((file, version)) => Err(wrong(
                 file,
-                line: None,
-                what: format!(
+                format!(
                     "`version` is `{version}`, expected a line from 2 to {last} of the journal"
                 ),
-            }),
+            )),
         }
     }
 }
 
 impl Agreed {
+    fn new(file: PathBuf, version: u64) -> Self {
+        Self {
+            file,
+            version,
+            behind: false,
+        }
+    }
+
     fn tell(self, checked: &mut Checked) {
         if self.behind {
             checked.behind.push(Behind {
@@ -367,18 +408,11 @@ impl Agreed {
     }
 }
 
-fn agree(file: PathBuf, version: u64, differs: Option<String>) -> Result<Agreed, Wrong> {
-    match differs {
-        None => Ok(Agreed {
-            file,
-            version,
-            behind: false,
-        }),
-        Some(what) => Err(Wrong {
-            file,
-            line: None,
-            what,
-        }),
+fn wrong(file: PathBuf, what: String) -> Wrong {
+    Wrong {
+        file,
+        line: None,
+        what,
     }
 }
 

@@ -210,6 +210,42 @@ fn match_of_a_very_large_league_is_a_line() {
 }
 
 #[test]
+fn restart_leaves_each_match_where_it_was_written() {
+    let journals = Journals::played(2, 1);
+    let folder = tempfile::tempdir().unwrap();
+    let root = Root::new(folder.path());
+    let mut journal = numbered(&journals, 1);
+    // The third match shows that the league is large.
+    for number in [3, 20, 21] {
+        let before = journal.len() as u64;
+        let entries = numbered(&journals, number).into_iter();
+        journal.extend(entries.map(|(sequence, at, record)| (sequence + before, at, record)));
+    }
+    let written = |each_line: bool| {
+        let mut publisher = RefereePublisher::default();
+        let mut files = DocumentFiles::new(root.clone());
+        for (sequence, at, record) in &journal {
+            publisher.take_in(*sequence, *at, record);
+            if each_line {
+                let due = publisher.due(*at);
+                due.iter().for_each(|due| files.write(due).unwrap());
+            }
+        }
+        let rest = publisher.rest(at(0));
+        rest.iter().for_each(|due| files.write(due).unwrap());
+        let names = fs::read_dir(root.matches_folder(&league_id())).unwrap();
+        let mut names: Vec<_> = names.map(|name| name.unwrap().file_name()).collect();
+        names.sort();
+        names
+    };
+    let before = written(true);
+    assert_eq!(before, ["R1M1.json", "R1M3.json", "round_1.REF01.jsonl"]);
+    assert_eq!(written(false), before);
+    let lines = fs::read_to_string(root.round_of_matches(&league_id(), 1, &RefereeId::numbered(1)));
+    assert_eq!(lines.unwrap().lines().count(), 2);
+}
+
+#[test]
 fn history_of_a_player_has_the_documented_form() {
     let mut player = PlayerWorld::new(league_testkit::player::rules()).player;
     let mut publisher = PlayerPublisher::default();
