@@ -35,6 +35,9 @@ const NETWORKED_TEST: &str = "end_to_end::networked::no_strategy_is_late_or_devi
 pub(crate) enum Campaign {
     /// Play leagues in virtual time with every kind of fault.
     Sim(Sim),
+    /// Play leagues of every format whose rounds follow from results, in virtual time with every kind
+    /// of fault.
+    Formats(Formats),
     /// Kill agents of real leagues at random, and check that nothing is lost.
     Kill9(Kill9),
     /// Damage the journals of killed managers, and check that no acknowledged result changes.
@@ -64,8 +67,9 @@ pub(crate) enum Campaign {
 }
 
 /// The campaigns of `all`, each with its usual options.
-const ALL: [&str; 12] = [
+const ALL: [&str; 13] = [
     "sim",
+    "formats",
     "lab",
     "coverage",
     "networked",
@@ -83,6 +87,7 @@ impl Campaign {
     pub(crate) fn run(&self) -> anyhow::Result<ExitCode> {
         match self {
             Self::Sim(options) => options.run(),
+            Self::Formats(options) => options.run(),
             Self::Kill9(options) => options.run(),
             Self::Damage(options) => options.run(),
             Self::Disk(options) => options.run(),
@@ -113,7 +118,7 @@ pub(crate) struct Sim {
     /// Play small leagues with an organiser that pulls levers.
     #[arg(long)]
     levers: bool,
-    /// Play leagues whose rounds follow from results: Swiss, brackets, gauntlet.
+    /// Play leagues whose rounds follow from results: every format but the round robin.
     #[arg(long)]
     formats: bool,
     /// Play leagues whose referees take matches themselves.
@@ -122,6 +127,16 @@ pub(crate) struct Sim {
     /// Run only this league of the seed.
     #[arg(long)]
     league: Option<u64>,
+}
+
+#[derive(Args)]
+pub(crate) struct Formats {
+    /// Number of leagues; the formats are drawn, each about as often as the others.
+    #[arg(long, default_value_t = 800_000)]
+    leagues: u64,
+    /// Seed of everything.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
 }
 
 #[derive(Args)]
@@ -259,6 +274,15 @@ impl Sim {
         if let Some(league) = self.league {
             arguments.extend(flags(&[("--league", league)]));
         }
+        example("figures", "league-simulation", "league-sim", &arguments)
+    }
+}
+
+impl Formats {
+    fn run(&self) -> anyhow::Result<ExitCode> {
+        let mut arguments = flags(&[("--matches", 0), ("--leagues", self.leagues)]);
+        arguments.extend(flags(&[("--seed", self.seed)]));
+        arguments.push("--formats".to_owned());
         example("figures", "league-simulation", "league-sim", &arguments)
     }
 }

@@ -16,7 +16,10 @@ use crate::rating::{ELO, PairScore, outcome_shares, standard_normal};
 /// The most matches of an event that is simulated, and of all events of a forecast, as far as the
 /// bounds below allow.
 pub const MAX_FORECAST_MATCHES: u64 = 200_000;
-/// The most rounds of an event that only time ends: each of them looks at all before.
+/// The most steps of an event that is simulated, and of all events of a forecast: a few seconds. They
+/// are counted and not timed, so that a forecast is the same everywhere.
+const MAX_STEPS: u64 = 20_000_000;
+/// The most rounds of an event that only time ends.
 const MAX_FORECAST_ROUNDS: u32 = 1_000;
 const MIN_EVENTS: u64 = 20;
 const MAX_EVENTS: u64 = 1_000;
@@ -44,7 +47,7 @@ pub struct SimulatedEvent {
 }
 
 /// What a format takes, on average of all simulated events, and how sure its order is.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Forecast {
     pub events: u64,
     pub rounds: f64,
@@ -143,36 +146,59 @@ impl Assumptions {
         }
         .max(1);
         let is_long = plan.max_rounds() == u32::MAX && rounds > MAX_FORECAST_ROUNDS;
-        if planned > MAX_FORECAST_MATCHES || is_long {
+        let too_large = steps(&plan, planned) > MAX_STEPS || planned > MAX_FORECAST_MATCHES;
+        if is_long || too_large {
             return None;
         }
-        let events = (MAX_FORECAST_MATCHES / planned).clamp(MIN_EVENTS, MAX_EVENTS);
-        let mut sum = Forecast {
-            events,
-            rounds: 0.0,
-            matches: 0.0,
-            turns: 0.0,
-            best_wins: 0.0,
-            correlation: 0.0,
-        };
-        let share = 1.0 / events as f64;
-        for number in 0..events {
-            let mut dice = Dice::seeded(mixed([seed, number, 0]));
+        let most = (MAX_FORECAST_MATCHES / planned).clamp(MIN_EVENTS, MAX_EVENTS);
+        let (mut sum, mut taken) = (Forecast::default(), 0);
+        // As many as fit, if one takes what those before took on average.
+        while sum.events < most && taken + taken / sum.events.max(1) <= MAX_STEPS {
+            let mut dice = Dice::seeded(mixed([seed, sum.events, 0]));
             let strengths = self.strengths(plan.players, &mut dice);
             let event = self.play(plan, rounds, &strengths, &mut dice);
-            let mut truth: Vec<usize> = (0..strengths.len()).collect();
-            truth.sort_by(|&a, &b| strengths[b].total_cmp(&strengths[a]));
-            let turns = event
-                .rounds
-                .iter()
-                .map(|round| round.div_ceil(at_once.max(1)));
-            sum.rounds += share * event.rounds.len() as f64;
-            sum.matches += share * event.matches.len() as f64;
-            sum.turns += share * f64::from(turns.sum::<u32>());
-            sum.best_wins += share * f64::from(u8::from(event.order.first() == truth.first()));
-            sum.correlation += share * correlation(&event.order, &truth);
+            taken += steps(&plan, event.matches.len() as u64);
+            sum.add(&event, &strengths, at_once);
         }
-        Some(sum)
+        Some(sum.average())
+    }
+}
+
+/// How many steps so many matches take, about: a round that follows from results looks at the players
+/// for each of its matches.
+fn steps(plan: &FormatPlan, matches: u64) -> u64 {
+    let each = match plan.computed() {
+        Some(_) => 1,
+        None => u64::from(plan.players),
+    };
+    matches.saturating_mul(each).max(1)
+}
+
+impl Forecast {
+    fn add(&mut self, event: &SimulatedEvent, strengths: &[f64], at_once: u32) {
+        let mut truth: Vec<usize> = (0..strengths.len()).collect();
+        truth.sort_by(|&a, &b| strengths[b].total_cmp(&strengths[a]));
+        let rounds = event.rounds.iter();
+        let turns = rounds.map(|round| round.div_ceil(at_once.max(1)));
+        self.events += 1;
+        self.rounds += event.rounds.len() as f64;
+        self.matches += event.matches.len() as f64;
+        self.turns += f64::from(turns.sum::<u32>());
+        self.best_wins += f64::from(u8::from(event.order.first() == truth.first()));
+        self.correlation += correlation(&event.order, &truth);
+    }
+
+    /// The sums of all events, for one event.
+    fn average(self) -> Self {
+        let share = 1.0 / self.events.max(1) as f64;
+        Self {
+            events: self.events,
+            rounds: share * self.rounds,
+            matches: share * self.matches,
+            turns: share * self.turns,
+            best_wins: share * self.best_wins,
+            correlation: share * self.correlation,
+        }
     }
 }
 

@@ -43,7 +43,7 @@ impl LabScores {
         }
     }
 
-    /// The results of each pair, whoever sat at seat A.
+    /// The results of each pair, from both seats.
     pub fn pairs(&self) -> Vec<PairScore> {
         by_pair(&self.seated)
     }

@@ -124,7 +124,8 @@ pub struct League {
     began: Timestamp,
     /// When the last round was closed.
     closed_at: Timestamp,
-    /// When matches of the round last began or ended, or the organiser acted.
+    /// When matches of the round last began or ended, a player came, left or returned, or the
+    /// organiser acted.
     changed: Timestamp,
     /// The matches that are played again, by their regular places: one list for each additional
     /// round after the schedule.

@@ -62,22 +62,35 @@ impl PairScore {
     }
 }
 
-/// One score for each pair, whoever sat at seat A; the lower number is first.
+/// One score for each pair, from both seats; the lower number is first.
 pub fn by_pair(scores: &[PairScore]) -> Vec<PairScore> {
+    let turned = scores
+        .iter()
+        .map(|score| match score.first <= score.second {
+            true => *score,
+            false => PairScore {
+                first: score.second,
+                second: score.first,
+                wins: score.losses,
+                losses: score.wins,
+                ..*score
+            },
+        });
+    by_seats(turned)
+}
+
+/// One score for each pair and the player that sat at seat A.
+fn by_seats(scores: impl Iterator<Item = PairScore>) -> Vec<PairScore> {
     let mut pairs: BTreeMap<[usize; 2], PairScore> = BTreeMap::new();
     for score in scores {
-        let [first, second] = [score.first.min(score.second), score.first.max(score.second)];
-        let [wins, losses] = match score.first == first {
-            true => [score.wins, score.losses],
-            false => [score.losses, score.wins],
-        };
+        let (first, second) = (score.first, score.second);
         let pair = pairs.entry([first, second]).or_default();
         *pair = PairScore {
             first,
             second,
-            wins: pair.wins + wins,
+            wins: pair.wins + score.wins,
             draws: pair.draws + score.draws,
-            losses: pair.losses + losses,
+            losses: pair.losses + score.losses,
         };
     }
     pairs.into_values().collect()

@@ -34,8 +34,9 @@ pub struct Strategy {
     /// The games that it supports; empty if it fits every game.
     pub games: &'static [&'static str],
     pub idea: &'static Idea,
-    /// Whether it may take more than a moment, so that it needs a thread of its own.
-    pub is_slow: bool,
+    /// Whether it takes no more than a moment. Others have a thread of their own, so that the deadline
+    /// of a move ends the wait for them.
+    pub is_quick: bool,
 }
 
 impl fmt::Debug for Strategy {
@@ -52,13 +53,13 @@ impl Strategy {
             about,
             games,
             idea,
-            is_slow: false,
+            is_quick: false,
         }
     }
 
-    const fn slow(self) -> Self {
+    const fn quick(self) -> Self {
         Self {
-            is_slow: true,
+            is_quick: true,
             ..self
         }
     }
@@ -94,63 +95,77 @@ const NIM: &str = "nim";
 const SIMULTANEOUS: &[&str] = &[EVEN_ODD, ROCK_PAPER_SCISSORS, DILEMMA];
 
 static STRATEGIES: [Strategy; 25] = [
-    Strategy::new("random", &[], &|_, _, _| None).about("any legal move, by chance"),
+    Strategy::new("random", &[], &|_, _, _| None)
+        .about("any legal move, by chance")
+        .quick(),
     Strategy::new("always-even", &[EVEN_ODD], &|_, _, _| Some("even".into()))
-        .about("even, whatever happens"),
+        .about("even, whatever happens")
+        .quick(),
     Strategy::new("always-odd", &[EVEN_ODD], &|_, _, _| Some("odd".into()))
-        .about("odd, whatever happens"),
+        .about("odd, whatever happens")
+        .quick(),
     Strategy::new("history", &[EVEN_ODD], &simultaneous::history)
-        .about("the parity that was drawn more often in its own matches"),
+        .about("the parity that was drawn more often in its own matches")
+        .quick(),
     Strategy::new("frequency", SIMULTANEOUS, &simultaneous::frequency)
-        .about("the reply to the opponent's most frequent choice"),
+        .about("the reply to the opponent's most frequent choice")
+        .quick(),
     Strategy::new("pattern", SIMULTANEOUS, &simultaneous::pattern)
-        .about("the reply to what continues the opponent's repeating pattern")
-        .slow(),
+        .about("the reply to what continues the opponent's repeating pattern"),
     Strategy::new("markov", SIMULTANEOUS, &simultaneous::markov)
-        .about("the reply to what most often follows the opponent's last choice")
-        .slow(),
+        .about("the reply to what most often follows the opponent's last choice"),
     Strategy::new("minimax", &["tic_tac_toe"], &tic_tac_toe::minimax)
-        .about("perfect tic-tac-toe: it never loses")
-        .slow(),
+        .about("perfect tic-tac-toe: it never loses"),
     Strategy::new("alternating", SIMULTANEOUS, &simultaneous::alternating)
-        .about("its choices in turn, whatever happens"),
+        .about("its choices in turn, whatever happens")
+        .quick(),
     Strategy::new("mirror", SIMULTANEOUS, &simultaneous::mirror)
-        .about("what the opponent chose last"),
+        .about("what the opponent chose last")
+        .quick(),
     Strategy::new("bayesian", SIMULTANEOUS, &simultaneous::bayesian)
-        .about("the highest expected payoff, by what followed such a turn before")
-        .slow(),
+        .about("the highest expected payoff, by what followed such a turn before"),
     Strategy::new("bandit", SIMULTANEOUS, &simultaneous::bandit)
-        .about("the choice that paid most so far, and now and then another"),
+        .about("the choice that paid most so far, and now and then another")
+        .quick(),
     Strategy::new("adaptive", SIMULTANEOUS, &simultaneous::adaptive)
-        .about("the reply to the opponent model that was right most often")
-        .slow(),
+        .about("the reply to the opponent model that was right most often"),
     Strategy::new("tit-for-tat", &[DILEMMA], &simultaneous::tit_for_tat)
-        .about("cooperates, then does what the opponent did last"),
+        .about("cooperates, then does what the opponent did last")
+        .quick(),
     Strategy::new("grim", &[DILEMMA], &simultaneous::grim)
-        .about("cooperates until the opponent defects, and never again"),
+        .about("cooperates until the opponent defects, and never again")
+        .quick(),
     Strategy::new("always-defect", &[DILEMMA], &|_, _, _| {
         Some("defect".into())
     })
-    .about("defects, whatever happens"),
+    .about("defects, whatever happens")
+    .quick(),
     Strategy::new("greedy", &[CONNECT_FOUR, NIM], &greedy)
-        .about("the nearest gain: a win or a stopped win in connect four, most sticks in nim"),
+        .about("the nearest gain: a win or a stopped win in connect four, most sticks in nim")
+        .quick(),
     Strategy::new("alpha-beta", &[CONNECT_FOUR], &connect_four::alpha_beta)
-        .about("connect four, six moves ahead")
-        .slow(),
+        .about("connect four, six moves ahead"),
     Strategy::new("solver", &[NIM], &turns::nim_solver)
-        .about("perfect nim: it wins every won position"),
+        .about("perfect nim: it wins every won position")
+        .quick(),
     Strategy::new("recall", &["memory"], &turns::recall)
-        .about("memory, with every card that was turned over in mind"),
+        .about("memory, with every card that was turned over in mind")
+        .quick(),
     Strategy::new("forgetful", &["memory"], &turns::forgetful)
-        .about("memory, with the last four cards in mind"),
+        .about("memory, with the last four cards in mind")
+        .quick(),
     Strategy::new("halving", &["twenty_one_questions"], &turns::halving)
-        .about("21 questions: asks what halves the items that are left"),
+        .about("21 questions: asks what halves the items that are left")
+        .quick(),
     Strategy::new("guesser", &["twenty_one_questions"], &turns::guesser)
-        .about("21 questions: guesses an item that fits, and never asks"),
+        .about("21 questions: guesses an item that fits, and never asks")
+        .quick(),
     Strategy::new("equilibrium", &["kuhn_poker"], &turns::equilibrium)
-        .about("Kuhn poker so that no opponent gains against it in the long run"),
+        .about("Kuhn poker so that no opponent gains against it in the long run")
+        .quick(),
     Strategy::new("bold", &["kuhn_poker"], &turns::bold)
-        .about("Kuhn poker: bets whenever it can, and folds the jack alone"),
+        .about("Kuhn poker: bets whenever it can, and folds the jack alone")
+        .quick(),
 ];
 
 /// What is nearest: it looks one move ahead in connect four, and takes most sticks in nim.

@@ -143,6 +143,8 @@ pub struct SimulationReport {
     /// How often each kind of fault occurred, in the order of [`InjectedFault::ALL`].
     pub faults: Vec<u64>,
     pub crashes: u64,
+    /// How many leagues were in each format, by its name.
+    pub formats: BTreeMap<&'static str, u64>,
     /// How often each lever was pulled, by its name.
     pub levers: BTreeMap<&'static str, u64>,
     pub virtual_seconds: u64,
@@ -163,6 +165,7 @@ impl SimulationReport {
             steps: 0,
             faults: vec![0; InjectedFault::ALL.len()],
             crashes: 0,
+            formats: BTreeMap::new(),
             levers: BTreeMap::new(),
             virtual_seconds: 0,
             digest: 0,
@@ -194,6 +197,9 @@ impl SimulationReport {
             *sum += more;
         }
         self.crashes += part.crashes;
+        for (name, more) in &part.formats {
+            *self.formats.entry(name).or_default() += more;
+        }
         for (name, more) in &part.levers {
             *self.levers.entry(name).or_default() += more;
         }
@@ -216,6 +222,9 @@ impl fmt::Display for SimulationReport {
         write!(f, "faults            {}", self.all_faults())?;
         for &fault in InjectedFault::ALL {
             write!(f, "\n  {:<30} {}", fault.name(), self.count(fault))?;
+        }
+        for (name, count) in &self.formats {
+            write!(f, "\n  format {name:<23} {count}")?;
         }
         for (name, count) in &self.levers {
             write!(f, "\n  lever {name:<24} {count}")?;

@@ -401,7 +401,7 @@ fn draw_format(chance: &mut Rng, rules: &mut LeagueRules, players: u32) {
         let before = rules.plan(players);
         let mut changed = rules.clone();
         set(&mut changed, &drawn);
-        // A league without end is given one, and one that ends by time ends soon.
+        // A league without end is given an end, and a league that ends by time ends soon.
         let is_needed = before.is_endless() || before.ends_after().is_some();
         let is_taken = changed.plan(players).check().is_ok();
         if is_taken && (is_needed || chance.below(2) == 0) {

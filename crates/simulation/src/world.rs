@@ -508,6 +508,8 @@ impl World {
         (report.matches, report.technical_losses) = self.environment.oracle.played();
         report.late = self.manager.machine.schedule().plan().late.into();
         report.leagues = 1;
+        let format = self.manager.machine.format_plan().format;
+        report.formats.insert(format.name(), 1);
         let end = self.over.unwrap_or(self.environment.clock.now());
         report.virtual_seconds = end.since(Clock::<()>::beginning()).as_secs();
         report.digest = self.environment.digest.map_or(0, Digest::value);

@@ -11,7 +11,7 @@ mod stories;
 mod views;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use league_core::draw::{LeagueSecret, LeagueSecrets};
 use league_core::league::standings::MatchEnding;
@@ -75,7 +75,7 @@ pub struct LeagueView {
     /// How many rounds are over.
     closed_rounds: u32,
     rating: RatingSystem,
-    ratings: Option<RatingTable>,
+    ratings: OnceLock<Option<RatingTable>>,
     /// Ranks of the players when the last round ended.
     ranks: BTreeMap<PlayerId, u32>,
     /// How many matches were taken away from each referee.
@@ -157,7 +157,7 @@ impl LeagueView {
             promises: BTreeMap::new(),
             closed_rounds: 0,
             rating: RatingSystem::default(),
-            ratings: None,
+            ratings: OnceLock::new(),
             ranks: BTreeMap::new(),
             taken: BTreeMap::new(),
             stories: stories::Stories::default(),
@@ -191,7 +191,9 @@ impl LeagueView {
             Event::MatchesAdded {
                 round, commitments, ..
             } => {
-                let before = self.league.matches_in(*round) - commitments.len() as u32;
+                // A forged journal may promise more matches than join.
+                let added = u32::try_from(commitments.len()).unwrap_or(u32::MAX);
+                let before = self.league.matches_in(*round).saturating_sub(added);
                 let ids = (before + 1..).map(|number| MatchId::numbered(*round, number));
                 self.promises.extend(ids.zip(commitments.iter().copied()));
             }
@@ -231,6 +233,7 @@ impl LeagueView {
             Event::LeagueCompleted { at } => self.ended = Some(*at),
             _ => {}
         }
+        self.forget_ratings(event);
     }
 
     fn record_act(&mut self, act: &Lever, reason: &str, effect: &Effect, at: Timestamp) {
@@ -448,7 +451,6 @@ impl LeagueView {
         let rows = self.league.standings();
         let ranks = rows.iter().map(|row| (row.player_id.clone(), row.rank));
         self.ranks = ranks.collect();
-        self.ratings = self.rate();
     }
 
     fn table_row(

@@ -164,9 +164,17 @@ impl League {
                 ..
             } => self.note_report(match_id, digest, Some((problem, referee))),
             Event::PlayerShutDown {
-                player_id, absence, ..
-            } => self.expel(player_id, *absence),
-            Event::PlayerReinstated { player_id, at } => self.reinstate(player_id, *at),
+                player_id,
+                absence,
+                at,
+            } => {
+                self.changed = *at;
+                self.expel(player_id, *absence);
+            }
+            Event::PlayerReinstated { player_id, at } => {
+                self.changed = *at;
+                self.reinstate(player_id, *at);
+            }
             Event::RoundClosed { at, .. } => {
                 self.close();
                 self.closed_at = *at;
@@ -734,6 +742,9 @@ impl League {
             },
             extra_time: 0,
         };
+        if player.seat == Seat::Taken {
+            self.changed = *at;
+        }
         // A seat that came free is taken after others have begun to wait.
         let is_between = player.seat == Seat::Taken && self.players.seated() < self.players.len();
         self.index(&player.member, AgentIndex::Player(self.players.len()));

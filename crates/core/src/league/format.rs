@@ -27,6 +27,7 @@ use super::schedule::Pairing;
 use super::standings::{MatchEnding, PlayerTally, Standings};
 use super::tiebreak::Tiebreaker;
 
+pub(crate) use ladder::{Positions, SettledMatch};
 pub use round_robin::{RoundRobin, Sides};
 pub use view::{
     BracketPart, BracketPlace, BracketTie, FormatView, GroupRow, GroupTable, LadderPlace,
@@ -92,14 +93,13 @@ pub(crate) trait FormatRule: Sync {
         1
     }
 
+    /// Takes a round that is settled into what the format keeps of settled rounds, so that it need not
+    /// look at them again.
+    fn settle(&self, _: &mut Positions, _round: &[SettledMatch], _players: u32) {}
+
     /// How many matches a round has at most.
     fn matches_a_round(&self, plan: &FormatPlan) -> u32 {
         plan.players / 2
-    }
-
-    /// How often two players meet at most.
-    fn max_meetings(&self, plan: &FormatPlan) -> u32 {
-        plan.legs
     }
 
     /// The pairings of the next round; `None` if the league is over.
@@ -302,11 +302,6 @@ impl FormatPlan {
     /// How many matches a round has at most.
     pub fn matches_a_round(&self) -> u32 {
         self.format.0.matches_a_round(self)
-    }
-
-    /// How often two players meet at most.
-    pub fn max_meetings(&self) -> u32 {
-        self.format.0.max_meetings(self)
     }
 
     /// Whether neither rounds nor time end it.

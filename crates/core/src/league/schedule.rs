@@ -144,8 +144,13 @@ impl Schedule {
                 u64::from(rounds) * u64::from(computed.matches_a_round())
             }
             Rounds::Opened { rounds, .. } => {
-                let rounds = rounds.iter().take(round.saturating_sub(1) as usize);
-                rounds.map(|round| round.seats.len() as u64).sum()
+                let end = || {
+                    rounds
+                        .last()
+                        .map_or(0, |last| last.before + last.seats.len())
+                };
+                let at = rounds.get(round.saturating_sub(1) as usize);
+                at.map_or_else(end, |round| round.before) as u64
             }
         }
     }

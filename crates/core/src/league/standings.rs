@@ -16,7 +16,7 @@ use league_protocol::id::PlayerId;
 use league_protocol::message::{MatchResult, MatchStatus, Score, StandingRow, WinLossDraw};
 
 use super::Derived;
-use super::format::{FormatView, Joining, NextRound, SoFar};
+use super::format::{FormatView, Joining, NextRound, Positions, SettledMatch, SoFar};
 use super::schedule::{Pairing, Schedule};
 use super::tiebreak::{Tiebreaker, by_id};
 
@@ -183,6 +183,8 @@ pub struct Standings {
     endings: Vec<u8>,
     /// How the matches counted when the round after theirs began; empty for a computed schedule.
     settled: Vec<u8>,
+    /// What a ladder keeps of settled rounds; empty in other formats.
+    positions: Positions,
     /// The players that come after all others.
     last: BTreeSet<u32>,
     table: Derived<Arc<Ranking>>,
@@ -199,6 +201,7 @@ impl Standings {
             schedule,
             endings: Vec::new(),
             settled: Vec::new(),
+            positions: Positions::default(),
             last: BTreeSet::new(),
             table: Derived::default(),
         }
@@ -274,17 +277,31 @@ impl Standings {
         let (round, plan) = (self.schedule.opened(), self.schedule.plan());
         if round >= plan.format.rule().settles_from(plan) {
             let first = if self.settled.is_empty() { 1 } else { round };
-            let pairings = (first..=round).flat_map(|round| self.schedule.pairings_in(round));
-            let settled: Vec<u8> = pairings
-                .map(|pairing| self.settled(pairing).map_or(UNPLAYED, written))
-                .collect();
-            self.settled.extend(settled);
+            (first..=round).for_each(|round| self.settle(round));
         }
         self.schedule.open(next);
         self.forget_table();
         for &player in &next.byes {
             self.pay_byes(player, 1);
         }
+    }
+
+    /// The results of a round count for later rounds as they count now.
+    fn settle(&mut self, round: u32) {
+        let pairings = self.schedule.pairings_in(round);
+        let settled = pairings.map(|pairing| (pairing.seats, self.settled(pairing)));
+        let settled: Vec<SettledMatch> = settled.collect();
+        let endings = settled
+            .iter()
+            .map(|(_, ending)| ending.map_or(UNPLAYED, written));
+        self.settled.extend(endings);
+        let plan = self.schedule.plan();
+        let rule = plan.format.rule();
+        rule.settle(&mut self.positions, &settled, plan.players);
+    }
+
+    pub(crate) fn positions(&self) -> &Positions {
+        &self.positions
     }
 
     /// Takes in a player that comes after the start, with the next number.

@@ -129,7 +129,11 @@ impl Standings {
     pub(crate) fn order(&self, mut players: Vec<u32>, progress: &[u32]) -> Order {
         let class = |player: u32| self.class(player, progress);
         let mut deciding = self.tiebreakers().split(|by| *by == Tiebreaker::PlayerId);
-        let deciding = deciding.next().unwrap_or_default();
+        let deciding = match is_strict(&players, class) {
+            // A ladder leaves nothing to decide.
+            true => &[],
+            false => deciding.next().unwrap_or_default(),
+        };
         // The group of equals of each player, after each tiebreaker.
         let mut groups = vec![vec![0_u32; players.len()]];
         for by in deciding {
@@ -295,7 +299,7 @@ impl Standings {
         members.sort_unstable();
         let own = |player: u32| {
             let points = |pairing: Pairing| i64::from(self.points_in(pairing, player));
-            if group.len() <= rounds as usize {
+            if self.schedule().is_computed() && group.len() <= rounds as usize {
                 let others = members.iter();
                 return others
                     .flat_map(|&other| self.schedule().meetings(player, other))
@@ -313,6 +317,13 @@ impl Standings {
         };
         group.iter().map(|&player| own(player)).collect()
     }
+}
+
+/// Whether no two players are of one class.
+fn is_strict<C: Ord>(players: &[u32], class: impl Fn(u32) -> C) -> bool {
+    let mut classes: Vec<C> = players.iter().map(|&player| class(player)).collect();
+    classes.sort_unstable();
+    classes.windows(2).all(|pair| pair[0] != pair[1])
 }
 
 /// For each row the first rank of the rows that are equal to it.

@@ -7,7 +7,7 @@
 //! learn or tire in this model.
 
 use super::normal::{Matrix, dot};
-use super::{Interval, MAX_RATED, PairScore, Ratings, Z95, games_of};
+use super::{Interval, MAX_RATED, PairScore, Ratings, Z95, by_seats, games_of};
 
 /// The prior's standard deviation of a strength, about 430 Elo points. With it and profile likelihood,
 /// the intervals of small leagues hold what they promise (`tests/all/coverage.rs`).
@@ -64,8 +64,9 @@ impl Ratings {
     /// Intervals are of the profile likelihood; for more than [`MAX_RATED`] players they are those of a
     /// normal approximation, which takes less time.
     pub fn estimate(players: usize, scores: &[PairScore], sides_matter: bool) -> Self {
-        let mut scores = scores.to_vec();
-        scores.retain(|score| score.is_among(players));
+        let known = scores.iter().filter(|score| score.is_among(players));
+        // Its work grows with the scores, and a long league has many of each pair.
+        let scores = by_seats(known.copied());
         let model = Model {
             players,
             has_draws: scores.iter().any(|score| score.draws > 0),

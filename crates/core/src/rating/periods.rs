@@ -14,6 +14,8 @@ const NEW_GAMES: u64 = 30;
 /// How far a game moves the rating of a new player and of another.
 const NEW_K: f64 = 40.0;
 const USUAL_K: f64 = 20.0;
+/// The factor times the games of a period is at most this (FIDE 8.3.3).
+const MAX_K_TIMES_GAMES: f64 = 700.0;
 /// A larger difference counts as this one (FIDE 8.3.1).
 const MAX_DIFFERENCE: f64 = 400.0;
 
@@ -30,12 +32,9 @@ pub(super) fn elo(players: usize, periods: &[Vec<PairScore>]) -> Ratings {
             gains[one] += gain;
             gains[other] -= gain;
         }
+        let of_period = games_of(players, &scores);
         for (player, gain) in gains.into_iter().enumerate() {
-            ratings[player] += gain
-                * match games[player] < NEW_GAMES {
-                    true => NEW_K,
-                    false => USUAL_K,
-                };
+            ratings[player] += gain * factor(games[player], of_period[player]);
         }
         add_games(&mut games, &scores);
     }
@@ -52,6 +51,12 @@ pub(super) fn elo(players: usize, periods: &[Vec<PairScore>]) -> Ratings {
         games,
         seat: None,
     }
+}
+
+/// How far a game moves the rating of a player with so many games before the period and in it.
+fn factor(before: u64, of_period: u64) -> f64 {
+    let usual = if before < NEW_GAMES { NEW_K } else { USUAL_K };
+    usual.min(MAX_K_TIMES_GAMES / of_period.max(1) as f64)
 }
 
 /// The points of the first player beyond those that its lead in ratings makes expected.
@@ -132,25 +137,8 @@ fn add_games(games: &mut [u64], scores: &[PairScore]) {
 
 #[cfg(test)]
 mod tests {
+    use super::super::tests::{near, score};
     use super::*;
-
-    #[track_caller]
-    fn near(found: f64, expected: f64, tolerance: f64) {
-        assert!(
-            (found - expected).abs() <= tolerance,
-            "{found}, not {expected}"
-        );
-    }
-
-    fn score(first: usize, second: usize, [wins, draws, losses]: [u64; 3]) -> PairScore {
-        PairScore {
-            first,
-            second,
-            wins,
-            draws,
-            losses,
-        }
-    }
 
     #[test]
     fn glicko2_gives_the_figures_of_glickmans_example() {
@@ -214,6 +202,23 @@ mod tests {
         // After thirty games a game counts half.
         let many = rating(&[vec![score(0, 1, [15, 0, 15])], vec![games[0]]]);
         near(many, START + USUAL_K / 2.0, 1e-9);
+    }
+
+    #[test]
+    fn long_period_moves_a_rating_by_a_smaller_factor() {
+        // K times the games of a period is at most 700 (FIDE 8.3.3).
+        for (wins, gain) in [(17, 17.0 * 20.0), (18, 350.0), (200, 350.0)] {
+            let found = elo(2, &[vec![score(0, 1, [wins, 0, 0])]]);
+            near(found.rating(0).unwrap().elo, START + gain, 1e-9);
+        }
+        // Each player by its own games.
+        let found = elo(3, &[vec![score(0, 1, [0, 0, 35]), score(1, 2, [35, 0, 0])]]);
+        near(found.rating(0).unwrap().elo, START - 350.0, 1e-9);
+        near(found.rating(1).unwrap().elo, START + 350.0, 1e-9);
+        // Two leagues of two players and 200 legs.
+        let found = elo(2, &vec![vec![score(0, 1, [200, 0, 0])]; 2]);
+        let lead = found.rating(0).unwrap().elo - found.rating(1).unwrap().elo;
+        assert!(lead < 1_000.0, "{lead}");
     }
 
     #[test]

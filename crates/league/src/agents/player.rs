@@ -709,12 +709,12 @@ async fn by_strategy(strategy: &'static Strategy, think: Think, thinking: Choice
     let until = think.until.since(clock::now());
     let name = strategy.name;
     let mut choose = move || strategy.choose(&think, &memory, &mut dice);
-    let choice = if strategy.is_slow {
+    let choice = if strategy.is_quick {
+        Some(choose())
+    } else {
         let choosing = tokio::task::spawn_blocking(choose);
         let chosen = tokio::time::timeout(until, choosing).await;
         chosen.ok().and_then(Result::ok)
-    } else {
-        Some(choose())
     };
     Command::Chosen {
         match_id,

@@ -153,7 +153,8 @@ struct FormatRow {
 struct Expected {
     rounds: f64,
     matches: f64,
-    calls: f64,
+    /// Questions to players, each of them a call.
+    moves: f64,
     minutes: f64,
     /// `None` for events that are too large to simulate.
     forecast: Option<Forecast>,
@@ -169,13 +170,13 @@ struct PlannedModel {
 
 impl PlannedModel {
     /// The tokens that it reads and writes for so many moves, in all.
-    fn tokens(&self, calls: f64) -> [u64; 2] {
-        self.tokens.map(|tokens| (calls * tokens).round() as u64)
+    fn tokens(&self, moves: f64) -> [u64; 2] {
+        self.tokens.map(|tokens| (moves * tokens).round() as u64)
     }
 
     /// What so many moves cost, in US dollars.
-    fn dollars(&self, calls: f64) -> Option<f64> {
-        let [input, output] = self.tokens(calls);
+    fn dollars(&self, moves: f64) -> Option<f64> {
+        let [input, output] = self.tokens(moves);
         let price = self.price?;
         Some(cost(price, input, output) as f64 / 1e6)
     }
@@ -267,7 +268,7 @@ impl PlanArgs {
         Ok(Expected {
             rounds,
             matches,
-            calls: matches * usual.moves,
+            moves: matches * usual.moves,
             minutes: turns * usual.turns * self.move_time.as_secs_f64() / 60.0,
             forecast,
         })
@@ -385,14 +386,14 @@ impl LeaguePlan<'_> {
             "{mark} {name:<20} {:>6.0} {:>8.0} {:>9.0} {:>9} {best_wins:>10} {order:>6}",
             expected.rounds,
             expected.matches,
-            expected.calls,
+            expected.moves,
             time(60.0 * expected.minutes)
         )?;
         let Some(model) = &self.model else {
             return Ok(());
         };
-        let [input, output] = model.tokens(expected.calls);
-        let cost = model.dollars(expected.calls);
+        let [input, output] = model.tokens(expected.moves);
+        let cost = model.dollars(expected.moves);
         let cost = cost.map_or_else(String::new, |cost| format!(", {cost:.2} US dollars"));
         Ok(writeln!(
             out,
@@ -406,9 +407,11 @@ impl LeaguePlan<'_> {
         let mut notes = vec![format!(
             "`best wins`: how often the strongest player comes first; `order`: how well the order of \
              the table agrees with the true one, 1 is perfect (Spearman). Assumed: strengths with a \
-             standard deviation of {} Elo points, {:.0} % draws among equals, no advantage of a seat.",
+             standard deviation of {} Elo points, {:.0} % draws among equals, no advantage of a seat. \
+             {}",
             arguments.spread,
-            100.0 * self.usual.draws
+            100.0 * self.usual.draws,
+            self.simulated()
         )];
         if let Some(model) = &self.model {
             let [input, output] = model.tokens;
@@ -429,6 +432,23 @@ impl LeaguePlan<'_> {
         }
         notes.push(self.advice(minutes));
         notes
+    }
+
+    /// How many events the figures are from, in a sentence.
+    fn simulated(&self) -> String {
+        let forecasts = self.rows.iter().filter_map(|row| row.result.as_ref().ok());
+        let forecasts = forecasts.filter_map(|expected| expected.forecast);
+        let events: Vec<u64> = forecasts.map(|forecast| forecast.events).collect();
+        match (events.iter().min(), events.iter().max()) {
+            (Some(1), Some(1)) => "One event was simulated.".to_owned(),
+            (Some(fewest), Some(most)) if fewest == most => {
+                format!("{most} events were simulated.")
+            }
+            (Some(fewest), Some(most)) => {
+                format!("{fewest} to {most} events of each were simulated.")
+            }
+            _ => "No event was simulated: they are too large.".to_owned(),
+        }
     }
 
     /// Which format to take, in a sentence.
@@ -470,17 +490,17 @@ impl LeaguePlan<'_> {
                 let forecast = expected.forecast.as_ref();
                 let mut object = json!({
                     "format": row.format.name(), "rounds": rounded(expected.rounds),
-                    "matches": rounded(expected.matches), "moves": rounded(expected.calls),
+                    "matches": rounded(expected.matches), "moves": rounded(expected.moves),
                     "minutes": rounded(expected.minutes), "fits": arguments.fits(expected),
                     "best_wins": forecast.map(|it| rounded(it.best_wins)),
                     "rank_correlation": forecast.map(|it| rounded(it.correlation)),
                     "simulated_events": forecast.map(|it| it.events),
                 });
                 if let Some(model) = &self.model {
-                    let [input, output] = model.tokens(expected.calls);
+                    let [input, output] = model.tokens(expected.moves);
                     object["tokens_in"] = input.into();
                     object["tokens_out"] = output.into();
-                    object["cost_usd"] = json!(model.dollars(expected.calls));
+                    object["cost_usd"] = json!(model.dollars(expected.moves));
                 }
                 object
             }

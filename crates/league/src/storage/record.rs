@@ -104,7 +104,7 @@ impl Serialize for Transcript {
             opened: Cow::default(),
             gzip: None,
         };
-        if gzip.len() < json.len() && json.len() <= gzip.len() * MAX_RATIO {
+        if gzip.len() < json.len() && json.len() <= most_bytes(&gzip) {
             written.gzip = Some(gzip);
         } else {
             written.messages = Cow::Borrowed(&self.messages);
@@ -134,6 +134,14 @@ impl TryFrom<WrittenTranscript<'_>> for Transcript {
 /// How many times as long as its compressed form a transcript may be, so that a journal from outside
 /// takes no more memory than its length allows.
 const MAX_RATIO: usize = 32;
+/// The most bytes of a compressed transcript, about 512 messages of 16 KiB; a longer one is written as
+/// it is.
+const MAX_BYTES: usize = 512 * 16 * 1024;
+
+/// How many bytes a text may hold compressed.
+fn most_bytes(text: &str) -> usize {
+    text.len().saturating_mul(MAX_RATIO).min(MAX_BYTES)
+}
 
 fn compress(json: &[u8]) -> io::Result<String> {
     let mut encoder = GzEncoder::new(Vec::with_capacity(json.len() / 2), Compression::fast());
@@ -144,7 +152,7 @@ fn compress(json: &[u8]) -> io::Result<String> {
 fn decompress(text: &str) -> io::Result<Vec<u8>> {
     let gzip = BASE64_STANDARD.decode(text).map_err(io::Error::other)?;
     let mut json = Vec::new();
-    let most = text.len() * MAX_RATIO;
+    let most = most_bytes(text);
     let mut decoder = GzDecoder::new(&gzip[..]).take(most as u64 + 1);
     decoder.read_to_end(&mut json)?;
     if json.len() > most {
@@ -228,6 +236,26 @@ mod tests {
                 transcript
             );
         }
+    }
+
+    #[test]
+    fn long_transcript_is_written_as_it_is_and_refused_compressed() {
+        // Hex of a counter's squares: it compresses, but by less than the ratio forbids.
+        let text = |from: u64| -> String {
+            let words = (from..from + 100_000).map(|it| it.wrapping_mul(0x9E37_79B9_7F4A_7C15));
+            words.map(|word| format!("{word:016x}")).collect()
+        };
+        let mut long = transcript(6);
+        for (from, message) in (0..).step_by(100_000).zip(&mut long.messages) {
+            message.message = (&json!(text(from))).into();
+        }
+        let written = serde_json::to_value(&long).unwrap();
+        assert_eq!(written.get("gzip"), None);
+        assert_eq!(serde_json::from_value::<Transcript>(written).unwrap(), long);
+        let packed = serde_json::to_vec(&(&long.messages, &long.opened)).unwrap();
+        let packed = compress(&packed).unwrap();
+        let forged = json!({"match_id": "R1M1", "attempt": 1, "gzip": packed});
+        assert!(serde_json::from_value::<Transcript>(forged).is_err());
     }
 
     #[test]

@@ -1,5 +1,8 @@
 //! Many leagues under every kind of fault, without faults, and of extreme size.
 
+use std::collections::BTreeSet;
+
+use league_core::league::format::Format;
 use league_protocol::tools::LEVERS;
 use league_simulation::{InjectedFault, Simulation, SimulationPlan, SimulationReport};
 
@@ -78,6 +81,9 @@ fn formats_break_no_promise_under_every_fault() {
     let report = run(19, &SimulationPlan::with_formats(FORMAT_MATCHES));
     assert!(report.count(InjectedFault::ManagerCrash) > 0);
     assert!(report.technical_losses > 0 && report.late > 0);
+    let played = report.formats.keys().copied();
+    let listed = Format::all().map(Format::name).skip(1);
+    assert_eq!(played.collect::<BTreeSet<_>>(), listed.collect());
 }
 
 #[test]

@@ -48,7 +48,7 @@ impl LeagueView {
             },
             views,
             chart: self.chart(&standings),
-            ratings: self.ratings.clone(),
+            ratings: self.ratings().cloned(),
             agents: self.agents(observed, &deviations, &standings),
             standings,
             league,

@@ -1,9 +1,12 @@
 //! Ratings within the league: how strong the players are by their results, and how sure that is.
 //!
-//! They are worked out when a round ends, from the matches that were played and count.
+//! They are of the rounds that are over, from the matches that were played and count, and are worked
+//! out when they are first asked for: a list of leagues does not show them.
 
 use std::collections::BTreeMap;
+use std::sync::OnceLock;
 
+use league_core::league::Event;
 use league_core::league::standings::MatchEnding;
 use league_core::rating::{PairScore, RatingSystem, luck_test};
 
@@ -14,7 +17,7 @@ impl LeagueView {
     /// Shows ratings of this system from now on.
     pub fn rate_by(&mut self, system: RatingSystem) {
         self.rating = system;
-        self.ratings = self.rate();
+        self.ratings = OnceLock::new();
     }
 
     pub fn rating_system(&self) -> RatingSystem {
@@ -24,10 +27,25 @@ impl LeagueView {
     /// The ratings after the last round that ended; `None` before, for too many players, or if no
     /// match was played.
     pub fn ratings(&self) -> Option<&RatingTable> {
-        self.ratings.as_ref()
+        self.ratings.get_or_init(|| self.rate()).as_ref()
     }
 
-    pub(crate) fn rate(&self) -> Option<RatingTable> {
+    /// Forgets the ratings if they may be others after this event.
+    pub(crate) fn forget_ratings(&mut self, event: &Event) {
+        let changes = match event {
+            Event::RoundClosed { .. }
+            | Event::OrganiserActed { .. }
+            | Event::LossAccepted { .. }
+            | Event::AgentReturned { .. } => true,
+            Event::ResultRecorded { restored, .. } => *restored,
+            _ => false,
+        };
+        if changes {
+            self.ratings = OnceLock::new();
+        }
+    }
+
+    fn rate(&self) -> Option<RatingTable> {
         let (system, players) = (self.rating, self.league.players().len());
         if players > system.max_players() {
             return None;

@@ -71,7 +71,7 @@ impl LeagueView {
         shown.collect()
     }
 
-    /// The games of a tie, with the one that is being played.
+    /// The games of a tie, with the game that is being played.
     fn games_of(&self, tie: &BracketTie) -> Vec<TieGame> {
         let [BracketPlace::Player(first), BracketPlace::Player(_)] = tie.places else {
             return Vec::new();
@@ -127,7 +127,11 @@ impl LeagueView {
             },
             points: row.points,
             group: groups.get(&row.points).copied().unwrap_or_default(),
-            cells: self.score_cells(*number, row.byes > 0, before + 1),
+            cells: {
+                let cells = self.score_cells(*number, row.byes > 0).into_iter();
+                let shown = cells.filter(|(round, _)| *round > before);
+                shown.map(|(_, cell)| cell).collect()
+            },
             figures: {
                 let figures = self.league.tiebreak_figures(*number).into_iter();
                 figures.take(shown).map(|(_, figure)| figure).collect()
@@ -144,41 +148,43 @@ impl LeagueView {
         }
     }
 
-    /// A player in each round from the `first` on that has begun; `is_paid` says that its byes count.
-    pub(crate) fn score_cells(&self, player: u32, is_paid: bool, first: u32) -> Vec<ScoreCell> {
+    /// A player in each round that has begun, with the number of the round: each of its matches in
+    /// order, or that it has none; `is_paid` says that its byes count.
+    pub(crate) fn score_cells(&self, player: u32, is_paid: bool) -> Vec<(u32, ScoreCell)> {
         let reached = self.league.round().map_or(0, |round| round.number());
         let score = &self.league.rules().score;
-        let mut points = 0_u32;
-        let cell = |round: u32| {
-            let is_shown = round >= first;
-            let Some(pairing) = self.league.pairing_of(player, round) else {
-                if !is_paid || !self.league.schedule().byes(round).contains(&player) {
-                    return is_shown.then_some(ScoreCell::Out);
-                }
-                points = points.saturating_add(score.win);
-                return is_shown.then_some(ScoreCell::Bye { points });
-            };
-            let seat = usize::from(pairing.seats[1] == player);
-            let counted = self.league.counted_at(pairing);
-            let earned = counted
-                .ending()
-                .map_or(0, |ending| ending.points(seat, score));
-            points = points.saturating_add(earned);
-            if !is_shown {
-                return None;
+        let (mut cells, mut points) = (Vec::new(), 0_u32);
+        for round in 1..=reached {
+            let pairings: Vec<Pairing> = self.league.pairings_of(player, round).collect();
+            if pairings.is_empty() {
+                let rests = is_paid && self.league.schedule().byes(round).contains(&player);
+                points = points.saturating_add(if rests { score.win } else { 0 });
+                let cell = if rests {
+                    ScoreCell::Bye { points }
+                } else {
+                    ScoreCell::Out
+                };
+                cells.push((round, cell));
             }
-            let Some(opponent) = self.player_at(pairing.seats[1 - seat]) else {
-                return Some(ScoreCell::Out);
-            };
-            Some(ScoreCell::Played {
-                match_id: pairing.match_id(),
-                opponent,
-                seat,
-                outcome: (counted != CountedResult::Open).then(|| outcome(&counted, seat)),
-                points,
-            })
-        };
-        (1..=reached).filter_map(cell).collect()
+            for pairing in pairings {
+                let seat = usize::from(pairing.seats[1] == player);
+                let counted = self.league.counted_at(pairing);
+                let ending = counted.ending();
+                points = points.saturating_add(ending.map_or(0, |it| it.points(seat, score)));
+                let cell = self.player_at(pairing.seats[1 - seat]).map(|opponent| {
+                    let outcome = (counted != CountedResult::Open).then(|| outcome(&counted, seat));
+                    ScoreCell::Played {
+                        match_id: pairing.match_id(),
+                        opponent,
+                        seat,
+                        outcome,
+                        points,
+                    }
+                });
+                cells.push((round, cell.unwrap_or(ScoreCell::Out)));
+            }
+        }
+        cells
     }
 
     pub(crate) fn groups(&self, groups: &[GroupTable]) -> Vec<Group> {

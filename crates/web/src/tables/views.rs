@@ -26,15 +26,15 @@ pub(super) fn kinds(view: &LeagueView) -> Vec<TableKind> {
     kinds
 }
 
-/// A player in a round, from 1.
-type PlayedRound = (PlayerRef, usize, ScoreCell);
+/// A match of a player in a round, or that it has none.
+type PlayedRound = (PlayerRef, u32, ScoreCell);
 
 pub(super) fn rounds(view: &LeagueView) -> Rows {
     let (standings, numbers) = (view.league().standings(), view.numbers());
     let rows = standings.iter().filter_map(|row| {
         let player = view.player_ref(&row.player_id);
-        let cells = view.score_cells(*numbers.get(&row.player_id)?, row.byes > 0, 1);
-        let cells = (1..).zip(cells);
+        let cells = view.score_cells(*numbers.get(&row.player_id)?, row.byes > 0);
+        let cells = cells.into_iter();
         Some(cells.map(move |(round, cell)| (player.clone(), round, cell)))
     });
     let rows: Vec<PlayedRound> = rows.flatten().collect();

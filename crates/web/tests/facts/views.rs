@@ -1,7 +1,7 @@
 //! What the formats of leagues show beside the table: brackets, score groups, exports.
 
-use league_core::league::LeagueRules;
 use league_core::league::format::{BracketPart, Format};
+use league_core::league::{Event, LeagueRules};
 use league_protocol::id::{GameType, LeagueId};
 use league_testkit::LeagueWorld;
 use league_testkit::report::ended;
@@ -236,6 +236,42 @@ fn arena_shows_the_last_match_of_two_players_that_met_more_often() {
     assert_eq!(told(0, 2), ("R1M2".to_owned(), Some(SeatOutcome::Lost)));
     assert_eq!(told(1, 2), ("R1M3".to_owned(), Some(SeatOutcome::Won)));
     assert_eq!(board.views, league_web::model::LeagueViews::default());
+}
+
+#[test]
+fn table_of_rounds_has_every_match_of_an_arena() {
+    let mut world = begun("arena", 2);
+    for (match_id, winner) in [("R1M1", 1), ("R1M2", 2)] {
+        world.finish(match_id, Some(winner));
+        world.pass(10);
+        world.settle();
+    }
+    let rounds = csv(&view("arena", &world), TableKind::Rounds).replace("\r\n", "\n");
+    insta::assert_snapshot!(rounds, @"
+    player_id,round_id,match_id,opponent_id,seat,result,points
+    P01,1,R1M1,P02,A,WIN,3
+    P01,1,R1M2,P02,B,LOSS,3
+    P01,1,R1M3,P02,A,,3
+    P02,1,R1M1,P01,B,LOSS,0
+    P02,1,R1M2,P01,A,WIN,3
+    P02,1,R1M3,P01,B,,3
+    ");
+}
+
+#[test]
+fn forged_journal_that_promises_more_matches_than_join_is_shown() {
+    let mut world = begun("arena", 2);
+    world.finish("R1M1", Some(1));
+    world.pass(10);
+    world.settle();
+    for event in &mut world.events {
+        if let Event::MatchesAdded { commitments, .. } = event {
+            let promise = commitments[0];
+            commitments.resize(100, promise);
+        }
+    }
+    let rounds = csv(&view("arena", &world), TableKind::Rounds);
+    assert!(rounds.contains("R1M2"), "{rounds}");
 }
 
 #[test]

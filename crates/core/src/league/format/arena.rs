@@ -59,10 +59,6 @@ impl FormatRule for Arena {
         plan.players.max(MAX_ROUND_MATCHES)
     }
 
-    fn max_meetings(&self, _: &FormatPlan) -> u32 {
-        u32::MAX
-    }
-
     /// They are paired at once, without points.
     fn takes_late_entrants(&self, _: &FormatPlan, _: u32) -> bool {
         true
@@ -127,7 +123,7 @@ fn pair(so_far: &SoFar<'_>, mut players: Vec<u32>) -> Option<Joining> {
     })
 }
 
-/// The player that had seat A less often has it; of equals the one that did not have it last.
+/// The player that had seat A less often has it; of equals the player that did not have it last.
 fn seats(so_far: &SoFar<'_>, [upper, lower]: [u32; 2]) -> [u32; 2] {
     let sides = |player: u32| {
         let side = |seats: [u32; 2]| if seats[0] == player { 1 } else { -1 };

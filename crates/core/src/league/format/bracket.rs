@@ -55,12 +55,6 @@ impl BracketSize {
         (self.stages + self.more_stages).saturating_mul(most_games(plan.legs))
     }
 
-    /// How often two players meet at most: in one tie, or in an earlier tie, the final and the one
-    /// after an upset.
-    pub(crate) fn max_meetings(&self, plan: &FormatPlan) -> u32 {
-        (1 + 2 * self.more_stages).saturating_mul(most_games(plan.legs))
-    }
-
     /// How many matches there are if no tie is ever level.
     pub(crate) fn matches(&self, plan: &FormatPlan) -> u64 {
         u64::from(self.ties) * u64::from(least_games(plan.legs))
@@ -116,10 +110,6 @@ impl FormatRule for Elimination {
 
     fn max_rounds(&self, plan: &FormatPlan) -> u32 {
         (self.size)(plan.players).max_rounds(plan)
-    }
-
-    fn max_meetings(&self, plan: &FormatPlan) -> u32 {
-        (self.size)(plan.players).max_meetings(plan)
     }
 
     fn total_matches(&self, plan: &FormatPlan) -> u64 {
@@ -302,7 +292,7 @@ impl Bracket {
                 BracketPlace::Empty
             }
             Source::Loser(tie) => BracketPlace::LoserOf(tie),
-            // The player of the first place won, so that there is no other tie.
+            // The player of the first place won, so no tie follows.
             Source::AfterUpset(tie, _) if before[tie].winner.is_some() => BracketPlace::Empty,
             // The first place has lost by then.
             Source::AfterUpset(tie, 0) => BracketPlace::LoserOf(tie),

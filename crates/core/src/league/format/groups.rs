@@ -59,11 +59,6 @@ impl FormatRule for Groups {
         group_rounds(plan).saturating_add(knockout)
     }
 
-    fn max_meetings(&self, plan: &FormatPlan) -> u32 {
-        let knockout = knockout_size(plan).max_meetings(plan);
-        plan.legs.saturating_add(knockout)
-    }
-
     fn total_matches(&self, plan: &FormatPlan) -> u64 {
         let (groups, size) = (number_of_groups(plan), smallest(plan));
         let larger = u64::from(plan.players - groups * size);
@@ -104,8 +99,7 @@ impl FormatRule for Groups {
     }
 }
 
-/// As many as keep the bracket of the knockout full, with three to five players each; six players of
-/// eleven share a group.
+/// As many as keep the bracket of the knockout full, with three to six players each.
 fn number_of_groups(plan: &FormatPlan) -> u32 {
     let usual = || 1 << (plan.players / MIN_SIZE).max(2).ilog2();
     plan.groups.unwrap_or_else(usual).min(plan.players.max(1))

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use super::view::{FormatView, LadderPlace};
 use super::{FormatError, FormatPlan, FormatRule, NextRound, SoFar};
+use crate::league::standings::MatchEnding;
 
 pub(crate) struct Ladder;
 
@@ -34,10 +35,6 @@ impl FormatRule for Ladder {
 
     fn duration(&self, plan: &FormatPlan) -> Option<Duration> {
         plan.duration
-    }
-
-    fn max_meetings(&self, plan: &FormatPlan) -> u32 {
-        self.max_rounds(plan)
     }
 
     /// One, until more have begun.
@@ -67,7 +64,7 @@ impl FormatRule for Ladder {
         if is_played {
             return None;
         }
-        let ladder = Positions::after(so_far.rounds(), so_far);
+        let ladder = Positions::now(so_far);
         let present: Vec<u32> = ladder
             .order
             .iter()
@@ -85,7 +82,7 @@ impl FormatRule for Ladder {
         if so_far.rounds() == 0 {
             return None;
         }
-        let order = Positions::after(so_far.rounds(), so_far).order;
+        let order = Positions::now(so_far).order;
         let mut progress = vec![0; order.len()];
         for (above, player) in (1..).zip(order.into_iter().rev()) {
             progress[player as usize] = above;
@@ -93,20 +90,17 @@ impl FormatRule for Ladder {
         Some(progress)
     }
 
+    fn settle(&self, settled: &mut Positions, round: &[SettledMatch], players: u32) {
+        settled.admit(players);
+        settled.take(round);
+    }
+
     fn views(&self, so_far: &SoFar<'_>) -> Vec<FormatView> {
-        let rounds = so_far.rounds();
-        // While a round has no result, the movement of the one before is shown.
-        let has_result = |round: &u32| {
-            let mut pairings = so_far.pairings(*round);
-            pairings.any(|pairing| so_far.settled(pairing).is_some())
-        };
-        let last = (1..=rounds).rev().find(has_result).unwrap_or(1);
-        let before = Positions::after(last - 1, so_far).order;
+        let Positions { order, before, .. } = Positions::now(so_far);
         let mut place = vec![0_i64; before.len()];
-        for (at, player) in (0..).zip(before) {
+        for (at, &player) in (0..).zip(&before) {
             place[player as usize] = at;
         }
-        let order = Positions::after(rounds, so_far).order;
         let places = (0..).zip(order).map(|(at, player)| LadderPlace {
             player,
             climbed: place[player as usize] - at,
@@ -115,36 +109,63 @@ impl FormatRule for Ladder {
     }
 }
 
+/// The seats of a match, and how it counts for the rounds after it.
+pub(crate) type SettledMatch = ([u32; 2], Option<MatchEnding>);
+
 /// The players from first to last, as the results have put them.
-struct Positions {
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct Positions {
     order: Vec<u32>,
+    /// The order before the last round that has a result.
+    before: Vec<u32>,
     /// Matches at seat A minus matches at seat B, of each player.
     balance: Vec<i64>,
 }
 
 impl Positions {
-    /// After so many rounds.
-    fn after(rounds: u32, so_far: &SoFar<'_>) -> Self {
-        let players = so_far.players();
-        let mut order: Vec<u32> = (0..players).collect();
-        let mut position: Vec<usize> = (0..players as usize).collect();
-        let mut balance = vec![0; players as usize];
-        for pairing in (1..=rounds).flat_map(|round| so_far.pairings(round)) {
-            let [a, b] = pairing.seats.map(|seat| seat as usize);
-            balance[a] += 1;
-            balance[b] -= 1;
-            let winner = so_far.settled(pairing).and_then(|ending| ending.winner());
-            let Some(winner) = winner else { continue };
-            let (won, lost) = (pairing.seats[winner], pairing.seats[1 - winner]);
+    /// After all rounds; only the last one is not settled.
+    fn now(so_far: &SoFar<'_>) -> Self {
+        let mut positions = so_far.standings.positions().clone();
+        positions.admit(so_far.players());
+        let last = so_far.pairings(so_far.rounds());
+        let last = last.map(|pairing| (pairing.seats, so_far.settled(pairing)));
+        positions.take(&last.collect::<Vec<_>>());
+        positions
+    }
+
+    /// Newcomers begin at the foot.
+    fn admit(&mut self, players: u32) {
+        let known = u32::try_from(self.order.len()).unwrap_or(u32::MAX);
+        self.order.extend(known..players);
+        self.before.extend(known..players);
+        self.balance.resize(self.order.len(), 0);
+    }
+
+    /// Takes in a round.
+    fn take(&mut self, round: &[SettledMatch]) {
+        if round.iter().any(|(_, ending)| ending.is_some()) {
+            self.before.clone_from(&self.order);
+        }
+        let mut position = vec![0; self.order.len()];
+        for (at, &player) in self.order.iter().enumerate() {
+            position[player as usize] = at;
+        }
+        for (seats, ending) in round {
+            let [a, b] = seats.map(|seat| seat as usize);
+            self.balance[a] += 1;
+            self.balance[b] -= 1;
+            let Some(winner) = ending.and_then(MatchEnding::winner) else {
+                continue;
+            };
+            let (won, lost) = (seats[winner], seats[1 - winner]);
             let (from, to) = (position[won as usize], position[lost as usize]);
             if from > to {
-                order[to..=from].rotate_right(1);
-                for (at, &player) in order.iter().enumerate().take(from + 1).skip(to) {
+                self.order[to..=from].rotate_right(1);
+                for (at, &player) in self.order.iter().enumerate().take(from + 1).skip(to) {
                     position[player as usize] = at;
                 }
             }
         }
-        Self { order, balance }
     }
 
     /// The player that had seat A less often has it; of equals the lower one.

@@ -159,7 +159,7 @@ fn expulsion(world: &LeagueWorld) -> Option<Expulsion> {
 }
 
 /// The first player registers once more, by its return token.
-fn return_first(world: &mut LeagueWorld) -> Result<(Vec<Event>, Reply), Refusal> {
+pub(super) fn return_first(world: &mut LeagueWorld) -> Result<(Vec<Event>, Reply), Refusal> {
     let entry = world.league.players()[0].clone();
     let agent = Agent::Player(entry.id().clone());
     let mut candidate = world.candidate(entry.member().display_name());
