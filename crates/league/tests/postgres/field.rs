@@ -5,9 +5,10 @@ use std::env;
 use std::fs;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::thread;
 use std::time::{Duration, Instant};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::end_to_end::ground::{Agent, Ground};
 use crate::end_to_end::process::{Process, eventually, free_port, league};
@@ -60,6 +61,12 @@ impl Store {
         Self::migrated(server.url("postgres"))
     }
 
+    /// A database of this name on a server.
+    pub(crate) fn named(server: &Server, name: &str) -> Self {
+        server.ask(&format!("create database {name}")).unwrap();
+        Self::migrated(server.url(name))
+    }
+
     fn migrated(url: String) -> Self {
         let ended = league(["db", "migrate", "--store", &url]);
         assert_eq!(ended.code, Some(0), "{ended:?}");
@@ -107,16 +114,34 @@ impl Store {
         let gaps = "select count(*) from (select max(sequence) - count(*) as missing \
                     from league.events group by league_id, agent) as s where missing <> 0";
         assert_eq!(self.number(gaps), 0, "a line is missing");
-        let stored = self.ask("select match_id from league.results order by 1");
-        let stored: Vec<&str> = stored.lines().collect();
-        let known: BTreeSet<&str> = stored.iter().copied().collect();
+        let stored = self.matches();
+        let known: BTreeSet<&String> = stored.iter().collect();
         assert_eq!(stored.len(), known.len(), "a match is stored twice");
         assert_eq!(stored.len(), MATCHES, "a match has no result");
         let acknowledged = field.acknowledged();
         for found in &acknowledged {
-            assert!(known.contains(found.as_str()), "{found} is lost");
+            assert!(known.contains(found), "{found} is lost");
         }
         assert_eq!(acknowledged.len(), MATCHES, "each was acknowledged");
+        self.see_verified();
+    }
+
+    /// Waits until the referees have handed in their journals.
+    pub(crate) fn wait_for_journals(&self) {
+        let agents = "select count(distinct agent) from league.events";
+        let all = u64::from(1 + REFEREES);
+        let there = eventually(|| (self.number(agents) == all).then_some(()));
+        assert!(there.is_some(), "a referee has not handed in its journal");
+    }
+
+    /// The match of each stored result.
+    pub(crate) fn matches(&self) -> Vec<String> {
+        let stored = self.ask("select match_id from league.results order by 1");
+        stored.lines().map(str::to_owned).collect()
+    }
+
+    /// Sees that the league is verified from the database alone.
+    pub(crate) fn see_verified(&self) {
         let root = Ground::new();
         let verdict = self.run(&["verify", root.root(), "--output", "json"]);
         let verdict: Value = serde_json::from_str(verdict.trim()).unwrap();
@@ -210,10 +235,35 @@ impl Field {
         facts.collect()
     }
 
-    /// The lines of the copy that a manager keeps.
-    pub(crate) fn lines_at(&self, number: usize) -> usize {
+    /// The copy of the journal that a manager keeps.
+    pub(crate) fn copy_at(&self, number: usize) -> String {
         let path = self.desks[number].0.league("journal.jsonl");
-        fs::read_to_string(path).unwrap_or_default().lines().count()
+        fs::read_to_string(path).unwrap_or_default()
+    }
+
+    /// Whether a manager has written the end of the league.
+    pub(crate) fn is_over(&self) -> bool {
+        let mut desks = 0..self.desks.len();
+        desks.any(|number| self.copy_at(number).contains("\"league_completed\""))
+    }
+
+    /// Lets agents wait for others that were killed and come back.
+    pub(crate) fn be_patient(&mut self) {
+        let system = json!({"retry_policy": {"retry_delay_sec": 0.3, "max_retries": 30}});
+        let desks = self.desks.iter().map(|(ground, _)| ground);
+        for ground in desks.chain([&self.elsewhere]) {
+            ground.write("config/system.json", &system);
+        }
+    }
+
+    /// Kills a referee, and starts it again after a while.
+    pub(crate) fn restart_referee(&mut self, number: u32, away: Duration) {
+        let managers = self.managers();
+        let referee = &mut self.agents[number as usize - 1];
+        referee.process.kill();
+        let port = referee.port();
+        thread::sleep(away);
+        *referee = self.elsewhere.referee_at(port, number, &managers, &KEY);
     }
 
     /// Sees that no agent gave up.

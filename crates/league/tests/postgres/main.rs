@@ -18,9 +18,14 @@
 mod end_to_end {
     pub(crate) mod campaign;
     pub(crate) mod ground;
+    pub(crate) mod http;
     pub(crate) mod process;
 }
 mod away;
+mod cut;
 mod field;
+mod full;
+mod kills;
+mod moved;
 mod server;
 mod takeover;
