@@ -140,7 +140,7 @@ fn install_chromium() -> anyhow::Result<()> {
     ])
 }
 
-fn apt_get(arguments: &[&str]) -> anyhow::Result<()> {
+pub(crate) fn apt_get(arguments: &[&str]) -> anyhow::Result<()> {
     let status = Command::new("apt-get")
         .args(arguments)
         .env("DEBIAN_FRONTEND", "noninteractive")
@@ -155,7 +155,7 @@ fn apt_get(arguments: &[&str]) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn is_root() -> bool {
+pub(crate) fn is_root() -> bool {
     let id = Command::new("id").arg("-u").output();
     id.is_ok_and(|id| id.stdout.trim_ascii() == b"0")
 }

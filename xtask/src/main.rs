@@ -11,6 +11,7 @@ mod interop;
 mod measure;
 mod npm;
 mod package;
+mod postgres;
 mod shell;
 mod test;
 
@@ -35,6 +36,8 @@ enum Chore {
     Browser(browser::Options),
     /// Play leagues with players built on other libraries; makes their Python environments.
     Interop,
+    /// Play leagues on a real PostgreSQL server, which is killed, cut off and filled up.
+    Postgres,
     /// Package the crates for programs outside, and build from the packages offline.
     Package,
     /// Measure the cost of a call for its server, in each call style.
@@ -54,6 +57,7 @@ fn main() -> anyhow::Result<ExitCode> {
         Chore::Conformance(options) => conformance::conformance(&options),
         Chore::Browser(options) => browser::browser(&options),
         Chore::Interop => interop::interop(),
+        Chore::Postgres => postgres::postgres(),
         Chore::Package => package::package(),
         Chore::Cost(options) => options.run(),
         Chore::Viewers(options) => options.run(),

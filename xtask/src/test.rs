@@ -77,7 +77,7 @@ const STEPS: &[Step] = &[
     Step {
         name: "clippy",
         promise: "there are no lint warnings",
-        // `--tests` leaves out the target with `test = false`, so it is named.
+        // `--tests` leaves out the targets with `test = false`, so they are named.
         invocation: Invocation::new(
             "cargo",
             &[
@@ -89,6 +89,8 @@ const STEPS: &[Step] = &[
                 "--tests",
                 "--test",
                 "interop",
+                "--test",
+                "postgres",
                 "--",
                 "-D",
                 "warnings",
@@ -188,6 +190,14 @@ const STEPS: &[Step] = &[
         stage: Stage::Tests,
     },
     Step {
+        name: "postgres",
+        promise: "leagues on a PostgreSQL server lose and double nothing, whatever is killed",
+        invocation: Invocation::new("cargo", &["xtask", "postgres"]),
+        needs: &[POSTGRES],
+        count: Some(count_cargo_test),
+        stage: Stage::Tests,
+    },
+    Step {
         name: "browser",
         promise: "people can watch a league in a real browser",
         invocation: Invocation::new("cargo", &["xtask", "browser"]),
@@ -247,6 +257,19 @@ const NODE: Need = Need {
         ],
     ),
     remedy: "apt-get install nodejs, or see https://nodejs.org",
+};
+
+const POSTGRES: Need = Need {
+    tool: "PostgreSQL, or root and `apt-get` to install it",
+    probe: Invocation::new(
+        "sh",
+        &[
+            "-c",
+            "ls /usr/lib/postgresql/*/bin/postgres || command -v postgres || \
+             { test \"$(id -u)\" = 0 && command -v apt-get; }",
+        ],
+    ),
+    remedy: "apt-get install postgresql",
 };
 
 const PYTHON: Need = Need {

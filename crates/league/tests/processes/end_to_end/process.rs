@@ -147,9 +147,14 @@ impl Process {
 
     /// Sees that it goes on.
     pub(crate) fn see_running(&mut self) {
-        if self.child.try_wait().unwrap().is_some() {
+        if self.has_ended() {
             self.give_up("it has ended");
         }
+    }
+
+    /// Whether it has ended by itself.
+    pub(crate) fn has_ended(&mut self) -> bool {
+        self.child.try_wait().unwrap().is_some()
     }
 
     /// Its number.

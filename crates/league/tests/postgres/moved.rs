@@ -1,0 +1,92 @@
+//! Leagues from a folder into a database and back, and the commands that read a league from there.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use crate::end_to_end::ground::Ground;
+use crate::end_to_end::http::request_with;
+use crate::end_to_end::process::league;
+use crate::field::{Field, MATCHES, Store};
+
+#[test]
+fn export_is_the_folder_of_the_manager() {
+    let mut field = Field::new(Store::shared(), 1);
+    field.more = ["--exit-when-done"].map(str::to_owned).into();
+    let manager = field.start_in_charge(0);
+    field.start_agents();
+    let ended = manager.end();
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    // The journals were handed in.
+    field.store.see_whole(&field);
+    let exported = Ground::new();
+    field.store.run(&["db", "export", exported.root()]);
+    see_same(&field.desks[0].0, &exported);
+
+    let mut serving = exported.start("serve", &["--port", "0", "--store", &field.store.url]);
+    let greeting = serving.event("event", "page");
+    let page = greeting["page"].as_str().unwrap();
+    let board = request_with(page, "GET", "/", &[], b"").body;
+    let played = format!("{MATCHES} of {MATCHES} matches played");
+    assert!(
+        board.contains(&played) || board.contains("Finished"),
+        "{board}"
+    );
+}
+
+#[test]
+fn league_of_files_comes_back_from_the_database_byte_for_byte() {
+    let own = Ground::new();
+    let players = ["--players", "4", "--ports", "auto", "-q"];
+    let ended = league([&["run", "--root", own.root()], &players[..]].concat());
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    let store = Store::shared();
+    store.run(&["db", "import", own.root()]);
+    let back = Ground::new();
+    store.run(&["db", "export", back.root()]);
+    see_same(&own, &back);
+    let again = league(["db", "import", own.root(), "--store", &store.url]);
+    assert_eq!(again.code, Some(3), "{again:?}");
+    assert!(
+        again.errors.contains("is in the database already"),
+        "{again:?}"
+    );
+    let listed = store.run(&["db", "list"]);
+    assert!(listed.contains("over, epoch"), "{listed}");
+    let empty = Ground::new();
+    for command in ["verify", "report", "replay"] {
+        store.run(&[command, empty.root()]);
+    }
+}
+
+/// Sees that two folders have the same league.
+fn see_same(one: &Ground, other: &Ground) {
+    let (one, other) = (league_files(one), league_files(other));
+    let names = |files: &BTreeMap<String, Vec<u8>>| files.keys().cloned().collect::<Vec<_>>();
+    assert_eq!(names(&one), names(&other));
+    for (name, bytes) in &one {
+        let (bytes, found) = (
+            String::from_utf8_lossy(bytes),
+            String::from_utf8_lossy(&other[name]),
+        );
+        assert_eq!(bytes, found, "{name}");
+    }
+    assert!(one.contains_key("journal.jsonl"), "{:?}", one.keys());
+}
+
+/// The files of the league by name, but for locks, for what agents observed of each other, and for
+/// what `league run` notes for `--resume`.
+fn league_files(ground: &Ground) -> BTreeMap<String, Vec<u8>> {
+    let folder = ground.league("");
+    let files = ground.files("data/leagues").into_iter();
+    let named = files.map(|path| {
+        let name = path.strip_prefix(&folder).unwrap_or(Path::new("?"));
+        (
+            name.to_string_lossy().into_owned(),
+            fs::read(&path).unwrap(),
+        )
+    });
+    let is_own =
+        |name: &str| name.ends_with(".lock") || name.contains("observed") || name == "run.json";
+    named.filter(|(name, _)| !is_own(name)).collect()
+}
