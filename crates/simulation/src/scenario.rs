@@ -174,13 +174,7 @@ pub(crate) struct Person {
 impl Scenario {
     pub(crate) fn draw(mut chance: Rng, plan: &SimulationPlan) -> Self {
         let chance_of_faults = chance.next();
-        let games = league_games::all();
-        let fallback = &games[0];
-        let listing = match plan.game {
-            Some(game) => league_games::find(game),
-            None => chance.pick(games),
-        };
-        let listing = listing.unwrap_or(fallback);
+        let listing = draw_game(&mut chance, plan);
         let players = small(&mut chance, plan.players);
         let referees = small(&mut chance, plan.referees);
         let most = players.div_ceil(2).div_ceil(referees).max(1);
@@ -288,6 +282,16 @@ impl Person {
             is_barred: plan.faults && chance.below(40) == 0,
         }
     }
+}
+
+/// The game of the plan, or any.
+fn draw_game(chance: &mut Rng, plan: &SimulationPlan) -> &'static Listing {
+    let games = league_games::all();
+    let wanted = match plan.game {
+        Some(game) => league_games::find(game),
+        None => chance.pick(games),
+    };
+    wanted.unwrap_or(&games[0])
 }
 
 fn draw_rules(

@@ -167,7 +167,7 @@ impl Arena {
         listeners: Vec<Listener>,
     ) -> Result<(), ArenaError> {
         let key = shared.referee_key(&plan.rules.league_id);
-        let key = key.map_err(|error| started("the referees")(error.into()))?;
+        let key = key.map_err(started("the referees"))?;
         for (planned, listener) in plan.referees.iter().zip(listeners) {
             let rules = RefereeRules {
                 key: Some(key.clone()),

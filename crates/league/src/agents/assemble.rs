@@ -231,6 +231,15 @@ pub(crate) enum JournalStart<'o> {
     Known(&'o Opening),
 }
 
+/// What a journal was replayed into.
+struct ReplayedJournal<M> {
+    /// Absent if the journal is new.
+    machine: Option<M>,
+    opened: Opened,
+    /// The time of its last record.
+    last: Timestamp,
+}
+
 /// Replays a journal into a new machine, or begins a journal.
 ///
 /// `make` creates the machine from the first record, after the journal is locked. `see` receives
@@ -257,33 +266,10 @@ pub(crate) fn restore<M: Machine<Event: DeserializeOwned>>(
     };
     // Lines that the store has need not be on this disk.
     let durability = lease.as_ref().map_or(durability, |_| Durability::Written);
-    let role = opening.role.clone();
-    let foreign = || foreign(path, &role);
-    let mut machine: Option<M> = None;
-    let mut problem = None;
-    let mut last = Timestamp::default();
-    let opened = Journal::open(path, durability, |entry| {
-        let record: Record<M::Event> = entry.fact;
-        match (&record, &mut machine) {
-            (Record::Opened(found), None) if found.role == role => {
-                match make(JournalStart::Known(found)) {
-                    Ok(made) => machine = Some(made),
-                    Err(error) => problem = Some(error),
-                }
-            }
-            (Record::Event(event), Some(machine)) => machine.apply(event),
-            (Record::Transcript(_), Some(_)) => {}
-            _ => problem = problem.take().or_else(|| Some(foreign())),
-        }
-        last = entry.at;
-        if let Some(machine) = &machine {
-            see(entry.sequence, entry.at, &record, machine);
-        }
-    })?;
-    if let Some(problem) = problem {
-        return Err(problem);
-    }
-    let (is_new, machine) = match machine {
+    let journal = (path, durability, opening.role.as_str());
+    let replayed = replay(journal, &mut make, &mut see)?;
+    let ReplayedJournal { opened, last, .. } = replayed;
+    let (is_new, machine) = match replayed.machine {
         Some(machine) => (false, machine),
         // A new league would replace the secrets of the old one.
         None if known.is_some() && opened.known() > 0 => return Err(lost(path)),
@@ -316,6 +302,43 @@ pub(crate) fn restore<M: Machine<Event: DeserializeOwned>>(
         journal,
         lost,
     })
+}
+
+/// Reads a journal of agents of this role into a machine.
+fn replay<M: Machine<Event: DeserializeOwned>>(
+    (path, durability, role): (&Path, Durability, &str),
+    make: &mut impl FnMut(JournalStart<'_>) -> Result<M, StartError>,
+    see: &mut impl FnMut(u64, Timestamp, &Record<M::Event>, &M),
+) -> Result<ReplayedJournal<M>, StartError> {
+    let mut machine: Option<M> = None;
+    let mut problem = None;
+    let mut last = Timestamp::default();
+    let opened = Journal::open(path, durability, |entry| {
+        let record: Record<M::Event> = entry.fact;
+        match (&record, &mut machine) {
+            (Record::Opened(found), None) if found.role == role => {
+                match make(JournalStart::Known(found)) {
+                    Ok(made) => machine = Some(made),
+                    Err(error) => problem = Some(error),
+                }
+            }
+            (Record::Event(event), Some(machine)) => machine.apply(event),
+            (Record::Transcript(_), Some(_)) => {}
+            _ => problem = problem.take().or_else(|| Some(foreign(path, role))),
+        }
+        last = entry.at;
+        if let Some(machine) = &machine {
+            see(entry.sequence, entry.at, &record, machine);
+        }
+    })?;
+    match problem {
+        Some(problem) => Err(problem),
+        None => Ok(ReplayedJournal {
+            machine,
+            opened,
+            last,
+        }),
+    }
 }
 
 impl<M> KnownLines<'_, M> {

@@ -127,14 +127,7 @@ pub(crate) fn start(
         draws: Some(shared.chance.draw_mode()),
         ..rules
     };
-    let mut observer = ManagerObserver {
-        league_id: league_id.clone(),
-        publisher: LeaguePublisher::new(league_id.clone()),
-        document_writer: shared.document_writer.clone(),
-        news,
-        unlogged: Vec::new(),
-        over: None,
-    };
+    let mut observer = ManagerObserver::new(&league_id, shared, news);
     let (restored, keys) = restore_league(shared, &rules, &mut observer)?;
     let referee_key = shared.referee_key(&league_id)?.hash();
     let rules = restored.machine.rules();
@@ -145,12 +138,7 @@ pub(crate) fn start(
         .map(|player| player.registration(&rules.game_type, &allowed, &chance));
     let levers = first_levers(shared, &restored.machine)?;
     let registrations = levers.into_iter().chain(registrations).collect();
-    let board = rules
-        .pool
-        .then(|| shared.store.as_ref().zip(restored.journal.lease()));
-    let board = board
-        .flatten()
-        .map(|(store, lease)| (store.database.clone(), lease.state()));
+    let board = Board::of(shared, &restored);
     let caller_limit = CallerLimit::new(rules, shared.join_code.as_ref());
     let parts = AgentParts {
         first: registrations,
@@ -162,17 +150,8 @@ pub(crate) fn start(
         observer: Box::new(observer),
     };
     Ok(spawn(shared, parts, |actor, _| {
-        if let Some((database, lease)) = board {
-            let (league, actor) = (league_id.clone(), actor.clone());
-            tokio::spawn(
-                Board {
-                    database,
-                    league,
-                    lease,
-                    actor,
-                }
-                .run(),
-            );
+        if let Some(board) = board {
+            tokio::spawn(board.run(actor.clone()));
         }
         ManagerService {
             actor,
@@ -269,6 +248,17 @@ struct ManagerObserver {
 }
 
 impl ManagerObserver {
+    fn new(league_id: &LeagueId, shared: &Shared, news: Option<watch::Sender<()>>) -> Self {
+        Self {
+            league_id: league_id.clone(),
+            publisher: LeaguePublisher::new(league_id.clone()),
+            document_writer: shared.document_writer.clone(),
+            news,
+            unlogged: Vec::new(),
+            over: None,
+        }
+    }
+
     /// Logs that a league is resumed, instead of the events of its journal.
     fn resume(&mut self) {
         let resumed = self.unlogged.drain(..).len();

@@ -8,6 +8,7 @@ use league_protocol::id::{LeagueId, MatchId};
 use tokio::sync::watch;
 
 use crate::agents::actor::Handle;
+use crate::agents::assemble::{RestoredMachine, Shared};
 use crate::storage::database::{Database, LeaseState};
 
 /// How often the manager is asked what waits; the store hears of it only if it has changed.
@@ -17,18 +18,28 @@ const MAX_PUBLISHED: usize = 2_000;
 
 /// The published list of one league.
 pub(super) struct Board {
-    pub(super) database: Database,
-    pub(super) league: LeagueId,
-    pub(super) lease: watch::Receiver<LeaseState>,
-    pub(super) actor: Handle<League>,
+    database: Database,
+    league: LeagueId,
+    lease: watch::Receiver<LeaseState>,
 }
 
 impl Board {
+    /// The list of a league whose referees take their matches from a store.
+    pub(super) fn of(shared: &Shared, restored: &RestoredMachine<League>) -> Option<Self> {
+        let rules = restored.machine.rules();
+        let (store, lease) = shared.store.as_ref().zip(restored.journal.lease())?;
+        rules.pool.then(|| Self {
+            database: store.database.clone(),
+            league: rules.league_id.clone(),
+            lease: lease.state(),
+        })
+    }
+
     /// Publishes until the manager ends.
-    pub(super) async fn run(self) {
+    pub(super) async fn run(self, actor: Handle<League>) {
         let mut published: Option<Vec<(MatchId, u32)>> = None;
         loop {
-            let waiting = self.actor.query(|league| {
+            let waiting = actor.query(|league| {
                 let waiting = league.waiting_matches(MAX_PUBLISHED).into_iter();
                 waiting
                     .map(|(id, attempt)| (id.clone(), attempt))

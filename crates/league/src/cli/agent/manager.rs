@@ -168,6 +168,15 @@ pub(crate) struct ManagerArgs {
     stdio: bool,
 }
 
+/// Where the manager of one league answers.
+struct ManagerPlace {
+    entrance: Entrance,
+    own: OwnAddresses,
+    advertised: String,
+    /// The port of the configuration, and the one that it has.
+    ports: (u16, u16),
+}
+
 impl ManagerArgs {
     pub(crate) fn run(&self, out: &mut impl Write) -> Result<Exit, CommandError> {
         let serve = async |setup, out: &mut dyn Write| self.serve(setup, out).await;
@@ -183,7 +192,6 @@ impl ManagerArgs {
         self.settle(&mut setup.system.security);
         let mut setup = setup.secure(LABEL)?;
         let (rules, levers) = self.plan(&setup)?;
-        let league = &rules.league_id.clone();
         let configured = port_of(&setup.agents.league_manager.endpoint)
             .unwrap_or(setup.system.network.default_league_manager_port);
         let listener = setup.listen(LABEL, self.port.unwrap_or(configured)).await?;
@@ -191,7 +199,9 @@ impl ManagerArgs {
         let place = (&setup.system, &setup.tls);
         let advertised = setup.endpoint(&listener);
         shared.store = self.store.of(place, &shared.chance, advertised.clone())?;
-        let (own, port) = (listener.local_addr().ok(), listener.port());
+        let ports = (configured, listener.port());
+        let own = OwnAddresses::new(listener.local_addr().ok(), &advertised);
+        let own = own.with_agents(setup.agents.endpoints());
         if let Some(most) = self.leagues {
             let store = shared.store.clone().ok_or_else(without_store)?;
             let host = Host {
@@ -203,27 +213,44 @@ impl ManagerArgs {
             };
             return host.run(listener, &mut out).await;
         }
-        let entered = self.enter(listener, &shared, league, &mut setup.signals);
+        let entered = self.enter(listener, &shared, &rules.league_id, &mut setup.signals);
         let Some((taken, entrance)) = entered.await? else {
             return Ok(Exit::Yes);
         };
-        let stored = taken.as_ref().and_then(|taken| taken.rules.clone());
+        let stored = taken.and_then(|taken| taken.rules);
         let rules = stored.filter(|_| self.standby).unwrap_or(rules);
         self.check_stored(setup.loader.root(), &rules)?;
-        let system = &setup.system;
+        let place = ManagerPlace {
+            entrance,
+            own,
+            advertised,
+            ports,
+        };
+        self.manage(setup, shared, rules, place, out).await
+    }
+
+    /// Starts the manager of a league that this process may hold, and serves it.
+    async fn manage(
+        &self,
+        setup: AgentSetup,
+        shared: Shared,
+        wanted: LeagueRules,
+        place: ManagerPlace,
+        mut out: &mut dyn Write,
+    ) -> Result<Exit, CommandError> {
+        let league = &wanted.league_id.clone();
+        let (system, advertised) = (&setup.system, place.advertised.as_str());
         let (tell, news) = LeagueNews::of(&shared.root, league);
         let is_over = is_over(&shared.root.league_journal(league));
-        let guests = self.guests(&rules, &setup.agents, &shared).await?;
-        let wanted = rules.clone();
-        let own = OwnAddresses::new(own, &advertised);
-        let own = own.with_agents(setup.agents.endpoints());
-        let (running, service) = manager::start(&shared, rules, &guests, &own, Some(tell))
-            .map_err(|error| not_started(LABEL, &error, "`--league-id`"))?;
+        let guests = self.guests(&wanted, &setup.agents, &shared).await?;
+        let started = manager::start(&shared, wanted.clone(), &guests, &place.own, Some(tell));
+        let (running, service) =
+            started.map_err(|error| not_started(LABEL, &error, "`--league-id`"))?;
         let rules = began_with(&running, &wanted).await;
         if self.create {
             return self.created(running, league, &mut out).await;
         }
-        let people = self.people(&setup, &shared, (&wanted, &advertised)).await?;
+        let people = self.people(&setup, &shared, (&wanted, advertised)).await?;
         let starts_by_hand = starts_by_hand(&running).await;
         let joining = (!is_over).then(|| JoinInfo {
             system,
@@ -232,13 +259,13 @@ impl ManagerArgs {
             people: people.as_deref(),
             starts_by_hand,
         });
-        self.greet(&mut out, league, joining, &advertised)?;
+        self.greet(&mut out, league, joining, advertised)?;
         if !is_over && self.common.talks() {
-            tell_address(out, &setup, (configured, port), &advertised)?;
+            tell_address(out, &setup, place.ports, advertised)?;
         }
-        let offer = offer(system, &advertised, people.is_some());
+        let offer = offer(system, advertised, people.is_some());
         let site = site(&shared, league, &running, offer);
-        let organiser = OrganiserSite::of(&shared, league, &service, &advertised);
+        let organiser = OrganiserSite::of(&shared, league, &service, advertised);
         let site = site.with_people(people.clone()).with_organiser(organiser);
         let screen = ManagerScreen::new(&self.common, is_over, rules.as_ref());
         let (print, lines) = mpsc::channel(MAX_LINES);
@@ -253,7 +280,7 @@ impl ManagerArgs {
             running,
             membership,
             service,
-            entrance,
+            entrance: place.entrance,
             stdio: self.stdio,
             lines,
             people,

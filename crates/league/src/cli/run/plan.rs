@@ -163,18 +163,9 @@ impl RunPlan {
             let most = system.limits.max_connections;
             system.limits.max_connections = most.max(4 * plan.players.len());
         }
-        let mut shared = run.common.shared(&system, &tls, seats.seed, counts)?;
-        let address = format!("http://{}", system.network.base_host);
-        shared.store = run.store.of((&system, &tls), &shared.chance, address)?;
-        if let Some(store) = shared.store.as_ref().filter(|_| !run.resume) {
-            run.check_free(store, &league_id)?;
-        }
+        let shared = run.shared((&system, &tls), &seats, &league_id, counts)?;
         Ok(Self {
-            shared: Shared {
-                crowd: seats.players.len(),
-                accept_loss: run.accept_loss,
-                ..shared
-            },
+            shared,
             plan,
             seats,
             display_name: config.display_name.clone(),
@@ -190,6 +181,28 @@ impl RunPlan {
 }
 
 impl RunArgs {
+    /// What the agents share, with the store if there is one.
+    fn shared(
+        &self,
+        (system, tls): (&SystemConfig, &Tls),
+        seats: &SeatList,
+        league: &LeagueId,
+        counts: (usize, usize),
+    ) -> Result<Shared, CommandError> {
+        let shared = self.common.shared(system, tls, seats.seed, counts)?;
+        let address = format!("http://{}", system.network.base_host);
+        let store = self.store.of((system, tls), &shared.chance, address)?;
+        if let Some(store) = store.as_ref().filter(|_| !self.resume) {
+            self.check_free(store, league)?;
+        }
+        Ok(Shared {
+            crowd: seats.players.len(),
+            accept_loss: self.accept_loss,
+            store,
+            ..shared
+        })
+    }
+
     /// The name of a new league.
     fn new_league(&self, root: &Root, system: &SystemConfig) -> Result<LeagueId, CommandError> {
         let named = self.league_id.clone();
