@@ -211,6 +211,7 @@ class SystemConfig(Model):
     bots: BotsConfig = field(default_factory=BotsConfig)
     models: ModelsConfig = field(default_factory=ModelsConfig)
     logging: LoggingConfig = field(default_factory=LoggingConfig)
+    store: str | None = None
 
 
 @dataclass

@@ -374,6 +374,8 @@ pub enum FormatError {
         most: u32,
         found: u32,
     },
+    #[error("a {0} has at least 1 round: choose more in `rounds`, or leave it out")]
+    NoRounds(&'static str),
     #[error(
         "{players} players make 2 to {most} groups of at least 3, not {found}: choose as many, or leave `groups` out"
     )]

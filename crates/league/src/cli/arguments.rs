@@ -262,7 +262,7 @@ pub(crate) struct FormatArgs {
     pub(crate) format: Option<Format>,
     /// How many rounds a Swiss tournament or a ladder has, or after how many a round robin ends
     /// [default: from config, as many as it needs; without end for a ladder]
-    #[arg(long, value_name = "N", value_parser = number::<u32>(1..=1_000))]
+    #[arg(long, value_name = "N", value_parser = number::<u32>(1..=1_000_000))]
     pub(crate) rounds: Option<u32>,
     /// How many games two players have each time they meet [default: from config, 1]
     #[arg(long, value_name = "N", value_parser = number::<u32>(1..=u64::from(RoundRobin::MAX_LEGS)))]

@@ -9,7 +9,7 @@ use clap::Args;
 use league_core::entrant::{ChoiceError, Entrant};
 use league_core::forecast::{Assumptions, Forecast};
 use league_core::league::League;
-use league_core::league::format::{Format, FormatPlan, Sides};
+use league_core::league::format::{Format, FormatError, FormatPlan, Sides};
 use league_core::player::{MatchRecord, Think};
 use league_games::{Dice, Listing};
 use league_protocol::message::MatchStatus;
@@ -235,16 +235,7 @@ impl PlanArgs {
         usual: &UsualMatch,
         assumed: &Assumptions,
     ) -> Result<Expected, String> {
-        let plan = FormatPlan {
-            format,
-            players: self.players,
-            legs: self.format_args.legs.unwrap_or(1),
-            rounds: self.format_args.rounds,
-            groups: self.format_args.groups,
-            duration: self.format_args.duration,
-            sides: Sides::for_game(listing.rules.sides_matter),
-            ..FormatPlan::default()
-        };
+        let plan = self.format_plan(format, listing);
         plan.check().map_err(|error| error.to_string())?;
         let at_once = self.matches_at_once.unwrap_or(u32::MAX);
         let most = self.most_rounds(&plan, usual)?;
@@ -272,6 +263,31 @@ impl PlanArgs {
             minutes: turns * usual.turns * self.move_time.as_secs_f64() / 60.0,
             forecast,
         })
+    }
+
+    /// The settings of a format; those that it does not have are left out, unless it alone was asked for.
+    fn format_plan(&self, format: Format, listing: &Listing) -> FormatPlan {
+        let given = &self.format_args;
+        let mut plan = FormatPlan {
+            format,
+            players: self.players,
+            legs: given.legs.unwrap_or(1),
+            rounds: given.rounds,
+            groups: given.groups,
+            duration: given.duration,
+            sides: Sides::for_game(listing.rules.sides_matter),
+            ..FormatPlan::default()
+        };
+        while given.format.is_none() {
+            match plan.check() {
+                Err(FormatError::OwnRounds(_)) => plan.rounds = None,
+                Err(FormatError::NotTaken(_, "legs")) => plan.legs = 1,
+                Err(FormatError::NotTaken(_, "groups")) => plan.groups = None,
+                Err(FormatError::NotTaken(_, "duration")) => plan.duration = None,
+                _ => break,
+            }
+        }
+        plan
     }
 
     /// How many rounds there is time for, in a format that only time ends.

@@ -24,11 +24,7 @@ impl FormatRule for Ladder {
 
     fn check(&self, plan: &FormatPlan) -> Result<(), FormatError> {
         match plan.rounds {
-            Some(0) => Err(FormatError::AnyRounds {
-                format: self.title(),
-                most: u32::MAX,
-                found: 0,
-            }),
+            Some(0) => Err(FormatError::NoRounds(self.title())),
             _ => plan.must_have_one_leg(),
         }
     }
@@ -64,7 +60,7 @@ impl FormatRule for Ladder {
         if is_played {
             return None;
         }
-        let ladder = Positions::now(so_far);
+        let ladder = Positions::latest(so_far);
         let present: Vec<u32> = ladder
             .order
             .iter()
@@ -82,7 +78,7 @@ impl FormatRule for Ladder {
         if so_far.rounds() == 0 {
             return None;
         }
-        let order = Positions::now(so_far).order;
+        let order = Positions::latest(so_far).order;
         let mut progress = vec![0; order.len()];
         for (above, player) in (1..).zip(order.into_iter().rev()) {
             progress[player as usize] = above;
@@ -96,7 +92,7 @@ impl FormatRule for Ladder {
     }
 
     fn views(&self, so_far: &SoFar<'_>) -> Vec<FormatView> {
-        let Positions { order, before, .. } = Positions::now(so_far);
+        let Positions { order, before, .. } = Positions::latest(so_far);
         let mut place = vec![0_i64; before.len()];
         for (at, &player) in (0..).zip(&before) {
             place[player as usize] = at;
@@ -124,7 +120,7 @@ pub(crate) struct Positions {
 
 impl Positions {
     /// After all rounds; only the last one is not settled.
-    fn now(so_far: &SoFar<'_>) -> Self {
+    fn latest(so_far: &SoFar<'_>) -> Self {
         let mut positions = so_far.standings.positions().clone();
         positions.admit(so_far.players());
         let last = so_far.pairings(so_far.rounds());

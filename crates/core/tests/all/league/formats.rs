@@ -259,6 +259,11 @@ fn formats_that_cannot_work_are_refused() {
         );
     }
     assert_eq!(rounds(10, 5).check(), Ok(()));
+    let no_rounds = FormatPlan {
+        rounds: Some(0),
+        ..plan("ladder", 4)
+    };
+    assert_eq!(refused(no_rounds), FormatError::NoRounds("ladder"));
     let cut = |players, found| FormatPlan {
         rounds: Some(found),
         ..plan("round_robin", players)

@@ -147,3 +147,21 @@ fn format_that_cannot_work_is_refused_with_its_reason() {
         "{large}"
     );
 }
+
+#[test]
+fn settings_that_a_format_does_not_have_are_left_out() {
+    let told = league(
+        &["plan", "--players", "12", "--rounds", "5", "--minutes", "9"],
+        "",
+    );
+    for format in Format::all() {
+        let row = told.lines().find(|line| line.contains(format.name()));
+        let rounds = row.and_then(|row| row.split_whitespace().find_map(|it| it.parse().ok()));
+        let wanted = match format.name() {
+            "round_robin" | "swiss" | "ladder" => Some(5),
+            _ => rounds,
+        };
+        assert_eq!(rounds, wanted, "{} in {told}", format.name());
+        assert!(rounds.is_some_and(|rounds: u32| rounds > 0), "{told}");
+    }
+}

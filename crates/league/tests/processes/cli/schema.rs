@@ -69,7 +69,7 @@ fn examples_are_written_and_explained_without_a_finding() {
     let folder = tempfile::tempdir().unwrap();
     let below = folder.path().to_str().unwrap();
     let written = league(&["schema", "--examples", below, "--dialect", "v2"], "");
-    let said = format!("28 examples in {below}");
+    let said = format!("29 examples in {below}");
     assert!(written.contains(&said), "{written}");
     // A second time replaces them.
     let again = league(&["schema", "--examples", below, "--output", "json"], "");
