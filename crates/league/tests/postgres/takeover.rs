@@ -7,7 +7,7 @@ use std::time::Instant;
 use rustix::process::Signal;
 
 use crate::end_to_end::process::eventually;
-use crate::field::{Field, Store, taken_over};
+use crate::field::{Field, MATCHES, Store, taken_over};
 
 #[test]
 fn league_goes_on_at_the_other_manager_when_the_first_is_killed() {
@@ -48,6 +48,28 @@ fn manager_that_takes_a_league_over_never_lets_go_of_it() {
     );
     let given_back = field.store.ask("select epoch from league.given_back");
     assert_eq!(given_back, "", "it gave these epochs back");
+}
+
+#[test]
+fn journals_of_referees_are_stored_when_a_dead_manager_holds_them_no_more() {
+    let mut field = Field::new(Store::shared(), 1);
+    let mut manager = field.start_in_charge(0);
+    field.start_agents();
+    field.store.wait_for_results(1);
+    // As if a manager that was killed had begun to store them.
+    field.store.ask(
+        "insert into league.leases (league_id, agent, holder, address, epoch, until) \
+         select league_id, r, 'another', '', 1, 'infinity' \
+         from league.leases, unnest(array['REF01', 'REF02']) as r where agent = 'manager'",
+    );
+    // The manager tries in vain at first.
+    field.store.wait_for_results(MATCHES as u64);
+    field.store.ask(
+        "update league.leases set until = now() + interval '6 seconds' where holder = 'another'",
+    );
+    field.store.wait_for_journals();
+    manager.event("state", "completed");
+    field.store.see_whole(&field);
 }
 
 #[test]
