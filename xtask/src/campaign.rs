@@ -8,6 +8,7 @@ use std::process::ExitCode;
 use clap::{Args, Subcommand};
 
 use crate::measure::{beside_league, example, flags};
+use crate::postgres::run_tests;
 use crate::shell::{hand_over, program};
 
 /// The test that kills processes.
@@ -31,6 +32,12 @@ const ROGUE_TEST: &str = "end_to_end::rogue::referee_that_was_not_admitted_chang
 /// The test in which every strategy plays every game that it knows.
 const NETWORKED_TEST: &str = "end_to_end::networked::no_strategy_is_late_or_deviates_in_any_game";
 
+/// The tests that kill managers, referees and servers of leagues in PostgreSQL, and the one with many
+/// leagues at once.
+const POSTGRES_KILL_TEST: &str =
+    "kills::no_acknowledged_result_is_lost_or_doubled_whatever_is_killed";
+const POSTGRES_MANY_TEST: &str = "many::leagues_end_though_a_manager_and_a_referee_are_killed";
+
 #[derive(Subcommand)]
 pub(crate) enum Campaign {
     /// Play leagues in virtual time with every kind of fault.
@@ -46,6 +53,9 @@ pub(crate) enum Campaign {
     Disk(Disk),
     /// Let players of a real league go away and come back, and check that none loses while it is there.
     Absence(Absence),
+    /// Kill managers, referees and the server of leagues in PostgreSQL, then play many leagues at once
+    /// on several managers and a pool of referees.
+    Postgres(Postgres),
     /// Pull every lever of the organiser, in simulated leagues with faults and in real leagues while
     /// their managers are killed.
     Levers(Levers),
@@ -67,7 +77,7 @@ pub(crate) enum Campaign {
 }
 
 /// The campaigns of `all`, each with its usual options.
-const ALL: [&str; 13] = [
+const ALL: [&str; 14] = [
     "sim",
     "formats",
     "lab",
@@ -79,6 +89,7 @@ const ALL: [&str; 13] = [
     "damage",
     "disk",
     "absence",
+    "postgres",
     "fuzz",
     "flood",
 ];
@@ -92,6 +103,7 @@ impl Campaign {
             Self::Damage(options) => options.run(),
             Self::Disk(options) => options.run(),
             Self::Absence(options) => options.run(),
+            Self::Postgres(options) => options.run(),
             Self::Levers(options) => options.run(),
             Self::Rogue(options) => options.run(),
             Self::Fuzz(options) => options.run(),
@@ -197,6 +209,25 @@ pub(crate) struct Absence {
     #[arg(long, default_value_t = 5_000)]
     pace: u64,
     /// Seed of when the absences begin.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+}
+
+#[derive(Args)]
+pub(crate) struct Postgres {
+    /// Number of kills of managers, referees and the server.
+    #[arg(long, default_value_t = 200)]
+    kills: u64,
+    /// Number of leagues that are played at once.
+    #[arg(long, default_value_t = 50)]
+    leagues: u64,
+    /// Number of processes that manage them.
+    #[arg(long, default_value_t = 4)]
+    managers: u64,
+    /// Number of processes of referees that take their matches.
+    #[arg(long, default_value_t = 8)]
+    referees: u64,
+    /// Seed of what is killed and when.
     #[arg(long, default_value_t = 1)]
     seed: u64,
 }
@@ -336,6 +367,32 @@ impl Absence {
             ("LEAGUE_ABSENCE_SEED", self.seed),
         ];
         process_test(ABSENCE_TEST, &settings)
+    }
+}
+
+impl Postgres {
+    /// Runs each part that has a size; 0 leaves it out.
+    fn run(&self) -> anyhow::Result<ExitCode> {
+        if self.kills > 0 {
+            let settings = [
+                ("LEAGUE_POSTGRES_KILLS", self.kills),
+                ("LEAGUE_POSTGRES_SEED", self.seed),
+            ];
+            let killed = run_tests(&["--exact", POSTGRES_KILL_TEST], &settings)?;
+            if killed != ExitCode::SUCCESS {
+                return Ok(killed);
+            }
+        }
+        if self.leagues == 0 {
+            return Ok(ExitCode::SUCCESS);
+        }
+        let settings = [
+            ("LEAGUE_POSTGRES_LEAGUES", self.leagues),
+            ("LEAGUE_POSTGRES_MANAGERS", self.managers),
+            ("LEAGUE_POSTGRES_REFEREES", self.referees),
+            ("LEAGUE_POSTGRES_SEED", self.seed),
+        ];
+        run_tests(&["--exact", POSTGRES_MANY_TEST], &settings)
     }
 }
 

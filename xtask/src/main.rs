@@ -37,7 +37,7 @@ enum Chore {
     /// Play leagues with players built on other libraries; makes their Python environments.
     Interop,
     /// Play leagues on a real PostgreSQL server, which is killed, cut off and filled up.
-    Postgres,
+    Postgres(postgres::Options),
     /// Package the crates for programs outside, and build from the packages offline.
     Package,
     /// Measure the cost of a call for its server, in each call style.
@@ -57,7 +57,7 @@ fn main() -> anyhow::Result<ExitCode> {
         Chore::Conformance(options) => conformance::conformance(&options),
         Chore::Browser(options) => browser::browser(&options),
         Chore::Interop => interop::interop(),
-        Chore::Postgres => postgres::postgres(),
+        Chore::Postgres(options) => postgres::postgres(&options),
         Chore::Package => package::package(),
         Chore::Cost(options) => options.run(),
         Chore::Viewers(options) => options.run(),

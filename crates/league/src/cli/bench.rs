@@ -4,6 +4,7 @@
 //! a busy moment of the machine meets all of them. The floor runs twice under two names; as long as
 //! it differs from itself, nothing is judged.
 
+mod appends;
 mod figures;
 mod floor;
 mod floors;

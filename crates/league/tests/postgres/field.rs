@@ -128,10 +128,14 @@ impl Store {
 
     /// Waits until the referees have handed in their journals.
     pub(crate) fn wait_for_journals(&self) {
-        let agents = "select count(distinct agent) from league.events";
-        let all = u64::from(1 + REFEREES);
-        let there = eventually(|| (self.number(agents) == all).then_some(()));
+        let there = eventually(|| self.has_journals().then_some(()));
         assert!(there.is_some(), "a referee has not handed in its journal");
+    }
+
+    /// Whether the journals of all agents are stored.
+    pub(crate) fn has_journals(&self) -> bool {
+        let agents = "select count(distinct agent) from league.events";
+        self.number(agents) == u64::from(1 + REFEREES)
     }
 
     /// The match of each stored result.
@@ -224,21 +228,28 @@ impl Field {
             let name = format!("referees/REF{number:02}/journal.jsonl");
             fs::read_to_string(self.elsewhere.league(&name)).unwrap_or_default()
         });
-        let journals: Vec<String> = journals.collect();
-        let facts = journals.iter().flat_map(|journal| journal.lines());
-        let facts = facts.filter_map(|line| {
-            let line: Value = serde_json::from_str(line).ok()?;
-            let fact = &line["fact"]["event"];
-            let counts = fact["event"] == "closed" && fact["report"] == "acknowledged";
-            counts.then(|| fact["match_id"].as_str().map(str::to_owned))?
-        });
-        facts.collect()
+        journals
+            .flat_map(|journal| acknowledged_in(&journal))
+            .collect()
     }
 
     /// The copy of the journal that a manager keeps.
     pub(crate) fn copy_at(&self, number: usize) -> String {
         let path = self.desks[number].0.league("journal.jsonl");
         fs::read_to_string(path).unwrap_or_default()
+    }
+
+    /// What managers logged when they gave up to ask referees for their journals.
+    pub(crate) fn given_up(&self) -> Vec<String> {
+        let logs = self
+            .desks
+            .iter()
+            .flat_map(|(ground, _)| ground.files("logs"));
+        let texts = logs.map(|path| fs::read_to_string(path).unwrap_or_default());
+        let texts: Vec<String> = texts.collect();
+        let lines = texts.iter().flat_map(|text| text.lines());
+        let lines = lines.filter(|line| line.contains("\"JOURNAL_NOT_"));
+        lines.map(str::to_owned).collect()
     }
 
     /// Whether a manager has written the end of the league.
@@ -272,6 +283,17 @@ impl Field {
             agent.process.see_running();
         }
     }
+}
+
+/// The matches whose result was acknowledged, by the journal of a referee.
+pub(crate) fn acknowledged_in(journal: &str) -> Vec<String> {
+    let facts = journal.lines().filter_map(|line| {
+        let line: Value = serde_json::from_str(line).ok()?;
+        let fact = &line["fact"]["event"];
+        let counts = fact["event"] == "closed" && fact["report"] == "acknowledged";
+        counts.then(|| fact["match_id"].as_str().map(str::to_owned))?
+    });
+    facts.collect()
 }
 
 /// Waits for a manager that takes over, and tells how long it took since then.

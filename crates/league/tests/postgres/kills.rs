@@ -26,6 +26,9 @@ const MAX_SERVER_WAIT: u64 = 15_000;
 /// The longest wait before what was killed is started again.
 const MAX_AWAY: u64 = 1_000;
 
+/// How often managers are started again to ask for the journals of referees.
+const MAX_COLLECTIONS: u32 = 3;
+
 /// What happened in all leagues of a run.
 #[derive(Default)]
 struct Tally {
@@ -117,8 +120,9 @@ fn disturbed_leagues(seeds: &[u64], most: u64) -> Tally {
         is_over.store(true, Ordering::Relaxed);
         tally.killed.insert("servers", killer.join().unwrap());
         for ended in ended {
-            let (field, _managers, disturbed) = ended.unwrap();
+            let (field, mut managers, disturbed) = ended.unwrap();
             tally.add(disturbed);
+            collect(&field, &mut managers);
             count(&field, &mut tally);
         }
     });
@@ -197,6 +201,29 @@ fn revive(field: &Field, managers: &mut [Process; 2]) -> u64 {
     ended
 }
 
+/// Waits until the referees have handed in their journals. A manager gives up on a referee that was away
+/// for some seconds when the league ended, and asks again when it is started again.
+fn collect(field: &Field, managers: &mut [Process; 2]) {
+    let mut before = 0;
+    for _ in 0..MAX_COLLECTIONS {
+        let told = eventually(|| {
+            let gave_up = field.given_up().split_off(before);
+            let is_over = field.store.has_journals() || !gave_up.is_empty();
+            is_over.then_some(gave_up)
+        });
+        if field.store.has_journals() {
+            return;
+        }
+        println!("not every journal is handed in: {told:?}");
+        before = field.given_up().len();
+        for (place, manager) in managers.iter_mut().enumerate() {
+            manager.kill();
+            *manager = field.start_manager(place);
+        }
+    }
+    field.store.wait_for_journals();
+}
+
 /// Counts what is stored of a league against what its referees saw acknowledged.
 fn count(field: &Field, tally: &mut Tally) {
     let stored = field.store.matches();
@@ -208,6 +235,5 @@ fn count(field: &Field, tally: &mut Tally) {
     let lost = acknowledged.iter().filter(|id| !distinct.contains(id));
     tally.lost += lost.count();
     assert_eq!(distinct.len(), MATCHES, "{distinct:?}");
-    field.store.wait_for_journals();
     field.store.see_verified();
 }

@@ -22,10 +22,15 @@ mod end_to_end {
     pub(crate) mod process;
 }
 mod away;
+mod cluster;
 mod cut;
 mod field;
 mod full;
+mod idle;
 mod kills;
+mod many;
 mod moved;
 mod server;
+mod speed;
 mod takeover;
+mod told;

@@ -107,6 +107,11 @@ impl Server {
         format!("postgres://postgres@127.0.0.1:{}/{database}", self.port)
     }
 
+    /// The number of its first process.
+    pub(crate) fn pid(&self) -> u32 {
+        self.postmaster.as_ref().map_or(0, Child::id)
+    }
+
     /// Starts it, at first or again, and waits until it answers.
     pub(crate) fn resume(&mut self) -> io::Result<()> {
         let port = self.port.to_string();

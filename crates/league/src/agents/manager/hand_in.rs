@@ -17,7 +17,9 @@ use crate::agents::assemble::Shared;
 use crate::http::client::Client;
 use crate::http::endpoint::{AllowList, BadEndpoint};
 use crate::storage::hand_in::{CopyError, HAND_IN_TIMEOUT, JournalCopy, RefereeJournals};
-use crate::storage::league_store::fill;
+use crate::storage::league_store::{LeagueStore, fill};
+use crate::storage::root::Root;
+use crate::storage::store::StoreError;
 use crate::wire::ask::{AskError, ManagerClient};
 
 /// How many referees hand in their journals at once.
@@ -26,6 +28,8 @@ const MAX_AT_ONCE: usize = 16;
 /// that is there and has not heard of the end may take longer: [`HAND_IN_TIMEOUT`] bounds that.
 const MAX_TRIES: u32 = 10;
 const WAIT: Duration = Duration::from_millis(500);
+/// How often the journals are given to a store that does not take them: for 30 seconds.
+const MAX_STORE_TRIES: u32 = 60;
 
 /// Fetches the missing journals of a finished league, within a bound.
 pub(crate) async fn collect_journals(shared: &Shared, actor: &Handle<League>, league: &LeagueId) {
@@ -81,11 +85,24 @@ pub(crate) async fn collect_journals(shared: &Shared, actor: &Handle<League>, le
         );
     }
     if let Some(store) = shared.store.clone() {
-        let (root, id) = (shared.root.clone(), league.clone());
+        store_journals(&store, &shared.root, league).await;
+    }
+}
+
+/// Stores the journals that were handed in. The server may be away, and a manager that was killed in
+/// the middle of this still has its lease on a journal for a while.
+async fn store_journals(store: &LeagueStore, root: &Root, league: &LeagueId) {
+    let mut tries = 0;
+    loop {
+        let (store, root, id) = (store.clone(), root.clone(), league.clone());
         let stored = tokio::task::spawn_blocking(move || store.add_handed_in(&root, &id)).await;
-        if let Ok(Err(error)) = stored {
+        let Ok(Err(error)) = stored else { return };
+        tries += 1;
+        if tries == MAX_STORE_TRIES || !matches!(error, StoreError::Database(_)) {
             tracing::warn!(event_type = "JOURNAL_NOT_STORED", "{error}");
+            return;
         }
+        tokio::time::sleep(WAIT).await;
     }
 }
 

@@ -217,7 +217,7 @@ impl ManagerArgs {
         let Some((taken, entrance)) = entered.await? else {
             return Ok(Exit::Yes);
         };
-        let stored = taken.and_then(|taken| taken.rules);
+        let stored = taken.as_ref().and_then(|taken| taken.rules.clone());
         let rules = stored.filter(|_| self.standby).unwrap_or(rules);
         self.check_stored(setup.loader.root(), &rules)?;
         let place = ManagerPlace {
@@ -226,7 +226,7 @@ impl ManagerArgs {
             advertised,
             ports,
         };
-        self.manage(setup, shared, rules, place, out).await
+        self.manage(setup, shared, (rules, taken), place, out).await
     }
 
     /// Starts the manager of a league that this process may hold, and serves it.
@@ -234,7 +234,7 @@ impl ManagerArgs {
         &self,
         setup: AgentSetup,
         shared: Shared,
-        wanted: LeagueRules,
+        (wanted, taken): (LeagueRules, Option<TakenLeague>),
         place: ManagerPlace,
         mut out: &mut dyn Write,
     ) -> Result<Exit, CommandError> {
@@ -246,6 +246,8 @@ impl ManagerArgs {
         let started = manager::start(&shared, wanted.clone(), &guests, &place.own, Some(tell));
         let (running, service) =
             started.map_err(|error| not_started(LABEL, &error, "`--league-id`"))?;
+        // The manager has a lease of its own now.
+        drop(taken);
         let rules = began_with(&running, &wanted).await;
         if self.create {
             return self.created(running, league, &mut out).await;

@@ -1,4 +1,4 @@
-//! A process that `league bench` starts: it reads what to host, hosts it, and ends with its
+//! A process that `league bench` or a test starts: it reads what to host, hosts it, and ends with its
 //! standard input.
 
 use std::io::{self, BufRead};
@@ -8,6 +8,7 @@ use std::process::Command;
 use serde::{Deserialize, Serialize};
 
 use crate::cli::Exit;
+use crate::cli::bench::appends::AppendsPlan;
 use crate::cli::bench::floor::{self, FloorPlan};
 use crate::cli::bench::players::PlayersPlan;
 use crate::cli::bench::process::{Launcher, Process};
@@ -19,6 +20,7 @@ use crate::cli::runtime::runtime;
 pub(crate) enum HostPlan {
     Floor(FloorPlan),
     Players(PlayersPlan),
+    Appends(AppendsPlan),
 }
 
 impl HostPlan {
@@ -41,6 +43,7 @@ pub(crate) fn host(what: &str) -> Result<Exit, CommandError> {
     match plan {
         HostPlan::Floor(plan) => runtime()?.block_on(floor::host(&plan)).map_err(failed)?,
         HostPlan::Players(plan) => plan.host(what)?,
+        HostPlan::Appends(plan) => plan.host(what)?,
     }
     Ok(Exit::Yes)
 }

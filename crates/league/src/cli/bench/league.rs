@@ -13,7 +13,7 @@ use crate::cli::bench::figures::Quantiles;
 use crate::cli::bench::floor::WindowLength;
 use crate::cli::bench::floors::shares;
 use crate::cli::bench::host::HostPlan;
-use crate::cli::bench::players::PlayersPlan;
+use crate::cli::bench::players::{PlayerGroup, PlayersPlan};
 use crate::cli::bench::process::{Launcher, Process};
 use crate::cli::bench::sample::{DiskUse, Sample};
 use crate::cli::bench::script::MatchScript;
@@ -162,9 +162,12 @@ fn start_seven(
     for count in shares(size.players, PLAYER_PROCESSES) {
         let plan = HostPlan::Players(PlayersPlan {
             root: root.to_owned(),
-            manager: manager.clone(),
-            first,
-            count,
+            groups: vec![PlayerGroup {
+                manager: manager.clone(),
+                league: None,
+                first,
+                count,
+            }],
         });
         processes.push(plan.start(program, launcher)?);
         first += count;

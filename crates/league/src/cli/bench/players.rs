@@ -1,5 +1,6 @@
-//! Many of our players in one process, behind one listener, for leagues over seven processes:
-//! `league player` is one player, and a league with a thousand matches at once has two thousand.
+//! Many of our players in one process, behind one listener, for leagues over seven processes and for
+//! tests with many leagues: `league player` is one player, and a league with a thousand matches at
+//! once has two thousand.
 
 use std::io::{self, Write};
 use std::net::{Ipv4Addr, SocketAddr};
@@ -10,7 +11,7 @@ use std::time::Duration;
 use league_core::letter::Peer;
 use league_core::player::{MemoryRule, Player, PlayerRules};
 use league_core::strategy;
-use league_protocol::id::{GameType, PlayerId};
+use league_protocol::id::{GameType, LeagueId, PlayerId};
 use league_protocol::sender::{Agent, CallStyle, Dialect};
 use serde::{Deserialize, Serialize};
 use tokio::sync::watch;
@@ -33,8 +34,18 @@ use crate::http::transport::Listener;
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct PlayersPlan {
     pub(crate) root: PathBuf,
+    pub(crate) groups: Vec<PlayerGroup>,
+}
+
+/// Players of one league.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct PlayerGroup {
+    /// The addresses of the manager, with commas between them.
     pub(crate) manager: String,
-    /// The number of the first player.
+    /// The league [default: from config].
+    #[serde(default)]
+    pub(crate) league: Option<LeagueId>,
+    /// The number of the first player; no other group of the process has it.
     pub(crate) first: u32,
     pub(crate) count: u32,
 }
@@ -52,11 +63,9 @@ impl PlayersPlan {
         let (_, system) = common.config()?;
         let logs = begin_logs(&common, &system, false);
         let tls = load_tls(&common.root(), &system, what, log_warning)?;
-        let mut shared = common.shared(&system, &tls, None, (self.count as usize, 1))?;
-        shared.crowd = self.count as usize;
-        if let Ok(manager) = Endpoint::parse(&self.manager) {
-            shared.outbox.allowed = shared.outbox.allowed.knowing(manager);
-        }
+        let count = self.groups.iter().map(|group| group.count as usize).sum();
+        let mut shared = common.shared(&system, &tls, None, (count, 1))?;
+        shared.crowd = count;
         let hosted = finish(logs, runtime, self.play(&shared, &system));
         hosted.map_err(|error| {
             let hint = "see that the temporary folder has room";
@@ -69,27 +78,10 @@ impl PlayersPlan {
         let listener = Listener::bind(address, None).await?;
         let base = listener.url("localhost");
         let base = base.trim_end_matches("/mcp");
-        let game = GameType::new(DEFAULT_GAME).map_err(io::Error::other)?;
-        let dealt = strategy::deal(&game, (self.first + self.count) as usize);
         let routes = Routes::behind(shared.gate.clone());
         let mut players = Vec::new();
-        for number in self.first..self.first + self.count {
-            let id = PlayerId::numbered(number);
-            let path = format!("/agents/{id}");
-            let rules = PlayerRules {
-                endpoint: format!("{base}{path}/mcp"),
-                games: vec![game.clone()],
-                ..self.rules(system, number)
-            };
-            let style = PlayStyle {
-                chooser: Chooser::Strategy(dealt[number as usize - 1]),
-                pace: Duration::ZERO,
-                results: None,
-            };
-            let started = player::start(shared, &system.default_league_id, &id, rules, style);
-            let (running, service) = started.map_err(io::Error::other)?;
-            players.push(running);
-            routes.open(path, service);
+        for group in &self.groups {
+            players.extend(group.start((shared, system), base, &routes)?);
         }
         let end = watch::Sender::new(false);
         tokio::spawn(serve(
@@ -106,27 +98,65 @@ impl PlayersPlan {
         shared.document_writer.finish();
         Ok(())
     }
+}
 
-    fn rules(&self, system: &SystemConfig, number: u32) -> PlayerRules {
-        PlayerRules {
-            display_name: format!("Player {number}"),
-            version: own_version(),
-            endpoint: String::new(),
-            games: Vec::new(),
-            timeouts: timeouts(system),
-            manager: Arc::new(Peer {
-                agent: Agent::Manager,
-                endpoint: self.manager.as_str().into(),
-                dialect: Dialect::V2,
-                speech: Some(CallStyle::Simple),
-                is_foreign: false,
-            }),
-            wanted_id: Some(PlayerId::numbered(number).to_string()),
-            join_code: None,
-            strict: false,
-            memory: MemoryRule::default(),
-            human: false,
-        }
+impl PlayerGroup {
+    /// Starts the players, each at a path of its own.
+    fn start(
+        &self,
+        (shared, system): (&Shared, &SystemConfig),
+        base: &str,
+        routes: &Routes,
+    ) -> io::Result<Vec<RunningAgent<Player>>> {
+        let game = GameType::new(DEFAULT_GAME).map_err(io::Error::other)?;
+        let dealt = strategy::deal(&game, (self.first + self.count) as usize);
+        let manager = Endpoint::of_managers(&self.manager).map_err(io::Error::other)?;
+        let name = manager.to_string();
+        let mut shared = shared.clone();
+        shared.outbox.allowed = shared.outbox.allowed.knowing(manager);
+        let league = self.league.as_ref().unwrap_or(&system.default_league_id);
+        let numbers = self.first..self.first + self.count;
+        let players = numbers.map(|number| {
+            let id = PlayerId::numbered(number);
+            let path = format!("/agents/{id}");
+            let rules = PlayerRules {
+                endpoint: format!("{base}{path}/mcp"),
+                games: vec![game.clone()],
+                ..rules(system, &name, number)
+            };
+            let style = PlayStyle {
+                chooser: Chooser::Strategy(dealt[number as usize - 1]),
+                pace: Duration::ZERO,
+                results: None,
+            };
+            let started = player::start(&shared, league, &id, rules, style);
+            let (running, service) = started.map_err(io::Error::other)?;
+            routes.open(path, service);
+            Ok(running)
+        });
+        players.collect()
+    }
+}
+
+fn rules(system: &SystemConfig, manager: &str, number: u32) -> PlayerRules {
+    PlayerRules {
+        display_name: format!("Player {number}"),
+        version: own_version(),
+        endpoint: String::new(),
+        games: Vec::new(),
+        timeouts: timeouts(system),
+        manager: Arc::new(Peer {
+            agent: Agent::Manager,
+            endpoint: manager.into(),
+            dialect: Dialect::V2,
+            speech: Some(CallStyle::Simple),
+            is_foreign: false,
+        }),
+        wanted_id: Some(PlayerId::numbered(number).to_string()),
+        join_code: None,
+        strict: false,
+        memory: MemoryRule::default(),
+        human: false,
     }
 }
 
