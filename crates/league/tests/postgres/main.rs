@@ -23,6 +23,7 @@ mod end_to_end {
 }
 mod away;
 mod cut;
+mod fence;
 mod field;
 mod full;
 mod kills;

@@ -21,6 +21,8 @@ pub(crate) enum DatabaseError {
     /// The server cannot be reached, or refused a statement.
     #[error("{}", sentence(.0))]
     Server(#[from] tokio_postgres::Error),
+    #[error("the server did not answer within `{seconds}` seconds")]
+    Silent { seconds: u64 },
     #[error("its tables are of version `{found}`, and this program needs version `{VERSION}`")]
     Version { found: i32 },
     /// Another process holds the lease.
@@ -35,6 +37,12 @@ pub(crate) enum DatabaseError {
         "league `{league}` was taken over by the agent at `{address}`, so this one writes nothing more"
     )]
     Replaced { league: LeagueId, address: String },
+    /// Lines that were stored are gone or replaced; nothing was written.
+    #[error(
+        "the database has lost line `{line}` of league `{league}`, or has another one in its place, \
+         so nothing more is written"
+    )]
+    Lost { league: LeagueId, line: u64 },
     /// What the folder has is not the beginning of what the database has.
     #[error(
         "the folder has line {line} of league `{league}`, and the database has another one or none"
@@ -50,8 +58,10 @@ impl DatabaseError {
     /// Whether the same question may be answered later: the server is away, starts, stops, lacks
     /// room, or undid a transaction for another one.
     pub(crate) fn is_passing(&self) -> bool {
-        let Self::Server(error) = self else {
-            return false;
+        let error = match self {
+            Self::Server(error) => error,
+            Self::Silent { .. } => return true,
+            _ => return false,
         };
         match error.code() {
             // No answer of the server at all.
@@ -78,12 +88,18 @@ impl DatabaseError {
             Self::Address(_) => "give one such as `postgres://league@localhost/league`",
             Self::Thread(_) | Self::Closed => "start again",
             Self::Tls(_) => "check the certificates of this machine and `--ca`",
-            Self::Server(_) => "check that the server runs, and what its log says",
+            Self::Server(_) | Self::Silent { .. } => {
+                "check that the server runs, and what its log says"
+            }
             Self::Version { found } if *found < VERSION => "run `league db migrate` first",
             Self::Version { .. } => "use the program that made the tables, or a newer one",
             Self::Held { .. } => "stop that agent, or wait for its league with `--standby`",
             Self::Replaced { .. } => {
                 "start it again with `--standby` if it is to wait for its turn"
+            }
+            Self::Lost { .. } => {
+                "see whether the server went on without its last writes, as an asynchronous standby \
+                 may; with another `--root` the league goes on from what the database has"
             }
             Self::Apart { .. } => "use another `--root`, which is filled from the database",
             Self::Exists(_) => "choose another league, or another database",
