@@ -12,7 +12,7 @@ use super::VERSION;
 /// The store on PostgreSQL cannot be used, or refused a write.
 #[derive(Debug, Error)]
 pub(crate) enum DatabaseError {
-    #[error("this is not an address of PostgreSQL: {0}")]
+    #[error("this is not an address of PostgreSQL: {}", sentence(.0))]
     Address(tokio_postgres::Error),
     #[error("the thread of the database could not start: {0}")]
     Thread(io::Error),
@@ -85,9 +85,16 @@ impl DatabaseError {
     /// What to do about it, in one sentence for people.
     pub(crate) fn hint(&self) -> &'static str {
         match self {
-            Self::Address(_) => "give one such as `postgres://league@localhost/league`",
+            Self::Address(_) => {
+                "give one such as `postgres://league@localhost/league?sslmode=require`; `sslmode` is \
+                 `disable`, `prefer` or `require`, and `--ca` names another authority"
+            }
             Self::Thread(_) | Self::Closed => "start again",
             Self::Tls(_) => "check the certificates of this machine and `--ca`",
+            Self::Server(error) if is_handshake(error) => {
+                "check `sslmode` in the address, and that this machine knows the authority of the \
+                 server's certificate, or name it with `--ca`"
+            }
             Self::Server(_) | Self::Silent { .. } => {
                 "check that the server runs, and what its log says"
             }
@@ -107,6 +114,11 @@ impl DatabaseError {
     }
 }
 
+/// Whether TLS did not begin.
+fn is_handshake(error: &tokio_postgres::Error) -> bool {
+    error.to_string() == "error performing TLS handshake"
+}
+
 /// The error of the server in a sentence.
 fn sentence(error: &tokio_postgres::Error) -> String {
     match error.as_db_error() {
@@ -115,5 +127,53 @@ fn sentence(error: &tokio_postgres::Error) -> String {
             let cause = std::error::Error::source(error).map(|cause| format!(": {cause}"));
             format!("{error}{}", cause.unwrap_or_default())
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Read, Write};
+    use std::net::TcpListener;
+    use std::thread;
+
+    use super::super::Database;
+    use super::*;
+    use crate::http::tls::Trust;
+
+    fn refused(url: &str) -> DatabaseError {
+        Database::connect(url, &Trust::default()).unwrap_err()
+    }
+
+    #[test]
+    fn address_that_is_refused_names_what_is_wrong_with_it() {
+        for (option, named) in [
+            ("sslmode=verify-full", "`sslmode`"),
+            ("sslrootcert=/ca.pem", "`sslrootcert`"),
+        ] {
+            let error = refused(&format!("postgres://league@localhost/league?{option}"));
+            assert!(error.to_string().contains(named), "{error}");
+            assert!(error.hint().contains("`--ca`"), "{}", error.hint());
+        }
+    }
+
+    #[test]
+    fn failure_of_tls_is_told_as_such() {
+        let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let server = thread::spawn(move || {
+            let (mut client, _) = listener.accept().unwrap();
+            client.read_exact(&mut [0; 8]).unwrap();
+            client.write_all(b"N").unwrap();
+        });
+        let error = refused(&format!(
+            "postgres://me@127.0.0.1:{port}/league?sslmode=require"
+        ));
+        server.join().unwrap();
+        assert!(
+            error.hint().contains("sslmode"),
+            "{error}: {}",
+            error.hint()
+        );
+        assert!(error.hint().contains("authority"), "{error}");
     }
 }
