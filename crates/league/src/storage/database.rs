@@ -42,6 +42,8 @@ const MAX_AWAY: Duration = Duration::from_secs(300);
 const RETRY_PAUSE: Duration = Duration::from_millis(250);
 /// How many lines are read at once.
 const PAGE: i64 = 5_000;
+/// From how many bytes on a page ends before that.
+const MAX_PAGE_BYTES: i64 = 16 << 20;
 
 /// A database that holds leagues; clones share one connection.
 #[derive(Clone)]
@@ -261,13 +263,40 @@ impl Database {
     ) -> Result<Vec<String>, DatabaseError> {
         let (stream, last) = (stream.clone(), signed(last));
         let rows = self.wait(|inner| async move {
-            let question = "select line from league.events where league_id = $1 and agent = $2 \
-                            and sequence > $3 order by sequence limit $4";
+            let question = "select line from ( \
+                    select sequence, line, \
+                        sum(octet_length(line)) over (order by sequence) - octet_length(line) \
+                        as before \
+                    from ( \
+                        select sequence, line from league.events \
+                        where league_id = $1 and agent = $2 and sequence > $3 \
+                        order by sequence limit $4) as next) as page \
+                where before < $5 order by sequence";
             let (league, agent) = stream.key();
-            let values: [connection::Value<'_>; 4] = [&league, &agent, &last, &PAGE];
+            let values: [connection::Value<'_>; 5] =
+                [&league, &agent, &last, &PAGE, &MAX_PAGE_BYTES];
             inner.client().await?.query(question, &values).await
         })?;
         Ok(rows.iter().map(|row| row.get(0)).collect())
+    }
+
+    /// One line of a journal, without its newline.
+    pub(crate) fn line(
+        &self,
+        stream: &Stream,
+        number: u64,
+    ) -> Result<Option<String>, DatabaseError> {
+        let (stream, number) = (stream.clone(), signed(number));
+        let row = self.wait(|inner| async move {
+            let question = "select line from league.events \
+                            where league_id = $1 and agent = $2 and sequence = $3";
+            let (league, agent) = stream.key();
+            let client = inner.client().await?;
+            client
+                .query_opt(question, &[&league, &agent, &number])
+                .await
+        })?;
+        Ok(row.map(|row| row.get(0)))
     }
 }
 

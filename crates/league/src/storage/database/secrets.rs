@@ -34,15 +34,12 @@ impl Database {
         let body = body.to_owned();
         self.wait(|inner| async move {
             let statement = "insert into league.secrets (league_id, name, body) \
-                             values ($1, $2, $3) on conflict do nothing";
+                             values ($1, $2, $3) on conflict (league_id, name) do update \
+                             set body = secrets.body returning body";
             let client = inner.client().await?;
-            client
-                .execute(statement, &[&NO_LEAGUE, &name, &body])
-                .await?;
-            Ok(())
-        })?;
-        let held = self.secret(None, name)?;
-        held.ok_or(DatabaseError::Closed)
+            let kept = client.query(statement, &[&NO_LEAGUE, &name, &body]).await?;
+            Ok(kept.first().map_or(body, |row| row.get(0)))
+        })
     }
 }
 
