@@ -107,6 +107,7 @@ impl Arena {
             &plan.guests,
             &own_addresses,
             Some(tell),
+            None,
         )
         .map_err(started(MANAGER))?;
         let mut arena = Self {

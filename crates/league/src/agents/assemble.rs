@@ -25,9 +25,9 @@ use crate::http::descriptors::Descriptors;
 use crate::http::endpoint::AllowList;
 use crate::http::server::{Gate, Limits, Service};
 use crate::http::tls::Tls;
-use crate::storage::database::{Lease, Stream};
+use crate::storage::database::Lease;
 use crate::storage::document_writer::DocumentWriter;
-use crate::storage::league_store::LeagueStore;
+use crate::storage::league_store::{LeagueStore, store_keys};
 use crate::storage::record::{Opening, Record};
 use crate::storage::root::Root;
 use crate::storage::secrets::{self, SecretError};
@@ -191,20 +191,8 @@ pub(crate) struct JournalSource<'p, M> {
 
 /// A journal whose file is a copy of what a store has.
 pub(crate) struct StoredJournal<'p> {
-    pub(crate) store: &'p LeagueStore,
     pub(crate) root: &'p Root,
-    pub(crate) stream: Stream,
-}
-
-impl<'p> StoredJournal<'p> {
-    /// The journal of this name, if the process has a store.
-    pub(crate) fn of(shared: &'p Shared, stream: impl FnOnce() -> Stream) -> Option<Self> {
-        shared.store.as_ref().map(|store| Self {
-            store,
-            root: &shared.root,
-            stream: stream(),
-        })
-    }
+    pub(crate) lease: Lease,
 }
 
 /// What the other files of an agent know of its journal.
@@ -260,12 +248,8 @@ pub(crate) fn restore<M: Machine<Event: DeserializeOwned>>(
         stored,
         known,
     } = place;
-    let lease = match &stored {
-        Some(place) => Some(place.store.take(place.root, &place.stream, path)?),
-        None => None,
-    };
     // Lines that the store has need not be on this disk.
-    let durability = lease.as_ref().map_or(durability, |_| Durability::Written);
+    let durability = stored.as_ref().map_or(durability, |_| Durability::Written);
     let journal = (path, durability, opening.role.as_str());
     let replayed = replay(journal, &mut make, &mut see)?;
     let ReplayedJournal { opened, last, .. } = replayed;
@@ -285,15 +269,15 @@ pub(crate) fn restore<M: Machine<Event: DeserializeOwned>>(
         log_cut(path, &cut);
     }
     let mut journal = opened.accept()?;
-    if let Some(lease) = lease {
+    if let Some(StoredJournal { root, lease }) = stored {
+        if is_new && lease.stream().is_manager() {
+            store_keys(&lease, root)?;
+        }
         journal = journal.stored_by(lease);
     }
     if is_new {
         let at = clock::now();
         let record = Record::<M::Event>::Opened(Box::new(opening));
-        if let Some(place) = stored.filter(|place| place.stream.is_manager()) {
-            place.store.store_keys(place.root, place.stream.league())?;
-        }
         let sequence = journal.append(at, std::slice::from_ref(&record))?;
         see(sequence, at, &record, &machine);
     }
@@ -431,7 +415,11 @@ where
     let quiet = letters.quiet();
     if let Some(lease) = parts.restored.journal.lease() {
         let (replaced, actor) = (lease.replaced(), actor.clone());
-        tokio::spawn(async move { actor.fail(replaced.await.into()).await });
+        tokio::spawn(async move {
+            if let Some(error) = replaced.await {
+                actor.fail(error.into()).await;
+            }
+        });
     }
     let around = (
         shared.outbox.clone(),

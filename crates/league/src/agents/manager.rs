@@ -45,7 +45,7 @@ use crate::clock;
 use crate::http::client::Client;
 use crate::http::endpoint::{AllowList, OwnAddresses};
 use crate::http::server::Service;
-use crate::storage::database::{Lease, Stream};
+use crate::storage::database::Lease;
 use crate::storage::document_writer::DocumentWriter;
 use crate::storage::publishers::LeaguePublisher;
 use crate::storage::record::{Opening, Record};
@@ -106,7 +106,8 @@ impl LeagueNews {
 }
 
 /// Starts the manager of a league, or resumes it where its journal ended. Agents must not register
-/// with the manager's own addresses, `own_addresses`.
+/// with the manager's own addresses, `own_addresses`. A league of a store may have been taken and its
+/// folder filled already: then the manager keeps the `lease`.
 ///
 /// # Errors
 ///
@@ -117,6 +118,7 @@ pub(crate) fn start(
     invited: &[InvitedPlayer],
     own_addresses: &OwnAddresses,
     news: Option<watch::Sender<()>>,
+    lease: Option<Lease>,
 ) -> Result<(RunningAgent<League>, Arc<dyn Service>), StartError> {
     // The names of agents may lead to other addresses later.
     let mut shared = shared.clone();
@@ -128,7 +130,7 @@ pub(crate) fn start(
         ..rules
     };
     let mut observer = ManagerObserver::new(&league_id, shared, news);
-    let (restored, keys) = restore_league(shared, &rules, &mut observer)?;
+    let (restored, keys) = restore_league(shared, &rules, lease, &mut observer)?;
     let referee_key = shared.referee_key(&league_id)?.hash();
     let rules = restored.machine.rules();
     let (allowed, chance) = (shared.outbox.allowed.apart(), shared.chance.clone());
@@ -197,6 +199,7 @@ fn first_levers(shared: &Shared, league: &League) -> Result<Vec<Command>, StartE
 fn restore_league(
     shared: &Shared,
     rules: &LeagueRules,
+    lease: Option<Lease>,
     observer: &mut ManagerObserver,
 ) -> Result<(RestoredMachine<League>, LeagueKeys), StartError> {
     let (root, league_id) = (&shared.root, &rules.league_id);
@@ -210,7 +213,7 @@ fn restore_league(
                 rules: Some(rules.clone()),
                 ..Opening::of("league_manager", shared.chance.is_reproducible())
             },
-            stored: StoredJournal::of(shared, || Stream::of_manager(league_id)),
+            stored: lease.map(|lease| StoredJournal { root, lease }),
             known: Some(KnownLines {
                 last: known_line(root, league_id),
                 judge: &|league, lost| loss::judge(shared, league, lost),
@@ -755,7 +758,7 @@ mod tests {
         });
         shared.outbox.allowed = shared.outbox.allowed.resolving(failing);
         let own = OwnAddresses::default();
-        let (_running, service) = start(&shared, rules(), &[], &own, None).unwrap();
+        let (_running, service) = start(&shared, rules(), &[], &own, None, None).unwrap();
         let answer = register(&*service, "https://heron.example/mcp", None).await;
         assert!(answer.contains(r#""error_code":"E009""#), "{answer}");
         assert!(answer.contains(r#""retryable":true"#), "{answer}");
@@ -772,7 +775,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let shared = shared(&folder);
         let own = OwnAddresses::default();
-        let (_running, service) = start(&shared, rules(), &[], &own, None).unwrap();
+        let (_running, service) = start(&shared, rules(), &[], &own, None, None).unwrap();
         let key = shared.referee_key(&rules().league_id).unwrap();
         let is_limited = |answer: &str| answer.contains(Code::RateLimited.as_str());
         for _ in 0..20 {

@@ -73,6 +73,8 @@ pub(crate) fn start(
     let transcripts = Transcripts::new(shared.chance.clone());
     let handed_in = watch::Sender::new(false);
     let mut observer = RefereeObserver::new(shared, tokens, &transcripts, &handed_in);
+    let (root, stream) = (&shared.root, Stream::of_referee(league, slot));
+    let lease = shared.store.as_ref().map(|store| store.take(root, &stream));
     let restored = restore(
         JournalSource {
             path: &journal,
@@ -81,7 +83,9 @@ pub(crate) fn start(
                 league_id: Some(league.clone()),
                 ..Opening::of("referee", shared.chance.is_reproducible())
             },
-            stored: StoredJournal::of(shared, || Stream::of_referee(league, slot)),
+            stored: lease
+                .transpose()?
+                .map(|lease| StoredJournal { root, lease }),
             known: None,
         },
         |_| Ok(Referee::new(rules.clone())),

@@ -4,6 +4,7 @@
 //! nothing. All time is the time of the server. The connection lives on a thread of its own: agents
 //! write to it as they write to a file, and a slow agent does not let its lease run out.
 
+mod connection;
 mod error;
 mod feed;
 mod jobs;
@@ -12,7 +13,7 @@ mod secrets;
 
 use std::fmt;
 use std::future::Future;
-use std::sync::mpsc::sync_channel;
+use std::sync::mpsc::{Receiver, sync_channel};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
@@ -20,9 +21,10 @@ use league_protocol::id::LeagueId;
 use tokio::runtime::Runtime;
 use tokio::sync::Mutex;
 use tokio::time::Instant;
-use tokio_postgres::{Client, Config, Row};
+use tokio_postgres::{Config, Row};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
+use connection::Link;
 pub(crate) use error::DatabaseError;
 pub(crate) use jobs::Job;
 pub(crate) use lease::{Lease, LeaseState, Stream};
@@ -33,8 +35,6 @@ use crate::http::tls::Trust;
 const VERSION: i32 = 1;
 /// Identifies migrations among the advisory locks of a database.
 const MIGRATION_LOCK: i64 = 0x6c65_6167_7565;
-/// How long the first connection may take, and each later one.
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// How long the server is waited for when it is away; then the agent stops, and a later start
 /// goes on.
 const MAX_AWAY: Duration = Duration::from_secs(300);
@@ -42,17 +42,20 @@ const MAX_AWAY: Duration = Duration::from_secs(300);
 const RETRY_PAUSE: Duration = Duration::from_millis(250);
 /// How many lines are read at once.
 const PAGE: i64 = 5_000;
+/// From how many bytes on a page ends before that.
+const MAX_PAGE_BYTES: i64 = 16 << 20;
 
 /// A database that holds leagues; clones share one connection.
 #[derive(Clone)]
 pub(crate) struct Database(Arc<Inner>);
 
 struct Inner {
-    config: Config,
+    /// The settings for each host of the address.
+    hosts: Vec<Config>,
     tls: MakeRustlsConnect,
     /// The address as people may read it, without its password.
     name: String,
-    client: Mutex<Option<Arc<Client>>>,
+    link: Mutex<Option<Arc<Link>>>,
     notices: feed::Notices,
     runtime: Option<Runtime>,
 }
@@ -123,13 +126,7 @@ impl Database {
     ///
     /// The address is not one of PostgreSQL, or the server does not answer.
     pub(crate) fn connect(url: &str, trust: &Trust) -> Result<Self, DatabaseError> {
-        let mut config: Config = url.parse().map_err(DatabaseError::Address)?;
-        config
-            .application_name("league")
-            .connect_timeout(CONNECT_TIMEOUT)
-            .keepalives_idle(Duration::from_secs(5))
-            .keepalives_interval(Duration::from_secs(2))
-            .keepalives_retries(3);
+        let config: Config = url.parse().map_err(DatabaseError::Address)?;
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(1)
             .thread_name("database")
@@ -138,9 +135,9 @@ impl Database {
             .map_err(DatabaseError::Thread)?;
         let database = Self(Arc::new(Inner {
             name: name_of(&config),
-            config,
+            hosts: connection::hosts(&config),
             tls: MakeRustlsConnect::new(trust.client_config().map_err(DatabaseError::Tls)?),
-            client: Mutex::new(None),
+            link: Mutex::new(None),
             notices: feed::Notices::default(),
             runtime: Some(runtime),
         }));
@@ -159,14 +156,27 @@ impl Database {
         T: Send + 'static,
         Asked: Future<Output = Result<T, DatabaseError>> + Send + 'static,
     {
+        let answer = self.begin(question)?.recv();
+        answer.map_err(|_| DatabaseError::Closed)?
+    }
+
+    /// Begins a question on the thread of the database; the answer comes to the receiver.
+    fn begin<T, Asked>(
+        &self,
+        question: impl FnOnce(Arc<Inner>) -> Asked,
+    ) -> Result<Receiver<Result<T, DatabaseError>>, DatabaseError>
+    where
+        T: Send + 'static,
+        Asked: Future<Output = Result<T, DatabaseError>> + Send + 'static,
+    {
         let (answer, answered) = sync_channel(1);
         let asked = question(Arc::clone(&self.0));
         let runtime = self.0.runtime.as_ref().ok_or(DatabaseError::Closed)?;
         runtime.spawn(async move {
-            // The caller waits for it.
+            // The caller may have given up.
             let _ = answer.send(asked.await);
         });
-        answered.recv().map_err(|_| DatabaseError::Closed)?
+        Ok(answered)
     }
 
     /// The version of its tables; 0 if there are none.
@@ -174,11 +184,13 @@ impl Database {
         self.wait(|inner| async move {
             let client = inner.client().await?;
             let known = "select to_regclass('league.schema_version') is not null";
-            if !client.query_one(known, &[]).await?.get::<_, bool>(0) {
+            let known = client.query_opt(known, &[]).await?;
+            if !known.is_some_and(|known| known.get(0)) {
                 return Ok(0);
             }
             let version = "select version from league.schema_version";
-            Ok(client.query_one(version, &[]).await?.get(0))
+            let version = client.query_opt(version, &[]).await?;
+            Ok(version.map_or(0, |version| version.get(0)))
         })
     }
 
@@ -198,9 +210,7 @@ impl Database {
                 "begin; select pg_advisory_xact_lock({MIGRATION_LOCK}); {} commit;",
                 include_str!("database/schema.sql")
             );
-            self.wait(
-                |inner| async move { Ok(inner.client().await?.batch_execute(&script).await?) },
-            )?;
+            self.wait(|inner| async move { inner.client().await?.batch_execute(&script).await })?;
         }
         Ok((before, VERSION))
     }
@@ -214,7 +224,7 @@ impl Database {
         let rows = self.wait(|inner| async move {
             let question = "select league_id, agent, max(sequence) from league.events \
                             where $1::text is null or league_id = $1 group by 1, 2 order by 1, 2";
-            Ok(inner.client().await?.query(question, &[&league]).await?)
+            inner.client().await?.query(question, &[&league]).await
         })?;
         let streams = rows.iter().map(|row| {
             Some(StoredStream {
@@ -231,7 +241,7 @@ impl Database {
             let question = "select league_id, over, until > now(), epoch, address \
                             from league.leases where agent = $1 order by 1";
             let manager = Stream::MANAGER;
-            Ok(inner.client().await?.query(question, &[&manager]).await?)
+            inner.client().await?.query(question, &[&manager]).await
         })?;
         let leagues = rows.iter().map(|row| {
             Some(StoredLeague {
@@ -253,47 +263,72 @@ impl Database {
     ) -> Result<Vec<String>, DatabaseError> {
         let (stream, last) = (stream.clone(), signed(last));
         let rows = self.wait(|inner| async move {
-            let question = "select line from league.events where league_id = $1 and agent = $2 \
-                            and sequence > $3 order by sequence limit $4";
+            let question = "select line from ( \
+                    select sequence, line, \
+                        sum(octet_length(line)) over (order by sequence) - octet_length(line) \
+                        as before \
+                    from ( \
+                        select sequence, line from league.events \
+                        where league_id = $1 and agent = $2 and sequence > $3 \
+                        order by sequence limit $4) as next) as page \
+                where before < $5 order by sequence";
             let (league, agent) = stream.key();
-            let rows = inner.client().await?;
-            Ok(rows
-                .query(question, &[&league, &agent, &last, &PAGE])
-                .await?)
+            let values: [connection::Value<'_>; 5] =
+                [&league, &agent, &last, &PAGE, &MAX_PAGE_BYTES];
+            inner.client().await?.query(question, &values).await
         })?;
         Ok(rows.iter().map(|row| row.get(0)).collect())
+    }
+
+    /// One line of a journal, without its newline.
+    pub(crate) fn line(
+        &self,
+        stream: &Stream,
+        number: u64,
+    ) -> Result<Option<String>, DatabaseError> {
+        let (stream, number) = (stream.clone(), signed(number));
+        let row = self.wait(|inner| async move {
+            let question = "select line from league.events \
+                            where league_id = $1 and agent = $2 and sequence = $3";
+            let (league, agent) = stream.key();
+            let client = inner.client().await?;
+            client
+                .query_opt(question, &[&league, &agent, &number])
+                .await
+        })?;
+        Ok(row.map(|row| row.get(0)))
     }
 }
 
 impl Inner {
-    /// The connection; a lost one is replaced, and the server waited for if it is away.
-    async fn client(&self) -> Result<Arc<Client>, DatabaseError> {
-        let mut kept = self.client.lock().await;
-        if let Some(client) = kept.as_ref().filter(|client| !client.is_closed()) {
-            return Ok(Arc::clone(client));
+    /// The connection; one that was lost or given up is replaced.
+    async fn client(&self) -> Result<Arc<Link>, DatabaseError> {
+        let mut kept = self.link.lock().await;
+        if let Some(link) = kept.as_ref().filter(|link| !link.is_closed()) {
+            return Ok(Arc::clone(link));
         }
-        let (client, connection) = self.config.connect(self.tls.clone()).await?;
-        // Its error reaches the questions that wait.
-        tokio::spawn(async move {
-            let _ = connection.await;
-        });
-        let client = Arc::new(client);
-        *kept = Some(Arc::clone(&client));
-        Ok(client)
+        let link = Arc::new(Link::serve(self.connect().await?));
+        *kept = Some(Arc::clone(&link));
+        Ok(link)
+    }
+
+    /// Makes a connection.
+    async fn connect(&self) -> Result<connection::Connected, DatabaseError> {
+        connection::connect(&self.hosts, &self.tls).await
     }
 
     /// Asks until the server answers, or is away for too long. The question may be asked twice.
     async fn insist<T, Asked>(
         self: &Arc<Self>,
-        question: impl Fn(Arc<Client>) -> Asked,
+        question: impl Fn(Arc<Link>) -> Asked,
     ) -> Result<T, DatabaseError>
     where
-        Asked: Future<Output = Result<T, tokio_postgres::Error>>,
+        Asked: Future<Output = Result<T, DatabaseError>>,
     {
         let mut away: Option<Instant> = None;
         loop {
             let asked = match self.client().await {
-                Ok(client) => question(client).await.map_err(DatabaseError::from),
+                Ok(client) => question(client).await,
                 Err(error) => Err(error),
             };
             let error = match asked {

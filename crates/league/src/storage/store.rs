@@ -18,6 +18,7 @@ pub(crate) use error::Damage;
 pub(crate) use error::StoreError;
 pub(crate) use follow::{Follower, read_backwards, read_lines};
 pub(crate) use journal::{Cut, Durability, End, Journal, Opened};
+pub(crate) use line::Head;
 #[cfg(test)]
 pub(crate) use line::MAX_LINE;
 pub(crate) use lock::{holder, lock_of, was_locked};

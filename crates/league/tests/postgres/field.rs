@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::env;
 use std::fs;
 use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -203,6 +204,11 @@ impl Field {
         format!("http://localhost:{}/mcp", self.desks[number].1)
     }
 
+    /// Asks one manager alone for something that it has to write.
+    pub(crate) fn pull_lever(&self, number: usize, lever: &str) -> Child {
+        pull_lever(&self.desks[number].0, &self.endpoint(number), lever)
+    }
+
     /// The addresses of all managers.
     pub(crate) fn managers(&self) -> String {
         let managers = (0..self.desks.len()).map(|number| self.endpoint(number));
@@ -294,6 +300,16 @@ pub(crate) fn acknowledged_in(journal: &str) -> Vec<String> {
         counts.then(|| fact["match_id"].as_str().map(str::to_owned))?
     });
     facts.collect()
+}
+
+/// Asks the manager at an endpoint for something that it has to write.
+pub(crate) fn pull_lever(ground: &Ground, endpoint: &str, lever: &str) -> Child {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_league"));
+    let place = ["--root", ground.root(), "--manager", endpoint];
+    let reason = ["--reason", "a test"];
+    command.args(["admin", lever]).args(reason).args(place);
+    command.stdout(Stdio::null()).stderr(Stdio::null());
+    command.spawn().unwrap()
 }
 
 /// Waits for a manager that takes over, and tells how long it took since then.

@@ -24,6 +24,7 @@ mod end_to_end {
 mod away;
 mod cluster;
 mod cut;
+mod fence;
 mod field;
 mod full;
 mod idle;

@@ -59,6 +59,42 @@ fn league_of_files_comes_back_from_the_database_byte_for_byte() {
     }
 }
 
+#[test]
+fn league_that_is_played_is_not_imported() {
+    let own = Ground::new();
+    let store = Store::shared();
+    let manager = own.manager(&["--players", "0"]);
+    let refused = league(["db", "import", own.root(), "--store", &store.url]);
+    assert_eq!(refused.code, Some(3), "{refused:?}");
+    let holder = format!("is already written by process `{}`", manager.process.pid());
+    assert!(refused.errors.contains(&holder), "{refused:?}");
+    assert_eq!(store.number("select count(*) from league.events"), 0);
+}
+
+#[test]
+fn import_that_failed_goes_on_when_it_is_repeated() {
+    let own = Ground::new();
+    let players = ["--players", "4", "--ports", "auto", "-q"];
+    let ended = league([&["run", "--root", own.root()], &players[..]].concat());
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    let store = Store::shared();
+    store.ask(
+        "create function refuse() returns trigger language plpgsql as $$ begin \
+            raise exception 'not now'; end $$; \
+         create trigger refuse before insert on league.events for each row \
+            when (new.agent = 'manager') execute function refuse()",
+    );
+    let failed = league(["db", "import", own.root(), "--store", &store.url]);
+    assert_eq!(failed.code, Some(3), "{failed:?}");
+    assert!(failed.errors.contains("not now"), "{failed:?}");
+    store.ask("drop trigger refuse on league.events");
+    store.ask("delete from league.events where agent = 'REF01' and sequence > 5");
+    store.run(&["db", "import", own.root()]);
+    let back = Ground::new();
+    store.run(&["db", "export", back.root()]);
+    see_same(&own, &back);
+}
+
 /// Sees that two folders have the same league.
 fn see_same(one: &Ground, other: &Ground) {
     let (one, other) = (league_files(one), league_files(other));

@@ -156,21 +156,27 @@ impl Server {
 
     /// Kills it and all its processes at once.
     pub(crate) fn kill(&mut self) -> io::Result<()> {
+        self.signal("-KILL")?;
         let Some(mut postmaster) = self.postmaster.take() else {
+            return Ok(());
+        };
+        // Without the other program it is killed too.
+        postmaster.kill()?;
+        postmaster.wait().map(drop)
+    }
+
+    /// Stops it and all its processes, or lets them go on, by a signal.
+    pub(crate) fn signal(&self, signal: &str) -> io::Result<()> {
+        let Some(postmaster) = &self.postmaster else {
             return Ok(());
         };
         let process = postmaster.id().to_string();
         let children = format!("/proc/{process}/task/{process}/children");
         let children = fs::read_to_string(children).unwrap_or_default();
         let all = children.split_whitespace().chain([process.as_str()]);
-        Command::new("kill")
-            .arg("-KILL")
-            .args(all)
-            .stderr(Stdio::null())
-            .status()?;
-        // Without the other program it is killed too.
-        postmaster.kill()?;
-        postmaster.wait().map(drop)
+        let mut kill = Command::new("kill");
+        kill.arg(signal).args(all).stderr(Stdio::null());
+        kill.status().map(drop)
     }
 
     /// Lets a standby take writes.

@@ -1,7 +1,6 @@
 //! Another manager takes a league over when the one that held it is dead or silent.
 
 use std::net::TcpStream;
-use std::process::{Child, Command, Stdio};
 use std::time::Instant;
 
 use rustix::process::Signal;
@@ -85,7 +84,7 @@ fn manager_that_slept_longer_than_its_lease_writes_nothing_and_stops() {
     first.signal(Signal::STOP);
     let since = Instant::now();
     // It is the first thing that the manager finds when it goes on, and would be written.
-    let mut lever = pull_lever(field);
+    let mut lever = field.pull_lever(0, "pause");
     taken_over(&mut second, since, "after SIGSTOP");
     store.wait_for_results(store.results() + 2);
     let by_first = "select count(*) from league.events where agent = 'manager' and writer = \
@@ -127,14 +126,4 @@ fn see_writers(store: &Store) -> u64 {
 
 fn lines(store: &Store) -> u64 {
     store.number("select count(*) from league.events where agent = 'manager'")
-}
-
-/// Asks the first manager alone for something that it would write.
-fn pull_lever(field: &Field) -> Child {
-    let (ground, endpoint) = (field.desks[0].0.root(), field.endpoint(0));
-    let mut command = Command::new(env!("CARGO_BIN_EXE_league"));
-    let lever = ["admin", "pause", "--reason", "a test"];
-    let place = ["--root", ground, "--manager", &endpoint];
-    command.args(lever).args(place).stderr(Stdio::null());
-    command.spawn().unwrap()
 }

@@ -160,15 +160,16 @@ impl Host<'_> {
             Err(DatabaseError::Held { .. }) => return Ok(false),
             Err(error) => return self.not_taken(league, &chain(&error), out),
         };
-        let taken = TakenLeague::fill(&store, &shared.root, league, Some(lease))?;
-        let Some(rules) = taken.rules.clone() else {
+        let taken = TakenLeague::fill(&store, &shared.root, league, lease)?;
+        let Some(rules) = taken.rules else {
             return Ok(false);
         };
         let own = OwnAddresses::new(own, &address).with_agents(self.setup.agents.endpoints());
-        let (running, service) = match manager::start(&shared, rules, &[], &own, None) {
-            Ok(started) => started,
-            Err(error) => return self.not_taken(league, &chain(&error), out),
-        };
+        let (running, service) =
+            match manager::start(&shared, rules, &[], &own, None, Some(taken.lease)) {
+                Ok(started) => started,
+                Err(error) => return self.not_taken(league, &chain(&error), out),
+            };
         let offer = offer(&self.setup.system, &address, false);
         let organiser = OrganiserSite::of(&shared, league, &service, &address);
         let pages = site(&shared, league, &running, offer).with_organiser(organiser);

@@ -50,6 +50,7 @@ use crate::http::endpoint::{AllowList, BadEndpoint, OwnAddresses};
 use crate::http::local::called;
 use crate::http::transport::Listener;
 use crate::site::{Inquiry, OrganiserSite, Site};
+use crate::storage::database::Lease;
 use crate::storage::record::{Opening, Record, is_over};
 use crate::storage::root::Root;
 use crate::storage::store::{Entry, Journal};
@@ -175,6 +176,8 @@ struct ManagerPlace {
     advertised: String,
     /// The port of the configuration, and the one that it has.
     ports: (u16, u16),
+    /// The league in the store, if there is one.
+    lease: Option<Lease>,
 }
 
 impl ManagerArgs {
@@ -217,7 +220,10 @@ impl ManagerArgs {
         let Some((taken, entrance)) = entered.await? else {
             return Ok(Exit::Yes);
         };
-        let stored = taken.as_ref().and_then(|taken| taken.rules.clone());
+        let (stored, lease) = match taken {
+            Some(taken) => (taken.rules, Some(taken.lease)),
+            None => (None, None),
+        };
         let rules = stored.filter(|_| self.standby).unwrap_or(rules);
         self.check_stored(setup.loader.root(), &rules)?;
         let place = ManagerPlace {
@@ -225,8 +231,9 @@ impl ManagerArgs {
             own,
             advertised,
             ports,
+            lease,
         };
-        self.manage(setup, shared, (rules, taken), place, out).await
+        self.manage(setup, shared, rules, place, out).await
     }
 
     /// Starts the manager of a league that this process may hold, and serves it.
@@ -234,7 +241,7 @@ impl ManagerArgs {
         &self,
         setup: AgentSetup,
         shared: Shared,
-        (wanted, taken): (LeagueRules, Option<TakenLeague>),
+        wanted: LeagueRules,
         place: ManagerPlace,
         mut out: &mut dyn Write,
     ) -> Result<Exit, CommandError> {
@@ -243,11 +250,10 @@ impl ManagerArgs {
         let (tell, news) = LeagueNews::of(&shared.root, league);
         let is_over = is_over(&shared.root.league_journal(league));
         let guests = self.guests(&wanted, &setup.agents, &shared).await?;
-        let started = manager::start(&shared, wanted.clone(), &guests, &place.own, Some(tell));
+        let (own, lease) = (&place.own, place.lease);
+        let started = manager::start(&shared, wanted.clone(), &guests, own, Some(tell), lease);
         let (running, service) =
             started.map_err(|error| not_started(LABEL, &error, "`--league-id`"))?;
-        // The manager has a lease of its own now.
-        drop(taken);
         let rules = began_with(&running, &wanted).await;
         if self.create {
             return self.created(running, league, &mut out).await;
@@ -310,8 +316,16 @@ impl ManagerArgs {
                 Ok(entered.map(|(taken, served)| (Some(taken), served)))
             }
             Some(store) => {
-                let taken = TakenLeague::look(store, &shared.root, league)?;
-                Ok(Some((Some(taken), entrance)))
+                let place = (store.clone(), shared.root.clone(), league.clone());
+                let taking = tokio::task::spawn_blocking(move || {
+                    let (store, root, league) = place;
+                    TakenLeague::take(&store, &root, &league)
+                });
+                tokio::select! {
+                    // The runtime ends with a signal.
+                    taken = taking => taken.map_or(Ok(None), |taken| Ok(Some((Some(taken?), entrance)))),
+                    _ = signals.stop() => Ok(None),
+                }
             }
         }
     }

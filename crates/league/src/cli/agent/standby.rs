@@ -8,50 +8,55 @@ use league_core::league::LeagueRules;
 use league_protocol::id::LeagueId;
 use tokio::sync::watch;
 
-use super::{Entrance, ServedRoutes};
+use super::manager::{LABEL, opening};
+use super::{Entrance, ServedRoutes, not_started};
 use crate::agents::assemble::Shared;
-use crate::cli::agent::manager::opening;
 use crate::cli::failure::CommandError;
 use crate::cli::runtime::Signals;
 use crate::cli::store::{not_filled, unusable};
 use crate::http::server::Routes;
 use crate::http::standby::StandbyService;
 use crate::storage::database::{DatabaseError, Lease, Stream};
-use crate::storage::league_store::{LeagueStore, fill};
+use crate::storage::league_store::LeagueStore;
 use crate::storage::root::Root;
+use crate::storage::store::StoreError;
 
 /// How often a waiting manager asks whether the league is free.
 const POLL: Duration = Duration::from_secs(1);
 
-/// A league that a manager has taken in the store, before it reads the journal.
+/// A league that a manager has taken in the store, and whose folder it has filled.
 pub(crate) struct TakenLeague {
     /// The rules that the league began with, unless it is new.
     pub(crate) rules: Option<LeagueRules>,
-    /// Keeps others away until the manager has a lease of its own.
-    _lease: Option<Lease>,
+    pub(crate) lease: Lease,
 }
 
 impl TakenLeague {
-    /// Fills the folder of a league that is taken when its journal is opened.
-    pub(crate) fn look(
+    /// Takes a league that no other manager holds.
+    pub(crate) fn take(
         store: &LeagueStore,
         root: &Root,
         league: &LeagueId,
     ) -> Result<Self, CommandError> {
-        Self::fill(store, root, league, None)
+        let lease = store.lease_again(&Stream::of_manager(league));
+        let lease = lease.map_err(|error| {
+            let error = StoreError::from(error);
+            not_started(LABEL, &error.into(), "`--league-id`")
+        })?;
+        Self::fill(store, root, league, lease)
     }
 
     pub(crate) fn fill(
         store: &LeagueStore,
         root: &Root,
         league: &LeagueId,
-        lease: Option<Lease>,
+        lease: Lease,
     ) -> Result<Self, CommandError> {
-        let filled = fill(&store.database, root, Some(league));
+        let filled = store.fill(root, league);
         filled.map_err(|error| not_filled(root, &error))?;
         Ok(Self {
             rules: opening(root, league).and_then(|opening| opening.rules),
-            _lease: lease,
+            lease,
         })
     }
 }
@@ -101,18 +106,17 @@ impl<'s> Standby<'s> {
         let Some(store) = self.shared.store.clone() else {
             return Ok(None);
         };
-        let (root, league) = (self.shared.root.clone(), self.league.clone());
+        let (root, league, own) = (self.shared.root.clone(), self.league.clone(), store.clone());
         let tried = tokio::task::spawn_blocking(move || {
-            let lease = match store.lease(&Stream::of_manager(&league)) {
-                Ok(lease) => lease,
-                Err(error) => return Err(error),
-            };
-            Ok(TakenLeague::fill(&store, &root, &league, Some(lease)))
+            let lease = own.lease(&Stream::of_manager(&league))?;
+            Ok(TakenLeague::fill(&own, &root, &league, lease))
         });
         match tried.await {
             Ok(Ok(taken)) => taken.map(Some),
             Ok(Err(DatabaseError::Held { address, .. })) => {
-                tell.send_replace(Some(address));
+                // An earlier process at this address is dead; referring callers to it would lead them
+                // back here.
+                tell.send_replace(Some(address).filter(|address| !store.is_own(address)));
                 Ok(None)
             }
             Ok(Err(error)) => Err(unusable(&error)),

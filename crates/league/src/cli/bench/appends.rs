@@ -6,11 +6,12 @@ use std::time::Instant;
 use league_protocol::id::LeagueId;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
+use sha2::{Digest, Sha256};
 
 use crate::cli::failure::CommandError;
 use crate::http::tls::Trust;
 use crate::storage::database::{Database, Stream};
-use crate::storage::store::StoreError;
+use crate::storage::store::{Head, StoreError};
 
 /// Lines for the journal of a league that does not exist yet.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -40,9 +41,13 @@ impl AppendsPlan {
         let lease = database.take(&Stream::of_manager(&self.league), "bench", "")?;
         let line = format!("{:x<1$}\n", "", self.length.saturating_sub(1));
         let batch = line.repeat(usize::try_from(self.lines).unwrap_or(1));
-        let batches = (0..self.batches).map(|number| {
+        let hash = Sha256::digest(line.trim_end()).into();
+        let mut before = Head::default();
+        let batches = (0..self.batches).map(|_| {
             let since = Instant::now();
-            lease.append(number * self.lines + 1, batch.as_bytes())?;
+            lease.append(&before, batch.as_bytes())?;
+            let sequence = before.sequence + self.lines;
+            before = Head { sequence, hash };
             Ok(since.elapsed().as_micros())
         });
         batches.collect()

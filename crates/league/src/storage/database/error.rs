@@ -12,7 +12,7 @@ use super::VERSION;
 /// The store on PostgreSQL cannot be used, or refused a write.
 #[derive(Debug, Error)]
 pub(crate) enum DatabaseError {
-    #[error("this is not an address of PostgreSQL: {0}")]
+    #[error("this is not an address of PostgreSQL: {}", sentence(.0))]
     Address(tokio_postgres::Error),
     #[error("the thread of the database could not start: {0}")]
     Thread(io::Error),
@@ -21,6 +21,8 @@ pub(crate) enum DatabaseError {
     /// The server cannot be reached, or refused a statement.
     #[error("{}", sentence(.0))]
     Server(#[from] tokio_postgres::Error),
+    #[error("the server did not answer within `{seconds}` seconds")]
+    Silent { seconds: u64 },
     #[error("its tables are of version `{found}`, and this program needs version `{VERSION}`")]
     Version { found: i32 },
     /// Another process holds the lease.
@@ -35,6 +37,12 @@ pub(crate) enum DatabaseError {
         "league `{league}` was taken over by the agent at `{address}`, so this one writes nothing more"
     )]
     Replaced { league: LeagueId, address: String },
+    /// Lines that were stored are gone or replaced; nothing was written.
+    #[error(
+        "the database has lost line `{line}` of league `{league}`, or has another one in its place, \
+         so nothing more is written"
+    )]
+    Lost { league: LeagueId, line: u64 },
     /// What the folder has is not the beginning of what the database has.
     #[error(
         "the folder has line {line} of league `{league}`, and the database has another one or none"
@@ -50,8 +58,10 @@ impl DatabaseError {
     /// Whether the same question may be answered later: the server is away, starts, stops, lacks
     /// room, or undid a transaction for another one.
     pub(crate) fn is_passing(&self) -> bool {
-        let Self::Server(error) = self else {
-            return false;
+        let error = match self {
+            Self::Server(error) => error,
+            Self::Silent { .. } => return true,
+            _ => return false,
         };
         match error.code() {
             // No answer of the server at all.
@@ -75,20 +85,38 @@ impl DatabaseError {
     /// What to do about it, in one sentence for people.
     pub(crate) fn hint(&self) -> &'static str {
         match self {
-            Self::Address(_) => "give one such as `postgres://league@localhost/league`",
+            Self::Address(_) => {
+                "give one such as `postgres://league@localhost/league?sslmode=require`; `sslmode` is \
+                 `disable`, `prefer` or `require`, and `--ca` names another authority"
+            }
             Self::Thread(_) | Self::Closed => "start again",
             Self::Tls(_) => "check the certificates of this machine and `--ca`",
-            Self::Server(_) => "check that the server runs, and what its log says",
+            Self::Server(error) if is_handshake(error) => {
+                "check `sslmode` in the address, and that this machine knows the authority of the \
+                 server's certificate, or name it with `--ca`"
+            }
+            Self::Server(_) | Self::Silent { .. } => {
+                "check that the server runs, and what its log says"
+            }
             Self::Version { found } if *found < VERSION => "run `league db migrate` first",
             Self::Version { .. } => "use the program that made the tables, or a newer one",
             Self::Held { .. } => "stop that agent, or wait for its league with `--standby`",
             Self::Replaced { .. } => {
                 "start it again with `--standby` if it is to wait for its turn"
             }
+            Self::Lost { .. } => {
+                "see whether the server went on without its last writes, as an asynchronous standby \
+                 may; with another `--root` the league goes on from what the database has"
+            }
             Self::Apart { .. } => "use another `--root`, which is filled from the database",
             Self::Exists(_) => "choose another league, or another database",
         }
     }
+}
+
+/// Whether TLS did not begin.
+fn is_handshake(error: &tokio_postgres::Error) -> bool {
+    error.to_string() == "error performing TLS handshake"
 }
 
 /// The error of the server in a sentence.
@@ -99,5 +127,53 @@ fn sentence(error: &tokio_postgres::Error) -> String {
             let cause = std::error::Error::source(error).map(|cause| format!(": {cause}"));
             format!("{error}{}", cause.unwrap_or_default())
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Read, Write};
+    use std::net::TcpListener;
+    use std::thread;
+
+    use super::super::Database;
+    use super::*;
+    use crate::http::tls::Trust;
+
+    fn refused(url: &str) -> DatabaseError {
+        Database::connect(url, &Trust::default()).unwrap_err()
+    }
+
+    #[test]
+    fn address_that_is_refused_names_what_is_wrong_with_it() {
+        for (option, named) in [
+            ("sslmode=verify-full", "`sslmode`"),
+            ("sslrootcert=/ca.pem", "`sslrootcert`"),
+        ] {
+            let error = refused(&format!("postgres://league@localhost/league?{option}"));
+            assert!(error.to_string().contains(named), "{error}");
+            assert!(error.hint().contains("`--ca`"), "{}", error.hint());
+        }
+    }
+
+    #[test]
+    fn failure_of_tls_is_told_as_such() {
+        let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let server = thread::spawn(move || {
+            let (mut client, _) = listener.accept().unwrap();
+            client.read_exact(&mut [0; 8]).unwrap();
+            client.write_all(b"N").unwrap();
+        });
+        let error = refused(&format!(
+            "postgres://me@127.0.0.1:{port}/league?sslmode=require"
+        ));
+        server.join().unwrap();
+        assert!(
+            error.hint().contains("sslmode"),
+            "{error}: {}",
+            error.hint()
+        );
+        assert!(error.hint().contains("authority"), "{error}");
     }
 }

@@ -64,7 +64,7 @@ impl Inner {
         league: &LeagueId,
         changed: &watch::Sender<u64>,
     ) -> Result<(), DatabaseError> {
-        let (client, mut connection) = self.config.connect(self.tls.clone()).await?;
+        let (client, mut connection) = self.connect().await?;
         let listen = format!("listen {CHANNEL}");
         let mut begun = std::pin::pin!(client.batch_execute(&listen));
         let mut is_listening = false;

@@ -79,7 +79,7 @@ impl Database {
                 from free where j.league_id = free.league_id and j.match_id = free.match_id \
                 returning j.league_id, j.match_id, j.attempt";
             let client = inner.client().await?;
-            Ok(client.query(statement, &[&worker, &most, &CLAIM]).await?)
+            client.query(statement, &[&worker, &most, &CLAIM]).await
         })?;
         Ok(rows.iter().filter_map(Job::read).collect())
     }
@@ -91,7 +91,7 @@ impl Database {
             let statement = "update league.jobs set until = now() + make_interval(secs => $2) \
                              where worker = $1 returning league_id, match_id, attempt";
             let client = inner.client().await?;
-            Ok(client.query(statement, &[&worker, &CLAIM]).await?)
+            client.query(statement, &[&worker, &CLAIM]).await
         })?;
         Ok(rows.iter().filter_map(Job::read).collect())
     }

@@ -7,16 +7,22 @@ use std::time::Duration;
 
 use league_protocol::id::{LeagueId, RefereeId};
 use tokio::sync::watch;
+use tokio::task::AbortHandle;
 use tokio::time::Instant;
-use tokio_postgres::Client;
 
+use super::connection::{Link, Value};
 use super::{Backlink, Database, DatabaseError, Inner, RETRY_PAUSE, signed};
-use crate::storage::store::StoreError;
+use crate::storage::store::{Head, StoreError};
 
 /// How long a lease lasts that is not renewed, in seconds of the server.
 const DURATION: f64 = 10.0;
 /// How often it is renewed.
 const RENEWAL: Duration = Duration::from_secs(3);
+/// How long an agent that ends waits until its lease is given back.
+const RELEASE_TIMEOUT: Duration = Duration::from_secs(1);
+/// The row of a lease that is still held by whom it was given to. After a fail-over that forgot it,
+/// another holder may have the same epoch.
+pub(super) const HELD: &str = "league_id = $1 and agent = $2 and epoch = $3 and holder = $4";
 
 /// The name of a journal in the database.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -84,7 +90,7 @@ pub(crate) struct LeaseState {
 }
 
 impl LeaseState {
-    /// The state just after the server renewed it.
+    /// The state of a lease that the server is asked for now, once it has given it.
     pub(crate) fn renewed(epoch: u64) -> Self {
         Self {
             epoch,
@@ -94,12 +100,21 @@ impl LeaseState {
     }
 }
 
+/// What a statement names of a lease.
+#[derive(Clone)]
+pub(super) struct Tenure {
+    stream: Stream,
+    league: String,
+    holder: String,
+    epoch: i64,
+}
+
 /// A lease, held until it is dropped.
 pub(crate) struct Lease {
-    database: Database,
-    stream: Stream,
-    epoch: u64,
+    pub(super) database: Database,
+    pub(super) tenure: Tenure,
     state: watch::Receiver<LeaseState>,
+    renewal: AbortHandle,
     /// Whether the league is over, as the next renewal tells.
     over: Arc<AtomicBool>,
 }
@@ -117,10 +132,10 @@ impl Database {
         address: &str,
     ) -> Result<Lease, DatabaseError> {
         let (own, name, place) = (stream.clone(), holder.to_owned(), address.to_owned());
+        let asked = LeaseState::renewed(0);
         let taken = self.wait(|inner| async move {
-            inner
-                .insist(|client| take(client, &own, &name, &place))
-                .await
+            let take = |client| take(client, &own, &name, &place);
+            inner.insist(take).await
         })?;
         let Some(epoch) = taken else {
             let holder = self.holder(stream)?;
@@ -130,22 +145,26 @@ impl Database {
                 address: holder.map_or_else(String::new, |holder| holder.address),
             });
         };
-        let (tell, state) = watch::channel(LeaseState::renewed(epoch));
+        let tenure = Tenure {
+            stream: stream.clone(),
+            league: stream.league.to_string(),
+            holder: holder.to_owned(),
+            epoch: signed(epoch),
+        };
+        let (tell, state) = watch::channel(LeaseState { epoch, ..asked });
         let over = Arc::new(AtomicBool::new(false));
         let renewal = Renewal {
             database: Arc::downgrade(&self.0),
-            stream: stream.clone(),
-            epoch,
+            tenure: tenure.clone(),
             over: Arc::clone(&over),
         };
-        if let Some(runtime) = &self.0.runtime {
-            runtime.spawn(renewal.run(tell));
-        }
+        let runtime = self.0.runtime.as_ref().ok_or(DatabaseError::Closed)?;
+        let renewal = runtime.spawn(renewal.run(tell));
         Ok(Lease {
             database: self.clone(),
-            stream: stream.clone(),
-            epoch,
+            tenure,
             state,
+            renewal: renewal.abort_handle(),
             over,
         })
     }
@@ -159,11 +178,11 @@ impl Database {
 
 /// The new epoch, unless another process holds the lease.
 async fn take(
-    client: Arc<Client>,
+    client: Arc<Link>,
     stream: &Stream,
     holder: &str,
     address: &str,
-) -> Result<Option<u64>, tokio_postgres::Error> {
+) -> Result<Option<u64>, DatabaseError> {
     let (league, agent) = stream.key();
     let statement = "insert into league.leases as l \
                          (league_id, agent, holder, address, epoch, until) \
@@ -178,10 +197,7 @@ async fn take(
     Ok(row.map(|row| super::number(&row, 0)))
 }
 
-async fn holder(
-    client: Arc<Client>,
-    stream: &Stream,
-) -> Result<Option<Holder>, tokio_postgres::Error> {
+async fn holder(client: Arc<Link>, stream: &Stream) -> Result<Option<Holder>, DatabaseError> {
     let (league, agent) = stream.key();
     let question = "select address, epoch, until > now() from league.leases \
                     where league_id = $1 and agent = $2";
@@ -193,27 +209,49 @@ async fn holder(
     }))
 }
 
+impl Tenure {
+    /// The values of [`HELD`], then those of the statement.
+    pub(super) fn with<'v>(&'v self, more: &[Value<'v>]) -> Vec<Value<'v>> {
+        let own: [Value<'v>; 4] = [&self.league, &self.stream.agent, &self.epoch, &self.holder];
+        [&own[..], more].concat()
+    }
+
+    /// Whether the lease is still held. The answer comes when all synchronous standbys have what was
+    /// committed before: PostgreSQL takes a commit for done whose server stopped while it waited for
+    /// them.
+    async fn is_held(&self, client: Arc<Link>) -> Result<bool, DatabaseError> {
+        let statement = format!("update league.leases set until = until where {HELD}");
+        Ok(client.execute(&statement, &self.with(&[])).await? == 1)
+    }
+
+    /// The error for a lease that another process has.
+    pub(super) async fn replaced(&self, inner: &Arc<Inner>) -> DatabaseError {
+        let known = inner.insist(|client| holder(client, &self.stream)).await;
+        let address = known.ok().flatten().map(|holder| holder.address);
+        DatabaseError::Replaced {
+            league: self.stream.league.clone(),
+            address: address.unwrap_or_default(),
+        }
+    }
+}
+
 /// Renews a lease until it is lost, or the database is closed.
 struct Renewal {
     database: Backlink,
-    stream: Stream,
-    epoch: u64,
+    tenure: Tenure,
     over: Arc<AtomicBool>,
 }
 
 impl Renewal {
     async fn run(self, state: watch::Sender<LeaseState>) {
-        // The lease is dropped when its agent ends.
-        while !state.is_closed() {
-            tokio::select! {
-                () = tokio::time::sleep(RENEWAL) => {}
-                () = state.closed() => return,
-            }
+        loop {
+            tokio::time::sleep(RENEWAL).await;
             let Some(inner) = self.database.upgrade() else {
                 return;
             };
+            let renewed = LeaseState::renewed(state.borrow().epoch);
             match self.renew(&inner).await {
-                Ok(true) => drop(state.send_replace(LeaseState::renewed(self.epoch))),
+                Ok(true) => drop(state.send_replace(renewed)),
                 Ok(false) => {
                     state.send_modify(|state| state.is_lost = true);
                     return;
@@ -226,17 +264,14 @@ impl Renewal {
 
     /// Whether the lease is still held. One that ran out is renewed if no other process took it.
     async fn renew(&self, inner: &Arc<Inner>) -> Result<bool, DatabaseError> {
-        let (league, agent) = self.stream.key();
         let over = self.over.load(Ordering::Relaxed);
-        let statement = "update league.leases \
-                         set until = now() + make_interval(secs => $4), over = $5 \
-                         where league_id = $1 and agent = $2 and epoch = $3";
-        let epoch = signed(self.epoch);
+        let statement = format!(
+            "update league.leases set until = now() + make_interval(secs => $5), over = $6 \
+             where {HELD}"
+        );
+        let values = self.tenure.with(&[&DURATION, &over]);
         let client = inner.client().await?;
-        let renewed = client
-            .execute(statement, &[&league, &agent, &epoch, &DURATION, &over])
-            .await?;
-        Ok(renewed == 1)
+        Ok(client.execute(&statement, &values).await? == 1)
     }
 }
 
@@ -246,20 +281,21 @@ impl Lease {
         self.state.clone()
     }
 
-    /// Waits until another process took the lease; for ever if none does.
-    pub(crate) fn replaced(&self) -> impl Future<Output = DatabaseError> + use<> {
-        let (mut state, stream) = (self.state.clone(), self.stream.clone());
+    pub(crate) fn stream(&self) -> &Stream {
+        &self.tenure.stream
+    }
+
+    /// Waits until another process took the lease; `None` if it is given back before.
+    pub(crate) fn replaced(&self) -> impl Future<Output = Option<DatabaseError>> + use<> {
+        let (mut state, tenure) = (self.state.clone(), self.tenure.clone());
         let database = Arc::downgrade(&self.database.0);
         async move {
-            if state.wait_for(|state| state.is_lost).await.is_err() {
-                return std::future::pending().await;
-            }
-            let database = database.upgrade().map(Database);
-            let holder = database.and_then(|database| database.holder(&stream).ok().flatten());
-            DatabaseError::Replaced {
-                league: stream.league,
-                address: holder.map_or_else(String::new, |holder| holder.address),
-            }
+            state.wait_for(|state| state.is_lost).await.ok()?;
+            let inner = database.upgrade()?;
+            let asked = Arc::clone(&inner);
+            let runtime = inner.runtime.as_ref()?;
+            let replaced = runtime.spawn(async move { tenure.replaced(&asked).await });
+            replaced.await.ok()
         }
     }
 
@@ -268,19 +304,20 @@ impl Lease {
         Arc::clone(&self.over)
     }
 
-    /// Stores whole lines of a batch, the first of which has this number, in one transaction. Waits
-    /// for a server that is away, within a bound.
+    /// Stores whole lines of a batch that follow this line, in one transaction. Waits for a server
+    /// that is away, within a bound.
     ///
     /// # Errors
     ///
-    /// Another process took the lease, and nothing was written; or the server refuses.
-    pub(crate) fn append(&self, first: u64, batch: &[u8]) -> Result<(), StoreError> {
+    /// Another process took the lease, or the line before is not there, and nothing was written; or
+    /// the server refuses.
+    pub(crate) fn append(&self, before: &Head, batch: &[u8]) -> Result<(), StoreError> {
         let text = String::from_utf8_lossy(batch);
         let lines: Vec<String> = text.lines().map(str::to_owned).collect();
         let write = Write {
-            stream: self.stream.clone(),
-            epoch: self.epoch,
-            first,
+            tenure: self.tenure.clone(),
+            before: *before,
+            bytes: batch.len() as u64,
             lines,
         };
         Ok(self
@@ -292,85 +329,88 @@ impl Lease {
 impl Drop for Lease {
     /// Gives the lease back, so that the next holder need not wait until it runs out.
     fn drop(&mut self) {
-        let (stream, epoch) = (self.stream.clone(), signed(self.epoch));
-        let over = self.over.load(Ordering::Relaxed);
-        // Without the server the lease runs out.
-        let _ = self.database.wait(|inner| async move {
-            let (league, agent) = stream.key();
-            let statement = "update league.leases set until = now(), over = $4 \
-                             where league_id = $1 and agent = $2 and epoch = $3";
+        self.renewal.abort();
+        let (tenure, over) = (self.tenure.clone(), self.over.load(Ordering::Relaxed));
+        let released = self.database.begin(|inner| async move {
+            let statement =
+                format!("update league.leases set until = now(), over = $5 where {HELD}");
             let client = inner.client().await?;
-            client
-                .execute(statement, &[&league, &agent, &epoch, &over])
-                .await?;
-            Ok(())
+            client.execute(&statement, &tenure.with(&[&over])).await
         });
+        // Without the server the lease runs out.
+        let _ = released.map(|released| released.recv_timeout(RELEASE_TIMEOUT));
     }
 }
 
 /// Lines to be stored.
 struct Write {
-    stream: Stream,
-    epoch: u64,
-    first: u64,
+    tenure: Tenure,
+    /// The line that they follow.
+    before: Head,
+    bytes: u64,
     lines: Vec<String>,
 }
 
 impl Write {
     async fn run(self, inner: &Arc<Inner>) -> Result<(), DatabaseError> {
         let written = inner.insist(|client| self.insert(client)).await;
-        if written.is_ok() {
-            inner.notify(self.stream.league());
-        }
-        match written {
-            Ok(written) if written == self.lines.len() as u64 => Ok(()),
+        let is_new = match &written {
+            Ok(written) => *written == self.lines.len() as u64,
+            Err(error) if error.is_duplicate() => false,
+            Err(_) => return written.map(drop),
+        };
+        if !is_new {
             // An earlier try may have succeeded without an answer.
-            Ok(_) if self.is_stored(inner).await? => Ok(()),
-            Err(error) if error.is_duplicate() && self.is_stored(inner).await? => Ok(()),
-            Err(error) if !error.is_duplicate() => Err(error),
-            _ => Err(self.replaced(inner).await),
+            let is_stored = self.is_stored(inner).await?;
+            if !inner.insist(|client| self.tenure.is_held(client)).await? {
+                return Err(self.tenure.replaced(inner).await);
+            }
+            if !is_stored {
+                let line = self.before.sequence + u64::from(written.is_err());
+                let league = self.tenure.stream.league.clone();
+                return Err(DatabaseError::Lost { league, line });
+            }
         }
+        inner.notify(self.tenure.stream.league());
+        Ok(())
     }
 
-    /// Inserts the lines if the epoch is the one of the lease; a new holder waits until it is done.
-    async fn insert(&self, client: Arc<Client>) -> Result<u64, tokio_postgres::Error> {
-        let statement = "with lease as ( \
-                             select 1 from league.leases \
-                             where league_id = $1 and agent = $2 and epoch = $3 for share) \
-                         insert into league.events (league_id, agent, sequence, line) \
-                         select $1, $2, $4 + n - 1, l \
-                         from unnest($5::text[]) with ordinality as t(l, n), lease";
-        let (league, agent) = self.stream.key();
-        let (epoch, first) = (signed(self.epoch), signed(self.first));
-        let parameters: [&(dyn tokio_postgres::types::ToSql + Sync); 5] =
-            [&league, &agent, &epoch, &first, &self.lines];
-        client.execute(statement, &parameters).await
+    /// Inserts the lines if the lease is held and the line before is there; a new holder waits until
+    /// it is done.
+    async fn insert(&self, client: Arc<Link>) -> Result<u64, DatabaseError> {
+        let statement = format!(
+            "with lease as (select 1 from league.leases where {HELD} for share), \
+            before as ( \
+                select 1 from lease where $5::bigint = 0 or exists ( \
+                    select 1 from league.events \
+                    where league_id = $1 and agent = $2 and sequence = $5 \
+                    and sha256(convert_to(line, 'UTF8')) = $6)) \
+            insert into league.events (league_id, agent, sequence, line) \
+            select $1, $2, $5 + n, l \
+            from unnest($7::text[]) with ordinality as t(l, n), before"
+        );
+        let (before, hash) = (signed(self.before.sequence), &self.before.hash[..]);
+        client.allow(self.bytes);
+        let values = self.tenure.with(&[&before, &hash, &self.lines]);
+        client.execute(&statement, &values).await
     }
 
     /// Whether exactly these lines are stored.
     async fn is_stored(&self, inner: &Arc<Inner>) -> Result<bool, DatabaseError> {
-        let last = self.first + self.lines.len() as u64 - 1;
-        let (first, last) = (signed(self.first), signed(last));
+        let before = self.before.sequence;
+        let (before, last) = (signed(before), signed(before + self.lines.len() as u64));
         let stored = inner
             .insist(|client| async move {
                 let question = "select line from league.events where league_id = $1 \
-                                and agent = $2 and sequence between $3 and $4 order by sequence";
-                let (league, agent) = self.stream.key();
-                client
-                    .query(question, &[&league, &agent, &first, &last])
-                    .await
+                                and agent = $2 and sequence > $3 and sequence <= $4 \
+                                order by sequence";
+                client.allow(self.bytes);
+                let (league, agent) = self.tenure.stream.key();
+                let values: [Value<'_>; 4] = [&league, &agent, &before, &last];
+                client.query(question, &values).await
             })
             .await?;
         let stored = stored.iter().map(|row| row.get::<_, &str>(0));
         Ok(stored.eq(self.lines.iter().map(String::as_str)))
-    }
-
-    async fn replaced(&self, inner: &Arc<Inner>) -> DatabaseError {
-        let known = inner.insist(|client| holder(client, &self.stream)).await;
-        let address = known.ok().flatten().map(|holder| holder.address);
-        DatabaseError::Replaced {
-            league: self.stream.league.clone(),
-            address: address.unwrap_or_default(),
-        }
     }
 }

@@ -3,7 +3,8 @@
 
 use league_protocol::id::LeagueId;
 
-use super::{Database, DatabaseError};
+use super::lease::HELD;
+use super::{Database, DatabaseError, Lease};
 
 /// The league under which the keys of a whole store stand.
 const NO_LEAGUE: &str = "";
@@ -24,24 +25,6 @@ impl Database {
         })
     }
 
-    /// Stores a secret of a league; the caller holds its lease.
-    pub(crate) fn replace_secret(
-        &self,
-        league: &LeagueId,
-        name: &'static str,
-        body: &str,
-    ) -> Result<(), DatabaseError> {
-        let (league, body) = (league.to_string(), body.to_owned());
-        self.wait(|inner| async move {
-            let statement = "insert into league.secrets (league_id, name, body) \
-                             values ($1, $2, $3) \
-                             on conflict (league_id, name) do update set body = excluded.body";
-            let client = inner.client().await?;
-            client.execute(statement, &[&league, &name, &body]).await?;
-            Ok(())
-        })
-    }
-
     /// Stores a secret of the whole store unless there is one, and gives the one that holds.
     pub(crate) fn keep_secret(
         &self,
@@ -51,14 +34,36 @@ impl Database {
         let body = body.to_owned();
         self.wait(|inner| async move {
             let statement = "insert into league.secrets (league_id, name, body) \
-                             values ($1, $2, $3) on conflict do nothing";
+                             values ($1, $2, $3) on conflict (league_id, name) do update \
+                             set body = secrets.body returning body";
             let client = inner.client().await?;
-            client
-                .execute(statement, &[&NO_LEAGUE, &name, &body])
-                .await?;
-            Ok(())
-        })?;
-        let held = self.secret(None, name)?;
-        held.ok_or(DatabaseError::Closed)
+            let kept = client.query(statement, &[&NO_LEAGUE, &name, &body]).await?;
+            Ok(kept.first().map_or(body, |row| row.get(0)))
+        })
+    }
+}
+
+impl Lease {
+    /// Stores a secret of its league, and replaces an older one.
+    ///
+    /// # Errors
+    ///
+    /// Another process took the lease, and nothing was written; or the server refuses.
+    pub(crate) fn store_secret(&self, name: &'static str, body: &str) -> Result<(), DatabaseError> {
+        let (tenure, body) = (self.tenure.clone(), body.to_owned());
+        self.database.wait(|inner| async move {
+            let statement = format!(
+                "insert into league.secrets (league_id, name, body) \
+                 select $1, $5, $6 from league.leases where {HELD} for share \
+                 on conflict (league_id, name) do update set body = excluded.body"
+            );
+            let (statement, values) = (&statement, &tenure.with(&[&name, &body]));
+            let stored =
+                inner.insist(|client| async move { client.execute(statement, values).await });
+            match stored.await? {
+                0 => Err(tenure.replaced(&inner).await),
+                _ => Ok(()),
+            }
+        })
     }
 }

@@ -158,7 +158,7 @@ impl Journal {
     /// the data and would then report success.
     fn flush(&mut self, durability: Durability) -> Result<(), StoreError> {
         if let Some(lease) = &self.lease {
-            lease.append(self.head.sequence + 1, &self.buffer)?;
+            lease.append(&self.head, &self.buffer)?;
         }
         let path = &self.path;
         let failed = |doing| move |error: io::Error| StoreError::io(doing, path, error);

@@ -27,16 +27,16 @@ const CONTENT: usize = OPENING.len() + DIGITS + CLOSING.len();
 
 /// The end of a journal, which the next line must follow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) struct Head {
+pub(crate) struct Head {
     /// The sequence of the last line; 0 if there is none.
-    pub(super) sequence: u64,
+    pub(crate) sequence: u64,
     /// The hash of the last line; zeros if there is none.
-    pub(super) hash: [u8; 32],
+    pub(crate) hash: [u8; 32],
 }
 
 impl Head {
     /// Advances to the next line, which has this hash.
-    pub(super) fn follow(&mut self, hash: [u8; 32]) {
+    pub(crate) fn follow(&mut self, hash: [u8; 32]) {
         self.sequence += 1;
         self.hash = hash;
     }

@@ -49,8 +49,8 @@ impl Mirror {
         file.set_len(scanned.whole).map_err(failed("cut"))?;
         let last = scanned.head.sequence;
         if last > 0 {
-            let stored = database.lines_after(stream, last - 1)?;
-            let hash = stored.first().map(|line| Sha256::digest(line).into());
+            let stored = database.line(stream, last)?;
+            let hash = stored.map(|line| Sha256::digest(line).into());
             if hash != Some(scanned.head.hash) {
                 let league = stream.league().clone();
                 return Err(DatabaseError::Apart { league, line: last }.into());
