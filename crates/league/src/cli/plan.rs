@@ -280,7 +280,9 @@ impl PlanArgs {
         };
         while given.format.is_none() {
             match plan.check() {
-                Err(FormatError::OwnRounds(_)) => plan.rounds = None,
+                Err(FormatError::OwnRounds(_) | FormatError::NotTaken(_, "rounds")) => {
+                    plan.rounds = None;
+                }
                 Err(FormatError::NotTaken(_, "legs")) => plan.legs = 1,
                 Err(FormatError::NotTaken(_, "groups")) => plan.groups = None,
                 Err(FormatError::NotTaken(_, "duration")) => plan.duration = None,
