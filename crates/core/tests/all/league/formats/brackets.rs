@@ -255,3 +255,21 @@ fn equal_players_of_a_group_go_on_by_the_tiebreakers() {
     seats.sort_unstable();
     assert_eq!(seats, [2, 3, 4, 5], "the ids alone would choose 0 to 3");
 }
+
+#[test]
+fn table_is_by_points_until_the_groups_are_decided() {
+    let mut cup = Tournament::new(plan("groups", 6));
+    // The first group has 0, 3 and 4: its third has more points than the others of the second.
+    let ends = |[a, _]: [u32; 2]| match [0, 3, 4].contains(&a) {
+        true => MatchEnding::Draw,
+        false => MatchEnding::BothForfeit,
+    };
+    cup.play(ends);
+    cup.play(ends);
+    let last = cup.next().unwrap();
+    cup.standings.open(&last);
+    let names = (1..=6).map(|number| (PlayerId::numbered(number), "".into()));
+    let table = cup.standings.table(|| names.collect());
+    let points: Vec<u32> = table.rows.iter().map(|row| row.points).collect();
+    assert_eq!(points, [2, 1, 1, 0, 0, 0]);
+}
