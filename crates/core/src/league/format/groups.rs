@@ -68,7 +68,7 @@ impl FormatRule for Groups {
     }
 
     /// The tables of the groups are settled when the knockout begins.
-    fn settles_from(&self, plan: &FormatPlan) -> u32 {
+    fn table_rounds(&self, plan: &FormatPlan) -> u32 {
         group_rounds(plan)
     }
 
