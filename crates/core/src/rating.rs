@@ -80,7 +80,7 @@ pub fn by_pair(scores: &[PairScore]) -> Vec<PairScore> {
 }
 
 /// One score for each pair and the player that sat at seat A.
-fn by_seats(scores: impl Iterator<Item = PairScore>) -> Vec<PairScore> {
+pub fn by_seats(scores: impl Iterator<Item = PairScore>) -> Vec<PairScore> {
     let mut pairs: BTreeMap<[usize; 2], PairScore> = BTreeMap::new();
     for score in scores {
         let (first, second) = (score.first, score.second);
@@ -245,26 +245,28 @@ impl Ratings {
         }
     }
 
-    /// The ranks between which a player stands: another player is ahead of it or behind it only if
-    /// the 95 % interval of their difference says so.
+    /// The ranks between which a player stands among those that have played: another player is ahead
+    /// of it or behind it only if the 95 % interval of their difference says so.
     pub fn rank_group(&self, player: usize) -> RankGroup {
-        let others = (0..self.strengths.len()).filter(|other| *other != player);
-        let (mut ahead, mut behind) = (0, 0);
-        for other in others {
+        let mut ranks = RankGroup { best: 1, worst: 1 };
+        for other in self.played().filter(|other| *other != player) {
             let difference = self.difference(player, other);
-            ahead += usize::from(difference.high < 0.0);
-            behind += usize::from(difference.low > 0.0);
+            ranks.best += usize::from(difference.high < 0.0);
+            ranks.worst += usize::from(difference.low <= 0.0);
         }
-        RankGroup {
-            best: 1 + ahead,
-            worst: self.strengths.len() - behind,
-        }
+        ranks
     }
 
-    /// The probability that the player with the highest rating is truly the strongest.
+    fn played(&self) -> impl Iterator<Item = usize> {
+        (0..self.games.len()).filter(|player| self.games[*player] > 0)
+    }
+
+    /// The probability that the player with the highest rating is truly the strongest of those that
+    /// have played.
     pub fn certainty_of_first(&self) -> f64 {
         let order = self.order();
-        let candidates = &order[..order.len().min(normal::MAX_CANDIDATES)];
+        let most = self.played().count().min(normal::MAX_CANDIDATES);
+        let candidates = &order[..most];
         let means: Vec<f64> = candidates.iter().map(|&at| self.strengths[at]).collect();
         normal::probability_of_first(&means, &self.covariance.of(candidates))
     }

@@ -87,10 +87,11 @@ pub(crate) trait FormatRule: Sync {
         None
     }
 
-    /// From which round on the results of a round are settled when the next begins; those of rounds
-    /// before are settled with it.
-    fn settles_from(&self, _: &FormatPlan) -> u32 {
-        1
+    /// How many rounds count by a table, which is settled when the last of them is over. The results
+    /// of each later round are settled when the next begins, and each of its matches has a winner to
+    /// find.
+    fn table_rounds(&self, _: &FormatPlan) -> u32 {
+        0
     }
 
     /// Takes a round that is settled into what the format keeps of settled rounds, so that it need not

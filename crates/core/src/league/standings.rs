@@ -275,7 +275,7 @@ impl Standings {
     /// Begins a round that follows from results; byes count at once.
     pub fn open(&mut self, next: &NextRound) {
         let (round, plan) = (self.schedule.opened(), self.schedule.plan());
-        if round >= plan.format.rule().settles_from(plan) {
+        if round >= plan.format.rule().table_rounds(plan) {
             let first = if self.settled.is_empty() { 1 } else { round };
             (first..=round).for_each(|round| self.settle(round));
         }
@@ -343,14 +343,17 @@ impl Standings {
         self.forget_table();
     }
 
-    /// How a match counted for the rounds that follow when the round after it began, or counts now. A
-    /// match that does not count is lost by a player that was put out as a penalty.
+    /// How a match counted for the rounds that follow when it was settled, or counts now. A match that
+    /// does not count is lost by a player that was put out as a penalty, unless it is for a table.
     pub(crate) fn settled(&self, pairing: Pairing) -> Option<MatchEnding> {
         if let Some(settled) = self.settled.get(self.number(pairing)) {
             return read(*settled);
         }
+        let plan = self.schedule.plan();
+        let is_for_table = pairing.round <= plan.format.rule().table_rounds(plan);
         self.ending(pairing).or_else(
             || match pairing.seats.map(|seat| self.last.contains(&seat)) {
+                _ if is_for_table => None,
                 [true, true] => Some(MatchEnding::BothForfeit),
                 [true, false] => Some(MatchEnding::Forfeit(0)),
                 [false, true] => Some(MatchEnding::Forfeit(1)),

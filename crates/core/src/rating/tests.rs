@@ -90,6 +90,16 @@ fn ranks_are_groups_where_intervals_overlap() {
     assert!(certainty > 0.5 && certainty < 0.8, "{certainty}");
 }
 
+#[test]
+fn player_without_a_game_is_not_a_rival() {
+    let scores = [score(0, 1, [80, 0, 20])];
+    let [two, three] = [2, 3].map(|players| Ratings::estimate(players, &scores, false));
+    near(three.certainty_of_first(), two.certainty_of_first(), 0.01);
+    for player in [0, 1] {
+        assert_eq!(three.rank_group(player), two.rank_group(player));
+    }
+}
+
 /// Plays every pair of players of these strengths so often.
 fn play(strengths: &[f64], draw: f64, games: u64, dice: &mut Dice) -> Vec<PairScore> {
     const PARTS: u64 = 1 << 32;

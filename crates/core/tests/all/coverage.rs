@@ -58,6 +58,9 @@ const LEAGUES: [(&str, u32, u32); 12] = [
     ("arena", 8, 1),
 ];
 
+/// The least share of the leagues of one kind.
+const MIN_OF_A_KIND: f64 = 0.87;
+
 #[test]
 fn intervals_hold_the_truth_as_often_as_they_promise() {
     let mut dice = Dice::seeded(19);
@@ -108,6 +111,8 @@ fn intervals_hold_the_truth_as_often_as_they_promise() {
             "{format:18} {players:2} players, {legs} legs: strengths {strengths:.1} %, seat A {seat:.1} %"
         );
         for (sum, part) in sum.iter_mut().zip(found) {
+            let share = part.share();
+            assert!(share >= MIN_OF_A_KIND, "{format} of {players}: {share}");
             sum.held += part.held;
             sum.all += part.all;
         }

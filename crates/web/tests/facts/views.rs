@@ -1,7 +1,9 @@
 //! What the formats of leagues show beside the table: brackets, score groups, exports.
 
+use std::time::Duration;
+
 use league_core::league::format::{BracketPart, Format};
-use league_core::league::{Event, LeagueRules};
+use league_core::league::{Event, LeagueRules, Lever};
 use league_protocol::id::{GameType, LeagueId};
 use league_testkit::LeagueWorld;
 use league_testkit::report::ended;
@@ -165,6 +167,60 @@ fn every_bracket_of_2_to_20_players_shows_each_match_once() {
             assert_eq!(ties.iter().find(open), None, "{format} of {players}");
         }
     }
+}
+
+#[test]
+fn chart_lines_of_formats_end_at_the_points_of_the_table() {
+    let arena = || LeagueRules {
+        duration: Some(Duration::from_secs(60)),
+        ..rules("arena")
+    };
+    let mut many = LeagueWorld::begun_by(arena(), 5, 1, 64);
+    for _ in 0..20 {
+        for (referee, order) in many.orders() {
+            let lower = order.players.iter().map(|player| &player.player_id).min();
+            many.report(&referee, ended(&order, lower)).unwrap();
+        }
+        many.settle();
+        many.pass(7);
+    }
+    let swiss = board("swiss", &whole("swiss", 9));
+    let arena = view_by(arena(), &many).board(&LeagueObservations::default(), at(100));
+    for shown in [swiss, arena] {
+        assert!(shown.league.is_over());
+        for (row, line) in shown.standings.iter().zip(&shown.chart.lines) {
+            assert_eq!(line.points.last(), Some(&row.standing.points), "{row:?}");
+        }
+    }
+}
+
+#[test]
+fn league_that_ended_early_has_no_running_matches() {
+    let ended_early = |format: &str| {
+        let mut world = begun(format, 4);
+        world.finish("R1M1", Some(1));
+        world.pull(Lever::End).unwrap();
+        world.settle();
+        board(format, &world).views
+    };
+    let knockout = ended_early("knockout").bracket;
+    let games = knockout.iter().flat_map(|tie| &tie.games);
+    let games: Vec<(&str, bool)> = games
+        .map(|game| (game.match_id.as_str(), game.outcomes.is_some()))
+        .collect();
+    assert_eq!(games, [("R1M1", true)]);
+    let swiss = ended_early("swiss").scores;
+    let cells = swiss.rows.iter().flat_map(|row| &row.cells);
+    let outcomes: Vec<Option<SeatOutcome>> = cells
+        .map(|cell| match cell {
+            ScoreCell::Played { outcome, .. } => *outcome,
+            other => panic!("{other:?}"),
+        })
+        .collect();
+    let open = Some(SeatOutcome::NotCounted);
+    let [won, lost] = [SeatOutcome::Won, SeatOutcome::Lost].map(Some);
+    assert_eq!(outcomes.iter().filter(|it| **it == open).count(), 2);
+    assert!(outcomes.contains(&won) && outcomes.contains(&lost));
 }
 
 #[test]

@@ -68,7 +68,7 @@ impl FormatRule for Groups {
     }
 
     /// The tables of the groups are settled when the knockout begins.
-    fn settles_from(&self, plan: &FormatPlan) -> u32 {
+    fn table_rounds(&self, plan: &FormatPlan) -> u32 {
         group_rounds(plan)
     }
 
@@ -88,7 +88,7 @@ impl FormatRule for Groups {
     }
 
     fn progress(&self, so_far: &SoFar<'_>) -> Option<Vec<u32>> {
-        Some(knockout(so_far)?.1.progress)
+        Some(knockout(so_far).filter(|_| is_decided(so_far))?.1.progress)
     }
 
     fn views(&self, so_far: &SoFar<'_>) -> Vec<FormatView> {

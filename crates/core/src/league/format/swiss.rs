@@ -94,10 +94,7 @@ impl FormatRule for Swiss {
         }
         let entrants = Entrant::all(so_far);
         let watches_sides = so_far.plan().sides == Sides::Balanced;
-        let strict = watches_sides.then_some(true).into_iter();
-        // Sides give way before a player is left without an opponent.
-        let mut tries = strict.chain([false]);
-        let pairs = tries.find_map(|is_strict| pair_all(&entrants, is_strict))?;
+        let pairs = pair_all(&entrants, watches_sides)?;
         Some(pairs.into_round(&entrants, played / legs))
     }
 
@@ -310,20 +307,29 @@ fn seat_of_upper(upper: &Entrant, lower: &Entrant, turn: u32) -> usize {
 }
 
 /// Pairs all players, or says that it cannot be done.
-fn pair_all(entrants: &[Entrant], is_strict: bool) -> Option<Pairs> {
+fn pair_all(entrants: &[Entrant], watches_sides: bool) -> Option<Pairs> {
     if entrants.len() < 2 {
         return None;
     }
-    if entrants.len().is_multiple_of(2) {
-        return pair_with_rest(entrants, is_strict, None);
-    }
     // Those that won without an opponent least often, of them those with the fewest points.
-    let free = |entrant: &Entrant| (entrant.free_wins, entrant.points);
-    let mut resting: Vec<(u32, u32)> = entrants.iter().map(free).collect();
+    let free = |entrant: &Entrant| Some((entrant.free_wins, entrant.points));
+    let mut resting: Vec<Option<(u32, u32)>> = match entrants.len().is_multiple_of(2) {
+        true => vec![None],
+        false => entrants.iter().map(free).collect(),
+    };
     resting.sort_unstable();
     resting.dedup();
-    let mut resting = resting.into_iter();
-    resting.find_map(|class| pair_with_rest(entrants, is_strict, Some(class)))
+    let wins = |class: &Option<(u32, u32)>| class.map(|(free_wins, _)| free_wins);
+    let mut resting = resting.chunk_by(|one, other| wins(one) == wins(other));
+    // Sides give way before a player rests that won without an opponent more often, and before one is
+    // left without an opponent.
+    resting.find_map(|classes| {
+        let mut tries = [true, false].into_iter().skip(usize::from(!watches_sides));
+        tries.find_map(|is_strict| {
+            let mut classes = classes.iter();
+            classes.find_map(|class| pair_with_rest(entrants, is_strict, *class))
+        })
+    })
 }
 
 /// Pairs all players but one of those with so many wins without an opponent and so many points, if

@@ -9,17 +9,20 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use league_core::draw::{LeagueSecret, LeagueSecrets};
-use league_core::league::format::{Format, FormatError, FormatPlan, NextRound, RoundRobin, Sides};
+use league_core::league::format::{
+    Format, FormatError, FormatPlan, FormatView, GroupRow, NextRound, RoundRobin, Sides,
+};
 use league_core::league::schedule::{Pairing, Schedule};
 use league_core::league::standings::{MatchEnding, Standings};
 use league_core::league::{
-    Command, Event, Inconsistency, League, LeagueRules, Lever, Reply, RulesError, Tiebreaker,
+    Command, Event, Inconsistency, League, LeagueRules, Lever, PlayedMatches, Reply, RulesError,
+    Tiebreaker,
 };
 use league_protocol::id::{MatchId, PlayerId};
 use league_protocol::message::{RegisterResponse, Score, StandingRow};
 use league_protocol::sender::Agent;
 use league_testkit::league::{LeagueWorld, rules};
-use league_testkit::report::honest;
+use league_testkit::report::{ended, honest};
 
 use super::forfeits::return_first;
 

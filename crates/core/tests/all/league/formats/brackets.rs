@@ -255,3 +255,78 @@ fn equal_players_of_a_group_go_on_by_the_tiebreakers() {
     seats.sort_unstable();
     assert_eq!(seats, [2, 3, 4, 5], "the ids alone would choose 0 to 3");
 }
+
+#[test]
+fn table_is_by_points_until_the_groups_are_decided() {
+    let mut cup = Tournament::new(plan("groups", 6));
+    // The first group has 0, 3 and 4: its third has more points than the others of the second.
+    let ends = |[a, _]: [u32; 2]| match [0, 3, 4].contains(&a) {
+        true => MatchEnding::Draw,
+        false => MatchEnding::BothForfeit,
+    };
+    cup.play(ends);
+    cup.play(ends);
+    let last = cup.next().unwrap();
+    cup.standings.open(&last);
+    let names = (1..=6).map(|number| (PlayerId::numbered(number), "".into()));
+    let table = cup.standings.table(|| names.collect());
+    let points: Vec<u32> = table.rows.iter().map(|row| row.points).collect();
+    assert_eq!(points, [2, 1, 1, 0, 0, 0]);
+}
+
+/// The rows of the tables of all groups.
+fn group_rows(world: &LeagueWorld) -> Vec<GroupRow> {
+    let views = world.league.views().into_iter();
+    let tables = views.filter_map(|view| match view {
+        FormatView::Groups(tables) => Some(tables),
+        _ => None,
+    });
+    let tables = tables.flatten();
+    tables.flat_map(|table| table.rows).collect()
+}
+
+/// Ends the matches that are played, but for those that a lever has ended; seat A wins.
+fn play_open(world: &mut LeagueWorld) {
+    for (referee, order) in world.orders() {
+        let winner = &order.players[0].player_id;
+        drop(world.report(&referee, ended(&order, Some(winner))));
+    }
+    world.settle();
+}
+
+#[test]
+fn annulled_results_of_a_group_count_for_no_one() {
+    let mut world = league_of("groups", 6);
+    play_round(&mut world);
+    play_round(&mut world);
+    let disqualify = |number| Lever::Disqualify {
+        player_id: PlayerId::numbered(number),
+        played: PlayedMatches::Annulled,
+    };
+    world.pull(disqualify(1)).unwrap();
+    world.settle();
+    let standings = world.league.standings();
+    for row in group_rows(&world) {
+        let id = PlayerId::numbered(row.player + 1);
+        let main = standings.iter().find(|main| main.player_id == id).unwrap();
+        assert_eq!(row.tally.played(), main.played, "{id}");
+        assert_eq!(row.tally.points, main.points, "{id}");
+    }
+    // In the knockout the opponent goes on.
+    play_open(&mut world);
+    assert_eq!(world.league.round().unwrap().number(), 4);
+    assert_eq!(
+        group_rows(&world)[0].tally.played(),
+        1,
+        "the others met once"
+    );
+    let [one, _] = world.league.pairing(4, 0).unwrap().seats;
+    world.pull(disqualify(one + 1)).unwrap();
+    world.settle();
+    play_open(&mut world);
+    play_open(&mut world);
+    assert!(world.league.is_over());
+    assert_eq!(world.league.rounds(), 5, "no game is played again");
+    let audited = world.audited().unwrap();
+    assert_eq!(audited.standings(), world.league.standings());
+}

@@ -106,6 +106,69 @@ fn swiss_goes_on_while_players_leave_and_return() {
     );
 }
 
+/// Whether these players can all be paired without a second meeting.
+fn can_be_paired(players: &[u32], met: &BTreeMap<[u32; 2], u32>) -> bool {
+    let Some((&first, rest)) = players.split_first() else {
+        return true;
+    };
+    rest.iter().any(|&other| {
+        let left: Vec<u32> = rest.iter().copied().filter(|it| *it != other).collect();
+        !met.contains_key(&[first, other]) && can_be_paired(&left, met)
+    })
+}
+
+#[test]
+fn no_player_rests_while_one_that_won_less_often_without_an_opponent_can() {
+    let mut chance = Chance(61);
+    for case in 0..6_000 {
+        let players = 5 + chance.below(5) as u32;
+        let mut swiss = Tournament::new(plan("swiss", players));
+        let mut free = vec![0_u32; players as usize];
+        loop {
+            for player in 0..players {
+                match chance.below(12) {
+                    0 => drop(swiss.out.insert(player)),
+                    1 | 2 => drop(swiss.out.remove(&player)),
+                    _ => {}
+                }
+            }
+            let met = swiss.meetings();
+            // A player that has just come counts one.
+            let is_new = |player| {
+                let is_known = met.keys().flatten().any(|it| *it == player);
+                !is_known && swiss.byes_of(player) == 0 && !swiss.rounds.is_empty()
+            };
+            let before: Vec<u32> = (0..)
+                .zip(&free)
+                .map(|(it, own)| own + u32::from(is_new(it)))
+                .collect();
+            let round = swiss.play(|seats| {
+                let ending = by_strength(&mut chance, seats);
+                if let MatchEnding::Forfeit(seat) = ending {
+                    free[seats[1 - seat] as usize] += 1;
+                }
+                ending
+            });
+            let Some(round) = round else { break };
+            for &rests in &round.byes {
+                free[rests as usize] += 1;
+                let present: Vec<u32> = (0..players).filter(|it| !swiss.out.contains(it)).collect();
+                for &other in present
+                    .iter()
+                    .filter(|it| before[**it as usize] < before[rests as usize])
+                {
+                    let others: Vec<u32> =
+                        present.iter().copied().filter(|it| *it != other).collect();
+                    assert!(
+                        !can_be_paired(&others, &met),
+                        "case {case}: {rests} rests, not {other}"
+                    );
+                }
+            }
+        }
+    }
+}
+
 #[test]
 fn players_that_come_late_are_paired_from_the_next_round_on() {
     let mut chance = Chance(41);
