@@ -2,10 +2,12 @@
 
 mod host;
 mod manager;
+mod manager_screen;
 mod next_league;
 mod player;
 mod pool;
 mod referee;
+
 mod standby;
 
 use std::fs;

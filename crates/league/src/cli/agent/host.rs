@@ -33,8 +33,10 @@ use crate::storage::database::{DatabaseError, StoredLeague, Stream};
 use crate::storage::league_store::LeagueStore;
 
 /// How often the leagues of the store are looked at. One is taken each time, so that several hosts
-/// share what there is.
+/// share what there is; then the next look is soon, so that the leagues of a host that died do not
+/// wait long.
 const POLL: Duration = Duration::from_millis(500);
+const POLL_AFTER_ONE: Duration = Duration::from_millis(100);
 /// How long its leagues may take to end when the process stops.
 const STOP_TIMEOUT: Duration = Duration::from_secs(5);
 
@@ -81,10 +83,17 @@ impl Host<'_> {
         self.greet(&base, out)?;
         let mut slots = BTreeMap::new();
         loop {
-            self.look((own, &base), &served.routes, &mut slots, out)
+            let took_one = self
+                .look((own, &base), &served.routes, &mut slots, out)
                 .await?;
+            let mut pause = POLL_AFTER_ONE;
+            // Leagues that wait come first: the managers of the others may be busy.
+            if !took_one {
+                self.check_all(&mut slots, &served.routes, out).await?;
+                pause = POLL;
+            }
             tokio::select! {
-                () = tokio::time::sleep(POLL) => {}
+                () = tokio::time::sleep(pause) => {}
                 _ = self.setup.signals.stop() => break,
             }
         }
@@ -100,25 +109,23 @@ impl Host<'_> {
         Ok(Exit::Yes)
     }
 
-    /// Sees what has become of the leagues, and takes one that no manager holds.
+    /// Takes a league that no manager holds; returns whether there was one.
     async fn look(
         &mut self,
         (own, base): (Option<SocketAddr>, &str),
         routes: &Routes,
         slots: &mut BTreeMap<LeagueId, Slot>,
         out: &mut impl Write,
-    ) -> Result<(), CommandError> {
-        for (league, slot) in slots.iter_mut() {
-            self.check(league, slot, routes, out).await?;
-        }
+    ) -> Result<bool, CommandError> {
         let leagues = match self.leagues().await {
             Ok(leagues) => leagues,
             // Leagues that it holds wait too.
-            Err(error) if error.is_passing() => return Ok(()),
+            Err(error) if error.is_passing() => return Ok(false),
             Err(error) => return Err(unusable(&error)),
         };
         let managed = slots.values().filter(|slot| slot.is_active()).count();
-        let mut room = managed < self.most;
+        let has_room = managed < self.most;
+        let mut took_one = false;
         for found in leagues {
             let league = found.league.clone();
             let slot = slots
@@ -128,14 +135,14 @@ impl Host<'_> {
                 continue;
             }
             slot.tell(&found);
-            if room && !found.over && !found.is_held {
+            if has_room && !took_one && !found.over && !found.is_held {
                 let address = format!("{base}/leagues/{league}/mcp");
-                room = !self
+                took_one = self
                     .take((own, address), &league, (slot, routes), out)
                     .await?;
             }
         }
-        Ok(())
+        Ok(took_one)
     }
 
     async fn leagues(&self) -> Result<Vec<StoredLeague>, DatabaseError> {
@@ -204,6 +211,19 @@ impl Host<'_> {
             out,
         )?;
         Ok(false)
+    }
+
+    /// Sees what has become of the leagues that it manages.
+    async fn check_all(
+        &self,
+        slots: &mut BTreeMap<LeagueId, Slot>,
+        routes: &Routes,
+        out: &mut impl Write,
+    ) -> Result<(), CommandError> {
+        for (league, slot) in slots {
+            self.check(league, slot, routes, out).await?;
+        }
+        Ok(())
     }
 
     /// Sees whether a league is over, or was taken over.
