@@ -7,7 +7,6 @@ mod next_league;
 mod player;
 mod pool;
 mod referee;
-
 mod standby;
 
 use std::fs;
