@@ -54,8 +54,14 @@ fn league_of_files_comes_back_from_the_database_byte_for_byte() {
     let listed = store.run(&["db", "list"]);
     assert!(listed.contains("over, epoch"), "{listed}");
     let empty = Ground::new();
-    for command in ["verify", "report", "replay"] {
-        store.run(&[command, empty.root()]);
+    let page = empty.path("league.html");
+    let page = ["report", empty.root(), "-o", page.to_str().unwrap()];
+    for command in [
+        &["verify", empty.root()][..],
+        &page,
+        &["replay", empty.root()],
+    ] {
+        store.run(command);
     }
 }
 
