@@ -28,4 +28,5 @@ mod full;
 mod kills;
 mod moved;
 mod server;
+mod serving;
 mod takeover;
