@@ -113,7 +113,7 @@ impl DbArgs {
     }
 
     fn list(&self, database: &Database, out: &mut impl Write) -> Result<Exit, CommandError> {
-        let leagues = database.leagues().map_err(|error| unusable(&error))?;
+        let leagues = database.leagues(true).map_err(|error| unusable(&error))?;
         if leagues.is_empty() && self.talks() {
             writeln!(out, "no league is in {}", database.name())?;
         }

@@ -20,11 +20,12 @@ use league_protocol::id::LeagueId;
 use tokio::runtime::Runtime;
 use tokio::sync::Mutex;
 use tokio::time::Instant;
+use tokio_postgres::types::ToSql;
 use tokio_postgres::{Client, Config, Row};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 pub(crate) use error::DatabaseError;
-pub(crate) use jobs::Job;
+pub(crate) use jobs::{CLAIM, Job};
 pub(crate) use lease::{Lease, LeaseState, Stream};
 
 use crate::http::tls::Trust;
@@ -225,13 +226,14 @@ impl Database {
         Ok(streams.flatten().collect())
     }
 
-    /// All leagues.
-    pub(crate) fn leagues(&self) -> Result<Vec<StoredLeague>, DatabaseError> {
+    /// The leagues that are not over or have a manager; all others too if `finished`.
+    pub(crate) fn leagues(&self, finished: bool) -> Result<Vec<StoredLeague>, DatabaseError> {
         let rows = self.wait(|inner| async move {
             let question = "select league_id, over, until > now(), epoch, address \
-                            from league.leases where agent = $1 order by 1";
-            let manager = Stream::MANAGER;
-            Ok(inner.client().await?.query(question, &[&manager]).await?)
+                            from league.leases where agent = $1 \
+                            and ($2 or not over or until > now()) order by 1";
+            let asked: [&(dyn ToSql + Sync); 2] = [&Stream::MANAGER, &finished];
+            Ok(inner.client().await?.query(question, &asked).await?)
         })?;
         let leagues = rows.iter().map(|row| {
             Some(StoredLeague {

@@ -25,6 +25,7 @@ mod away;
 mod cut;
 mod field;
 mod full;
+mod hosting;
 mod kills;
 mod moved;
 mod server;

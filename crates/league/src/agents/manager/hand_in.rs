@@ -16,8 +16,11 @@ use crate::agents::actor::Handle;
 use crate::agents::assemble::Shared;
 use crate::http::client::Client;
 use crate::http::endpoint::{AllowList, BadEndpoint};
+use crate::storage::database::Stream;
 use crate::storage::hand_in::{CopyError, HAND_IN_TIMEOUT, JournalCopy, RefereeJournals};
-use crate::storage::league_store::fill;
+use crate::storage::league_store::{LeagueStore, fill};
+use crate::storage::root::Root;
+use crate::storage::store::StoreError;
 use crate::wire::ask::{AskError, ManagerClient};
 
 /// How many referees hand in their journals at once.
@@ -82,11 +85,19 @@ pub(crate) async fn collect_journals(shared: &Shared, actor: &Handle<League>, le
     }
     if let Some(store) = shared.store.clone() {
         let (root, id) = (shared.root.clone(), league.clone());
-        let stored = tokio::task::spawn_blocking(move || store.add_handed_in(&root, &id)).await;
+        let stored = tokio::task::spawn_blocking(move || conclude(&store, &root, &id)).await;
         if let Ok(Err(error)) = stored {
             tracing::warn!(event_type = "JOURNAL_NOT_STORED", "{error}");
         }
     }
+}
+
+/// Stores what was handed in, and notes that the league is over: from then on no manager takes it to
+/// collect the rest.
+fn conclude(store: &LeagueStore, root: &Root, league: &LeagueId) -> Result<(), StoreError> {
+    let added = store.add_handed_in(root, league);
+    store.database.note_over(&Stream::of_manager(league))?;
+    added
 }
 
 /// Why a referee did not hand in its journal.

@@ -84,6 +84,11 @@ pub(crate) struct LeaseState {
 }
 
 impl LeaseState {
+    /// Whether the journal may still be written, as far as this process knows.
+    pub(crate) fn is_held(&self) -> bool {
+        !self.is_lost && Instant::now() < self.until
+    }
+
     /// The state just after the server renewed it.
     pub(crate) fn renewed(epoch: u64) -> Self {
         Self {
@@ -147,6 +152,19 @@ impl Database {
             epoch,
             state,
             over,
+        })
+    }
+
+    /// Notes that the league of a journal is over, so that no other manager takes it.
+    pub(crate) fn note_over(&self, stream: &Stream) -> Result<(), DatabaseError> {
+        let stream = stream.clone();
+        self.wait(|inner| async move {
+            let (league, agent) = stream.key();
+            let statement = "update league.leases set over = true \
+                             where league_id = $1 and agent = $2";
+            let client = inner.client().await?;
+            client.execute(statement, &[&league, &agent]).await?;
+            Ok(())
         })
     }
 
@@ -229,7 +247,7 @@ impl Renewal {
         let (league, agent) = self.stream.key();
         let over = self.over.load(Ordering::Relaxed);
         let statement = "update league.leases \
-                         set until = now() + make_interval(secs => $4), over = $5 \
+                         set until = now() + make_interval(secs => $4), over = over or $5 \
                          where league_id = $1 and agent = $2 and epoch = $3";
         let epoch = signed(self.epoch);
         let client = inner.client().await?;
@@ -294,15 +312,18 @@ impl Drop for Lease {
     fn drop(&mut self) {
         let (stream, epoch) = (self.stream.clone(), signed(self.epoch));
         let over = self.over.load(Ordering::Relaxed);
-        // Without the server the lease runs out.
+        // Without the server the lease runs out. The process that ends must not wait for it.
         let _ = self.database.wait(|inner| async move {
             let (league, agent) = stream.key();
-            let statement = "update league.leases set until = now(), over = $4 \
+            let statement = "update league.leases set until = now(), over = over or $4 \
                              where league_id = $1 and agent = $2 and epoch = $3";
-            let client = inner.client().await?;
-            client
-                .execute(statement, &[&league, &agent, &epoch, &over])
-                .await?;
+            let given_back = async {
+                let client = inner.client().await?;
+                let parameters: [&(dyn tokio_postgres::types::ToSql + Sync); 4] =
+                    [&league, &agent, &epoch, &over];
+                Ok::<_, DatabaseError>(client.execute(statement, &parameters).await?)
+            };
+            let _ = tokio::time::timeout(RENEWAL, given_back).await;
             Ok(())
         });
     }
