@@ -93,6 +93,8 @@ pub struct Referee {
     running: BTreeMap<MatchId, Box<Match>>,
     /// How the match that was opened last began.
     opening: Option<Arc<GameOpening>>,
+    /// The matches that it takes and has no answer for yet.
+    takings: BTreeSet<MatchId>,
     /// When each match that waits for time has to be looked at.
     due: BTreeSet<(Timestamp, MatchId)>,
     /// How many of the matches have their secrets and no result.
@@ -121,6 +123,7 @@ impl Referee {
             enrolment: ManagerContact::default(),
             running: BTreeMap::new(),
             opening: None,
+            takings: BTreeSet::new(),
             due: BTreeSet::new(),
             playing: 0,
             finished: 0,
@@ -171,6 +174,11 @@ impl Referee {
     /// How many matches are held, those that wait for their last letters among them.
     pub fn held(&self) -> usize {
         self.running.len()
+    }
+
+    /// Whether word that it takes a match is on its way to the manager.
+    pub fn is_taking(&self, match_id: &MatchId) -> bool {
+        self.takings.contains(match_id)
     }
 
     /// Whether the manager announced the end of the league.
@@ -384,6 +392,12 @@ impl Machine for Referee {
                 self.enrolment.apply(event);
             }
             Event::LeagueEnded { .. } => self.league_over = true,
+            Event::MatchWanted { match_id, .. } => {
+                self.takings.insert(match_id.clone());
+            }
+            Event::TakingAnswered { match_id } => {
+                self.takings.remove(match_id);
+            }
             Event::MatchOpened { fixture, at } => self.open(fixture, *at),
             _ => {
                 if let Some(match_id) = event.match_id() {

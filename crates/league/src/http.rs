@@ -9,6 +9,7 @@ pub(crate) mod endpoint;
 pub(crate) mod group;
 pub(crate) mod local;
 pub(crate) mod names;
+pub(crate) mod process_status;
 pub(crate) mod server;
 pub(crate) mod standby;
 pub(crate) mod tls;

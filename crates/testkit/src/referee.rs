@@ -489,6 +489,7 @@ pub fn kind(event: &Event) -> &'static str {
         Event::ReportFailed { .. } => "not reported",
         Event::RoundAsked { .. } => "asked again",
         Event::MatchWanted { .. } => "wanted",
+        Event::TakingAnswered { .. } => "answered",
         Event::ReportSettled { .. } => "settled",
     }
 }

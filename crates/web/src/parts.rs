@@ -4,17 +4,18 @@
 //! result that changes two rows of four hundred makes a patch of a few hundred bytes.
 
 use std::collections::BTreeMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
 
 use serde::Serialize;
 
 /// The parts of a page that change.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub struct PageParts {
     blocks: BTreeMap<&'static str, String>,
     lists: BTreeMap<&'static str, Vec<ListItem>>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct ListItem {
     /// The `id` of the element, unique on the page.
     pub key: String,
@@ -60,6 +61,13 @@ impl PageParts {
     /// A patch that turns any state of the same page into this one.
     pub fn whole(&self) -> Patch {
         Patch::between(&Self::default(), self)
+    }
+
+    /// Names this state of the page, in every process of a version alike.
+    pub fn digest(&self) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        self.hash(&mut hasher);
+        hasher.finish()
     }
 
     fn items(&self) -> BTreeMap<&str, &str> {

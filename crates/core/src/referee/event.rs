@@ -40,6 +40,11 @@ pub enum Event {
         match_id: MatchId,
         attempt: u32,
     },
+    /// The manager took that word, or will never have it.
+    #[serde(skip)]
+    TakingAnswered {
+        match_id: MatchId,
+    },
     /// A match was taken; it takes the place of an earlier attempt at the same match.
     MatchOpened {
         /// All that is known of it but its secrets.
@@ -296,6 +301,7 @@ impl Event {
             Self::RegistrationTried { .. }
             | Self::RegistrationFailed { .. }
             | Self::MatchWanted { .. }
+            | Self::TakingAnswered { .. }
             | Self::SecretsGiven { .. }
             | Self::Asked { .. }
             | Self::QuestionPostponed { .. }
@@ -364,6 +370,7 @@ impl Event {
             | Self::LeagueEnded { .. }
             | Self::RoundAsked { .. }
             | Self::MatchWanted { .. }
+            | Self::TakingAnswered { .. }
             | Self::RegistrationTried { .. }
             | Self::RegistrationFailed { .. } => None,
         }

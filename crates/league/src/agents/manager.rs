@@ -10,11 +10,10 @@ mod registration;
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use board::Board;
+use board::WaitingList;
 use caller_limit::CallerLimit;
 pub(crate) use hand_in::collect_journals;
 use league_core::league::{Command, Event, League, LeagueRules, Lever, LeverPull, Refusal, Reply};
@@ -140,7 +139,7 @@ pub(crate) fn start(
         .map(|player| player.registration(&rules.game_type, &allowed, &chance));
     let levers = first_levers(shared, &restored.machine)?;
     let registrations = levers.into_iter().chain(registrations).collect();
-    let board = Board::of(shared, &restored);
+    let list = WaitingList::of(shared, &restored);
     let caller_limit = CallerLimit::new(rules, shared.join_code.as_ref());
     let parts = AgentParts {
         first: registrations,
@@ -152,8 +151,8 @@ pub(crate) fn start(
         observer: Box::new(observer),
     };
     Ok(spawn(shared, parts, |actor, _| {
-        if let Some(board) = board {
-            tokio::spawn(board.run(actor.clone()));
+        if let Some(list) = list {
+            tokio::spawn(list.run(actor.clone()));
         }
         ManagerService {
             actor,
@@ -229,7 +228,6 @@ fn restore_league(
     )?;
     shared.observed.keep(root, league_id, observed::MANAGER);
     let keys = keys.ok_or_else(|| SecretError::missing(root, league_id))?;
-    observer.over = restored.journal.lease().map(Lease::over);
     observer.resume();
     loss::go_on(root, &mut restored, |sequence, at, record, league| {
         observer.observe(sequence, at, record, league);
@@ -246,8 +244,6 @@ struct ManagerObserver {
     news: Option<watch::Sender<()>>,
     /// New events, which are not logged yet.
     unlogged: Vec<Event>,
-    /// Where a store is told that the league is over.
-    over: Option<Arc<AtomicBool>>,
 }
 
 impl ManagerObserver {
@@ -258,7 +254,6 @@ impl ManagerObserver {
             document_writer: shared.document_writer.clone(),
             news,
             unlogged: Vec::new(),
-            over: None,
         }
     }
 
@@ -311,9 +306,6 @@ impl Observer<League> for ManagerObserver {
             news.send_replace(());
         }
         self.log();
-        if let Some(over) = &self.over {
-            over.store(league.is_over(), Ordering::Relaxed);
-        }
         self.document_writer.publish(self.publisher.due(at, league));
     }
 

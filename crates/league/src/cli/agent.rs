@@ -8,6 +8,7 @@ mod player;
 mod pool;
 mod referee;
 mod standby;
+mod store_process;
 
 use std::fs;
 use std::io::{self, Write};

@@ -15,6 +15,7 @@ use crate::agents::assemble::Shared;
 use crate::chance::Chance;
 use crate::cli::Output;
 use crate::cli::failure::{CommandError, bad_config, too_few_descriptors};
+use crate::cli::network::TrustArgs;
 use crate::cli::store::StoreArgs;
 pub(crate) use crate::clock::{duration, moment};
 use crate::config::{ConfigLoader, DEFAULT_GAME, LeagueConfig, SystemConfig, league_rules};
@@ -109,13 +110,15 @@ pub(crate) struct StoredLeaguesArgs {
     pub(crate) output: Output,
     #[command(flatten)]
     store: StoreArgs,
+    #[command(flatten)]
+    trust: TrustArgs,
 }
 
 impl StoredLeaguesArgs {
     /// Fills the folder from the database, if one is named.
     pub(crate) fn fill(&self) -> Result<(), CommandError> {
-        self.store
-            .fill(&Root::new(self.dir()), self.league_id.as_ref())
+        let root = Root::new(self.dir());
+        self.store.fill(&root, &self.trust, self.league_id.as_ref())
     }
 
     pub(crate) fn dir(&self) -> &Path {

@@ -9,6 +9,7 @@ use serde_json::json;
 
 use crate::cli::arguments::league_id;
 use crate::cli::failure::{CommandError, chain};
+use crate::cli::network::TrustArgs;
 use crate::cli::store::{StoreArgs, not_filled, unusable};
 use crate::cli::text::{count, print_object};
 use crate::cli::{Exit, Output};
@@ -36,8 +37,13 @@ pub(crate) struct DbArgs {
     /// One league only [default: all]
     #[arg(long, value_name = "ID", value_parser = league_id)]
     league_id: Option<LeagueId>,
+    /// Folder whose configuration names the database, if `--store` does not
+    #[arg(long, value_name = "DIR", default_value = DEFAULT_ROOT)]
+    root: PathBuf,
     #[command(flatten)]
     store: StoreArgs,
+    #[command(flatten)]
+    trust: TrustArgs,
     /// Output format
     #[arg(long, value_enum, default_value_t, value_name = "FORM")]
     output: Output,
@@ -60,8 +66,8 @@ enum Task {
 
 impl DbArgs {
     pub(crate) fn run(&self, out: &mut impl Write) -> Result<Exit, CommandError> {
-        let dir = self.dir.as_deref().unwrap_or(Path::new(DEFAULT_ROOT));
-        let database = self.store.connect(&Root::new(DEFAULT_ROOT))?;
+        let dir = self.dir.as_deref().unwrap_or(&self.root);
+        let database = self.store.connect(&Root::new(&self.root), &self.trust)?;
         if self.task != Task::Migrate {
             database.check().map_err(|error| unusable(&error))?;
         }
@@ -107,7 +113,7 @@ impl DbArgs {
     }
 
     fn list(&self, database: &Database, out: &mut impl Write) -> Result<Exit, CommandError> {
-        let leagues = database.leagues().map_err(|error| unusable(&error))?;
+        let leagues = database.leagues(true).map_err(|error| unusable(&error))?;
         if leagues.is_empty() && self.talks() {
             writeln!(out, "no league is in {}", database.name())?;
         }

@@ -13,6 +13,8 @@ use crate::storage::store::{Mirror, StoreError};
 
 /// The wait after an error before the database is asked again.
 const PAUSE: Duration = Duration::from_secs(2);
+/// How often the database is asked without a notice: the last one of a writer that ends may be lost.
+const POLL: Duration = Duration::from_secs(10);
 
 /// A league whose pages are shown from a database.
 pub(crate) struct FollowedLeague {
@@ -21,47 +23,77 @@ pub(crate) struct FollowedLeague {
     pub(crate) league: LeagueId,
 }
 
+/// The copy of a league's journal, opened once.
+struct FollowedCopy {
+    place: FollowedLeague,
+    mirror: Option<Mirror>,
+}
+
 impl FollowedLeague {
     /// Copies new lines until the league is over; then also the journals of its referees, and what is
     /// made from them.
     pub(crate) async fn run(self) {
         let mut changed = self.database.follow(&self.league);
-        while changed.changed().await.is_ok() {
-            let place = (
-                self.database.clone(),
-                self.root.clone(),
-                self.league.clone(),
-            );
-            let copied = tokio::task::spawn_blocking(move || copy(&place)).await;
-            match copied {
-                Ok(Ok(true)) => return,
-                Ok(Ok(false)) => {}
-                Ok(Err(error)) => {
+        let mut copy = FollowedCopy {
+            place: self,
+            mirror: None,
+        };
+        loop {
+            let pulled = tokio::task::spawn_blocking(move || {
+                let pulled = copy.pull();
+                (copy, pulled)
+            });
+            let Ok((kept, pulled)) = pulled.await else {
+                return;
+            };
+            copy = kept;
+            let wait = match pulled {
+                Ok(true) => return,
+                Ok(false) => POLL,
+                Err(error) => {
                     tracing::warn!(event_type = "LEAGUE_NOT_FOLLOWED", "{error}");
+                    // What was written last is not known.
+                    copy.mirror = None;
                     tokio::time::sleep(PAUSE).await;
+                    continue;
                 }
-                Err(_) => return,
+            };
+            if let Ok(Err(_)) = tokio::time::timeout(wait, changed.changed()).await {
+                return;
             }
         }
     }
 }
 
-/// Copies new lines; returns whether the league is over and all of it is here.
-fn copy((database, root, league): &(Database, Root, LeagueId)) -> Result<bool, StoreError> {
-    let journal = root.league_journal(league);
-    match Mirror::open(database, &Stream::of_manager(league), &journal) {
-        Ok(mut mirror) => mirror.pull().map(drop)?,
-        // An agent on this machine writes the copy.
-        Err(StoreError::Held { .. }) => return Ok(false),
-        Err(error) => return Err(error),
+impl FollowedCopy {
+    /// Copies new lines; returns whether the league is over and all of it is here.
+    fn pull(&mut self) -> Result<bool, StoreError> {
+        let FollowedLeague {
+            database,
+            root,
+            league,
+        } = &self.place;
+        let journal = root.league_journal(league);
+        if self.mirror.is_none() {
+            self.mirror = match Mirror::open(database, &Stream::of_manager(league), &journal) {
+                Ok(mirror) => Some(mirror),
+                // An agent on this machine writes the copy.
+                Err(StoreError::Held { .. }) => return Ok(false),
+                Err(error) => return Err(error),
+            };
+        }
+        if let Some(mirror) = &mut self.mirror {
+            mirror.pull()?;
+        }
+        if !is_over(&journal) {
+            return Ok(false);
+        }
+        self.mirror = None;
+        fill(database, root, Some(league))?;
+        // Pages show what there is without these files.
+        if let Err(error) = rebuild(root, league) {
+            tracing::warn!(event_type = "LEAGUE_NOT_REBUILT", "{error}");
+        }
+        Ok(true)
     }
-    if !is_over(&journal) {
-        return Ok(false);
-    }
-    fill(database, root, Some(league))?;
-    // Pages show what there is without these files.
-    if let Err(error) = rebuild(root, league) {
-        tracing::warn!(event_type = "LEAGUE_NOT_REBUILT", "{error}");
-    }
-    Ok(true)
 }

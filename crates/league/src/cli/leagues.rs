@@ -12,6 +12,7 @@ use league_protocol::message::StandingRow;
 
 use crate::cli::arguments::{CommonArgs, league_id, root_flag};
 use crate::cli::failure::CommandError;
+use crate::cli::network::TrustArgs;
 use crate::cli::screen;
 use crate::cli::store::StoreArgs;
 use crate::cli::text::count;
@@ -39,6 +40,8 @@ pub(crate) struct StoredLeagueArgs {
     league_id: Option<LeagueId>,
     #[command(flatten)]
     pub(crate) store: StoreArgs,
+    #[command(flatten)]
+    pub(crate) trust: TrustArgs,
 }
 
 impl StoredLeagueArgs {
@@ -56,7 +59,8 @@ impl StoredLeagueArgs {
     /// The root and the league of the command.
     pub(crate) fn find(&self) -> Result<(Root, LeagueId), CommandError> {
         let root = Root::new(self.dir());
-        self.store.fill(&root, self.league_id.as_ref())?;
+        self.store
+            .fill(&root, &self.trust, self.league_id.as_ref())?;
         let all = leagues(&root).map_err(|error| self.none(&error.to_string()))?;
         let others = all.len().saturating_sub(1);
         let mut all = all.into_iter();

@@ -60,7 +60,7 @@ impl ServeArgs {
                 let _ = writeln!(screen::errors(), "warning: {warning}");
             }
         })?;
-        let tls_trust = tls.trust.clone();
+        let trust = self.stored.trust.load(&root, WHAT)?;
         let gate = Gate::new(&system, tls.server.clone());
         let runtime = runtime()?;
         let answer = runtime.block_on(async {
@@ -74,7 +74,7 @@ impl ServeArgs {
             let page = page(&listener.url(&system.network.base_host));
             let resume = self.stored.resume(&root, &league);
             self.greet(out, &league, &page, resume)?;
-            if let Some(database) = self.stored.store.open(&system, &tls_trust)? {
+            if let Some(database) = self.stored.store.open(&system, &trust)? {
                 let (root, league) = (root.clone(), league.clone());
                 tokio::spawn(
                     FollowedLeague {

@@ -6,12 +6,15 @@ use league_protocol::id::LeagueId;
 use crate::chance::Chance;
 use crate::cli::arguments::existing_config;
 use crate::cli::failure::{CommandError, chain};
+use crate::cli::network::TrustArgs;
 use crate::config::SystemConfig;
 use crate::http::tls::{Tls, Trust};
 use crate::storage::database::{Database, DatabaseError};
 use crate::storage::league_store::{LeagueStore, fill};
 use crate::storage::root::Root;
 use crate::storage::store::StoreError;
+
+const WHAT: &str = "could not use the database";
 
 /// The database that holds leagues, if there is one.
 #[derive(Debug, Clone, Default, Args)]
@@ -49,11 +52,11 @@ impl StoreArgs {
     }
 
     /// Connects to the database that a command is about, even if it has no tables yet.
-    pub(crate) fn connect(&self, root: &Root) -> Result<Database, CommandError> {
-        let (system, trust) = settings(root)?;
+    pub(crate) fn connect(&self, root: &Root, trust: &TrustArgs) -> Result<Database, CommandError> {
+        let (system, trust) = (existing_config(root)?, trust.load(root, WHAT)?);
         let Some(url) = self.store.as_ref().or(system.store.as_ref()) else {
             return Err(CommandError::usage(
-                "could not use the database",
+                WHAT,
                 "no database is named",
                 "name one with `--store postgres://USER@HOST/NAME`, or `store` in the configuration",
             ));
@@ -62,8 +65,13 @@ impl StoreArgs {
     }
 
     /// Fills a folder from the database, if a database is named: one league, or all.
-    pub(crate) fn fill(&self, root: &Root, league: Option<&LeagueId>) -> Result<(), CommandError> {
-        let (system, trust) = settings(root)?;
+    pub(crate) fn fill(
+        &self,
+        root: &Root,
+        trust: &TrustArgs,
+        league: Option<&LeagueId>,
+    ) -> Result<(), CommandError> {
+        let (system, trust) = (existing_config(root)?, trust.load(root, WHAT)?);
         let Some(database) = self.open(&system, &trust)? else {
             return Ok(());
         };
@@ -72,27 +80,11 @@ impl StoreArgs {
     }
 }
 
-/// The settings below a root, and whose certificates they trust.
-fn settings(root: &Root) -> Result<(SystemConfig, Trust), CommandError> {
-    let system = existing_config(root)?;
-    let ca = system
-        .security
-        .ca
-        .as_ref()
-        .map(|ca| root.as_path().join(ca));
-    let trust = Trust::load(ca.as_deref()).map_err(|error| {
-        let hint = "correct `security.ca` in the configuration";
-        CommandError::usage("could not use the database", error.to_string(), hint)
-    })?;
-    Ok((system, trust))
-}
-
 /// The database cannot be used.
 pub(crate) fn unusable(error: &DatabaseError) -> CommandError {
-    let what = "could not use the database";
     match error {
-        DatabaseError::Address(_) => CommandError::usage(what, error.to_string(), error.hint()),
-        _ => CommandError::world(what, error.to_string(), error.hint()),
+        DatabaseError::Address(_) => CommandError::usage(WHAT, error.to_string(), error.hint()),
+        _ => CommandError::world(WHAT, error.to_string(), error.hint()),
     }
 }
 

@@ -1,4 +1,7 @@
 //! The server-sent events of a site. A viewer that reconnects gets what it missed.
+//!
+//! The id of an event names the process, the event, and the state of the page after it. Another
+//! process that has shown the same state goes on from there; it knows nothing else of the viewer.
 
 use std::collections::VecDeque;
 
@@ -8,6 +11,7 @@ use serde::Serialize;
 use tokio::sync::broadcast;
 
 use super::gzip::GzipChunk;
+use super::live_view::ALL;
 
 /// Events that are kept for viewers that reconnect.
 const MAX_KEPT: usize = 512;
@@ -24,7 +28,10 @@ pub(crate) struct Feed {
     /// Distinguishes the events of this process from those of an earlier one.
     epoch: i64,
     last: u64,
-    kept: VecDeque<GzipChunk>,
+    /// The state of the page after the last event.
+    state: u64,
+    /// The last events, each with the state after it.
+    kept: VecDeque<(u64, GzipChunk)>,
     kept_bytes: usize,
     /// The whole page since the last event, once a viewer needed it.
     whole: Option<GzipChunk>,
@@ -45,6 +52,7 @@ impl Feed {
         Self {
             epoch: now.as_millis(),
             last: 0,
+            state: 0,
             kept: VecDeque::new(),
             kept_bytes: 0,
             whole: None,
@@ -53,15 +61,16 @@ impl Feed {
     }
 
     /// Sends a change to all viewers, and keeps it for those that reconnect.
-    pub(crate) fn publish(&mut self, patch: &Patch, touched: &[String]) {
+    pub(crate) fn publish(&mut self, patch: &Patch, touched: &[String], state: u64) {
         self.last += 1;
+        self.state = state;
         self.whole = None;
         let event = self.event(patch, touched);
         self.kept_bytes += event.len();
-        self.kept.push_back(event.clone());
+        self.kept.push_back((state, event.clone()));
         while self.kept.len() > MAX_KEPT || self.kept_bytes > MAX_KEPT_BYTES {
             let oldest = self.kept.pop_front();
-            self.kept_bytes -= oldest.map_or(0, |oldest| oldest.len());
+            self.kept_bytes -= oldest.map_or(0, |(_, oldest)| oldest.len());
         }
         // Compressed here, on a blocking thread.
         event.gzip();
@@ -79,14 +88,31 @@ impl Feed {
 
     /// The events since the one with this id; `None` if they are not kept any more.
     pub(crate) fn since(&self, id: &str) -> Option<Vec<GzipChunk>> {
-        let (epoch, number) = id.split_once('-')?;
-        let number: u64 = number.parse().ok()?;
-        if epoch.parse() != Ok(self.epoch) || number > self.last {
-            return None;
+        let (epoch, rest) = id.split_once('-')?;
+        let (number, state) = rest.split_once('-')?;
+        if epoch.parse() != Ok(self.epoch) {
+            return self.since_state(u64::from_str_radix(state, 16).ok()?);
         }
-        let missed = usize::try_from(self.last - number).ok()?;
+        let number: u64 = number.parse().ok()?;
+        let missed = usize::try_from(self.last.checked_sub(number)?).ok()?;
         let first = self.kept.len().checked_sub(missed)?;
-        Some(self.kept.range(first..).cloned().collect())
+        Some(self.after(first).collect())
+    }
+
+    /// The events since the page had this state, for a viewer of another process; it is not known of
+    /// which other pages that process has told it.
+    fn since_state(&self, state: u64) -> Option<Vec<GzipChunk>> {
+        let first = if state == self.state {
+            self.kept.len()
+        } else {
+            1 + self.kept.iter().position(|(kept, _)| *kept == state)?
+        };
+        let others = self.event(&Patch::default(), &[ALL.to_owned()]);
+        Some(self.after(first).chain([others]).collect())
+    }
+
+    fn after(&self, first: usize) -> impl Iterator<Item = GzipChunk> {
+        self.kept.range(first..).map(|(_, event)| event.clone())
     }
 
     /// The whole page as an event, made once for all viewers that connect before the next event.
@@ -94,7 +120,7 @@ impl Feed {
         if let Some(event) = &self.whole {
             return event.clone();
         }
-        let event = self.event(&patch(), &["*".to_owned()]);
+        let event = self.event(&patch(), &[ALL.to_owned()]);
         self.whole = Some(event.clone());
         event
     }
@@ -107,9 +133,9 @@ impl Feed {
         };
         // Compact JSON has no newlines, so it is one line of data.
         let json = serde_json::to_string(&data).unwrap_or_default();
-        let (epoch, last) = (self.epoch, self.last);
+        let (epoch, last, state) = (self.epoch, self.last, self.state);
         GzipChunk::new(format!(
-            "event: patch\nid: {epoch}-{last}\ndata: {json}\n\n"
+            "event: patch\nid: {epoch}-{last}-{state:016x}\ndata: {json}\n\n"
         ))
     }
 }
@@ -139,43 +165,61 @@ mod tests {
     fn reconnecting_viewer_gets_exactly_what_it_missed() {
         let mut feed = Feed::new(Timestamp::from_millis(7));
         for row in 1..=3 {
-            feed.publish(&patch(row), &["R1M1".to_owned()]);
+            feed.publish(&patch(row), &["R1M1".to_owned()], row as u64);
         }
-        insta::assert_snapshot!(text(&feed.since("7-1").unwrap()), @r#"
+        insta::assert_snapshot!(text(&feed.since("7-1-1").unwrap()), @r#"
         event: patch
-        id: 7-2
+        id: 7-2-0000000000000002
         data: {"set":{"row":"<p>2</p>"},"lists":{},"touched":["R1M1"]}
 
         event: patch
-        id: 7-3
+        id: 7-3-0000000000000003
         data: {"set":{"row":"<p>3</p>"},"lists":{},"touched":["R1M1"]}
         "#);
-        assert!(feed.since("7-3").is_some_and(|missed| missed.is_empty()));
+        assert!(feed.since("7-3-3").is_some_and(|missed| missed.is_empty()));
+    }
+
+    #[test]
+    fn viewer_of_another_process_goes_on_from_the_same_state_of_the_page() {
+        let mut feed = Feed::new(Timestamp::from_millis(7));
+        for row in [1, 2, 1, 3] {
+            feed.publish(&patch(row), &[], row as u64);
+        }
+        insta::assert_snapshot!(text(&feed.since("8-90-3").unwrap()), @r#"
+        event: patch
+        id: 7-4-0000000000000003
+        data: {"set":{},"lists":{},"touched":["*"]}
+        "#);
+        let since = feed.since("8-90-1").unwrap();
+        assert_eq!(since.len(), 4, "the page had this state twice");
+        assert!(feed.since("8-90-4").is_none(), "it never had this one");
     }
 
     #[test]
     fn unknown_or_old_event_id_gets_no_events() {
         let mut feed = Feed::new(Timestamp::from_millis(7));
         for row in 0..=MAX_KEPT {
-            feed.publish(&patch(row), &[]);
+            feed.publish(&patch(row), &[], 1_000 + row as u64);
         }
-        for id in ["8-1", "7-0", "7-9999", "", "7", "7-x", "-1-2"] {
+        for id in [
+            "8-1-1", "7-0-0", "7-9999-1", "", "7", "7-x-1", "-1-2", "8-1-x", "7-1",
+        ] {
             assert!(feed.since(id).is_none(), "{id}");
         }
-        assert!(feed.since("7-1").is_some());
+        assert!(feed.since("7-1-1").is_some());
     }
 
     #[test]
     fn whole_page_is_made_once_per_event() {
         let mut feed = Feed::new(Timestamp::from_millis(7));
-        feed.publish(&patch(1), &[]);
+        feed.publish(&patch(1), &[], 1);
         let first = feed.whole(|| patch(1));
         let again = feed.whole(|| unreachable!("it is there already"));
         assert_eq!(first.plain(), again.plain());
-        feed.publish(&patch(2), &[]);
+        feed.publish(&patch(2), &[], 2);
         insta::assert_snapshot!(text(&[feed.whole(|| patch(2))]), @r#"
         event: patch
-        id: 7-2
+        id: 7-2-0000000000000002
         data: {"set":{"row":"<p>2</p>"},"lists":{},"touched":["*"]}
         "#);
     }
@@ -188,10 +232,10 @@ mod tests {
             .set
             .insert("row".to_owned(), "x".repeat(MAX_KEPT_BYTES / 4));
         for _ in 0..8 {
-            feed.publish(&large, &[]);
+            feed.publish(&large, &[], 1);
         }
         assert!(feed.kept_bytes <= MAX_KEPT_BYTES);
-        assert!(feed.since("7-7").is_some());
-        assert!(feed.since("7-1").is_none());
+        assert!(feed.since("7-7-1").is_some());
+        assert!(feed.since("7-1-1").is_none());
     }
 }

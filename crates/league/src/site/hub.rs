@@ -290,7 +290,8 @@ impl HubState {
     /// Reads the journal and publishes what has changed.
     fn refresh(&mut self) -> Result<(), ReadError> {
         if let Some(change) = self.live.refresh(clock::now())? {
-            self.feed.publish(&change.patch, &change.touched);
+            let state = self.live.digest();
+            self.feed.publish(&change.patch, &change.touched, state);
         }
         Ok(())
     }

@@ -34,7 +34,7 @@ const MAX_SHOWN: usize = 2_000;
 /// More changed ids than this are published as `*`, which means all.
 const MAX_TOUCHED: usize = 200;
 /// Every page has changed.
-const ALL: &str = "*";
+pub(crate) const ALL: &str = "*";
 
 /// Why the pages of a league cannot be shown.
 #[derive(Debug, Error)]
@@ -141,6 +141,11 @@ impl LiveView {
     /// The first page as a patch.
     pub(crate) fn whole(&self) -> Patch {
         self.parts.whole()
+    }
+
+    /// Names the state of the first page.
+    pub(crate) fn digest(&self) -> u64 {
+        self.parts.digest()
     }
 
     pub(crate) fn replay_source(&self) -> ReplaySource {

@@ -24,9 +24,9 @@ use tokio::time::Instant;
 use tokio_postgres::{Config, Row};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
-use connection::Link;
+use connection::{Link, Value};
 pub(crate) use error::DatabaseError;
-pub(crate) use jobs::Job;
+pub(crate) use jobs::{CLAIM, Job};
 pub(crate) use lease::{Lease, LeaseState, Stream};
 
 use crate::http::tls::Trust;
@@ -235,13 +235,14 @@ impl Database {
         Ok(streams.flatten().collect())
     }
 
-    /// All leagues.
-    pub(crate) fn leagues(&self) -> Result<Vec<StoredLeague>, DatabaseError> {
+    /// The leagues that are not over or have a manager; all others too if `finished`.
+    pub(crate) fn leagues(&self, finished: bool) -> Result<Vec<StoredLeague>, DatabaseError> {
         let rows = self.wait(|inner| async move {
             let question = "select league_id, over, until > now(), epoch, address \
-                            from league.leases where agent = $1 order by 1";
-            let manager = Stream::MANAGER;
-            inner.client().await?.query(question, &[&manager]).await
+                            from league.leases where agent = $1 \
+                            and ($2 or not over or until > now()) order by 1";
+            let asked: [Value<'_>; 2] = [&Stream::MANAGER, &finished];
+            inner.client().await?.query(question, &asked).await
         })?;
         let leagues = rows.iter().map(|row| {
             Some(StoredLeague {

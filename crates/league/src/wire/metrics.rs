@@ -112,13 +112,18 @@ impl JournalWrites {
 /// The lease of an agent, if its store has leases.
 pub(crate) type LeaseGauge = Option<watch::Receiver<LeaseState>>;
 
+/// Where the figures of a process come from, which are the same at each of its agents.
+pub(crate) struct ProcessGauges {
+    pub(crate) outbox: OutboxContext,
+    pub(crate) connections: Connections,
+}
+
 /// Where the figures of one agent come from.
 pub(crate) struct AgentGauges {
     /// How many commands wait; `None` once the actor has ended.
     inbox: Box<dyn Fn() -> Option<usize> + Send + Sync>,
     pub(crate) letters: OutboxIdle,
-    pub(crate) outbox: OutboxContext,
-    pub(crate) connections: Connections,
+    process: ProcessGauges,
     pub(crate) journal: Arc<JournalWrites>,
     pub(crate) lease: LeaseGauge,
 }
@@ -132,8 +137,10 @@ impl AgentGauges {
         Self {
             inbox: Box::new(move || actor.waiting()),
             letters,
-            outbox,
-            connections,
+            process: ProcessGauges {
+                outbox,
+                connections,
+            },
             journal: Arc::default(),
             lease,
         }
@@ -142,8 +149,12 @@ impl AgentGauges {
     /// Why the agent cannot take calls now, in a word and a sentence.
     pub(crate) fn problem(&self, identity: &Identity) -> Option<String> {
         let membership = identity.membership().borrow().clone();
+        let held = self.lease.as_ref().map(|lease| lease.borrow().is_held());
         match ((self.inbox)(), membership) {
             (None, _) => Some("stopping: its journal is not written any more".to_owned()),
+            _ if held == Some(false) => {
+                Some("standby: its lease has run out, or another process took it".to_owned())
+            }
             (_, Membership::Registering) => {
                 Some("registering: no manager has admitted it yet".to_owned())
             }
@@ -173,17 +184,7 @@ impl AgentGauges {
         );
         page.health(role, health);
         self.queues(&mut page);
-        let times = self.outbox.latencies.times();
-        let series = CallTimes::KINDS.iter().zip(&times.0);
-        let series = series.map(|(kind, times)| (format!(",peer=\"{kind}\""), times));
-        page.histogram(
-            (
-                "league_call_duration_seconds",
-                "Time until a peer answered a call of this process",
-            ),
-            series.collect(),
-            MICROS,
-        );
+        self.process.calls(&mut page);
         let journal = &self.journal;
         page.histogram(
             (
@@ -217,6 +218,25 @@ impl AgentGauges {
         let lines = self.letters.lines();
         let help = "Lines of letters that are being sent, one for each receiver and match";
         page.gauge("league_outbox_lines", help, lines);
+        self.process.queues(page);
+    }
+}
+
+impl ProcessGauges {
+    /// The figures of a process that has an agent in so many leagues.
+    pub(crate) fn page(&self, role: &str, is_ready: bool, leagues: usize) -> String {
+        let mut page = MetricsPage::new(None, role);
+        page.version();
+        let help = "Whether the agent can take calls";
+        page.gauge("league_ready", help, u8::from(is_ready));
+        let help = "Leagues in which the process has an agent";
+        page.gauge("league_process_leagues", help, leagues);
+        self.queues(&mut page);
+        self.calls(&mut page);
+        page.text
+    }
+
+    fn queues(&self, page: &mut MetricsPage) {
         let load = self.outbox.limiter.load();
         let help = "Letters of this process that are on their way";
         page.gauge("league_letters_in_flight", help, load.in_flight);
@@ -234,6 +254,20 @@ impl AgentGauges {
         page.gauge("league_connections", help, connections.open_now());
         let help = "The most connections to this process at once";
         page.gauge("league_connections_limit", help, connections.most());
+    }
+
+    fn calls(&self, page: &mut MetricsPage) {
+        let times = self.outbox.latencies.times();
+        let series = CallTimes::KINDS.iter().zip(&times.0);
+        let series = series.map(|(kind, times)| (format!(",peer=\"{kind}\""), times));
+        page.histogram(
+            (
+                "league_call_duration_seconds",
+                "Time until a peer answered a call of this process",
+            ),
+            series.collect(),
+            MICROS,
+        );
     }
 }
 
@@ -514,9 +548,13 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn lease_is_shown_with_the_time_that_is_left() {
         let mut page = page();
-        page.lease(&LeaseState::renewed(7));
+        let lease = LeaseState::renewed(7);
+        assert!(lease.is_held());
+        page.lease(&lease);
         let samples = page.text.lines().filter(|line| !line.starts_with('#'));
         let values = samples.map(|line| line.rsplit(' ').next().unwrap_or_default());
         assert_eq!(values.collect::<Vec<_>>(), ["7", "10"]);
+        tokio::time::advance(Duration::from_secs(10)).await;
+        assert!(!lease.is_held());
     }
 }

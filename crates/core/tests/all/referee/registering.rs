@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use league_core::letter::{CallOutcome, Credential, Letter, PeerAnswer};
+use league_core::letter::{CallFailure, CallOutcome, Credential, Letter, PeerAnswer};
 use league_core::machine::Machine;
 use league_core::referee::{Command, CorrelationId, Event, Refusal, Reply, ReportAnswer};
 use league_protocol::fault::Code;
@@ -392,6 +392,22 @@ fn referee_tells_its_manager_which_match_it_takes() {
     assert_eq!(late, Ok(Reply::Noted), "another referee was quicker");
     let unknown = house.hear(&letter, answered(Code::TokenInvalid));
     assert_eq!(unknown, Err(Refusal::TokenRefused), "the shell registers");
+}
+
+#[test]
+fn referee_takes_a_match_again_only_when_the_first_word_is_answered() {
+    let mut house = enrolled();
+    house.tell(take("R1M2", 1)).unwrap();
+    let letter = house.take().remove(0);
+    house.tell(take("R1M2", 1)).unwrap();
+    house.tell(take("R1M2", 2)).unwrap();
+    assert!(house.take().is_empty(), "the first is on its way");
+    house.tell(take("R1M1", 1)).unwrap();
+    assert_eq!(house.take().len(), 1, "another match");
+    let away = CallFailure::of_peer(Code::Connection, "the manager is away");
+    assert_eq!(house.hear(&letter, Err(away)), Ok(Reply::Noted));
+    house.tell(take("R1M2", 2)).unwrap();
+    assert_eq!(house.take().len(), 1);
 }
 
 #[test]

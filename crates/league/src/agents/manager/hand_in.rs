@@ -16,10 +16,10 @@ use crate::agents::actor::Handle;
 use crate::agents::assemble::Shared;
 use crate::http::client::Client;
 use crate::http::endpoint::{AllowList, BadEndpoint};
+use crate::storage::database::Stream;
 use crate::storage::hand_in::{CopyError, HAND_IN_TIMEOUT, JournalCopy, RefereeJournals};
 use crate::storage::league_store::{LeagueStore, fill};
 use crate::storage::root::Root;
-use crate::storage::store::StoreError;
 use crate::wire::ask::{AskError, ManagerClient};
 
 /// How many referees hand in their journals at once.
@@ -85,20 +85,25 @@ pub(crate) async fn collect_journals(shared: &Shared, actor: &Handle<League>, le
         );
     }
     if let Some(store) = shared.store.clone() {
-        store_journals(&store, &shared.root, league).await;
+        conclude(&store, &shared.root, league).await;
     }
 }
 
-/// Stores the journals that were handed in. The server may be away, and a manager that was killed in
-/// the middle of this still has its lease on a journal for a while.
-async fn store_journals(store: &LeagueStore, root: &Root, league: &LeagueId) {
-    let mut tries = 0;
-    loop {
+/// Stores what was handed in, and notes that the league is over: from then on no manager takes it to
+/// collect the rest. The server may be away, and a manager that was killed in the middle of this still
+/// has its lease on a journal for a while.
+async fn conclude(store: &LeagueStore, root: &Root, league: &LeagueId) {
+    for tried in 1.. {
         let (store, root, id) = (store.clone(), root.clone(), league.clone());
-        let stored = tokio::task::spawn_blocking(move || store.add_handed_in(&root, &id)).await;
-        let Ok(Err(error)) = stored else { return };
-        tries += 1;
-        if tries == MAX_STORE_TRIES || !matches!(error, StoreError::Database(_)) {
+        let stored = tokio::task::spawn_blocking(move || {
+            let added = store.add_handed_in(&root, &id);
+            if added.is_ok() || tried == MAX_STORE_TRIES {
+                store.database.note_over(&Stream::of_manager(&id))?;
+            }
+            added
+        });
+        let Ok(Err(error)) = stored.await else { return };
+        if tried == MAX_STORE_TRIES {
             tracing::warn!(event_type = "JOURNAL_NOT_STORED", "{error}");
             return;
         }

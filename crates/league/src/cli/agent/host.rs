@@ -13,32 +13,29 @@ use serde_json::json;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
-use super::manager::{LABEL, offer, site};
-use super::standby::TakenLeague;
-use super::{AgentSetup, ServedRoutes};
+use super::AgentSetup;
+use super::manager::{LABEL, offer, opening, site};
+use super::store_process::{LeagueWork, StoreProcess, end_all, work};
 use crate::agents::RunningAgent;
 use crate::agents::assemble::Shared;
+use crate::agents::identity::Membership;
 use crate::agents::manager;
+use crate::cli::Exit;
 use crate::cli::arguments::CommonArgs;
 use crate::cli::failure::{CommandError, chain};
-use crate::cli::store::unusable;
-use crate::cli::text::print_object;
-use crate::cli::{Exit, Output};
+use crate::config::{AgentsConfig, SystemConfig};
 use crate::http::endpoint::OwnAddresses;
-use crate::http::server::Routes;
+use crate::http::server::{Routes, Service};
 use crate::http::standby::StandbyService;
 use crate::http::transport::Listener;
 use crate::site::OrganiserSite;
 use crate::storage::database::{DatabaseError, StoredLeague, Stream};
 use crate::storage::league_store::LeagueStore;
 
-/// How often the leagues of the store are looked at. One is taken each time, so that several hosts
-/// share what there is; then the next look is soon, so that the leagues of a host that died do not
-/// wait long.
-const POLL: Duration = Duration::from_millis(500);
-const POLL_AFTER_ONE: Duration = Duration::from_millis(100);
-/// How long its leagues may take to end when the process stops.
-const STOP_TIMEOUT: Duration = Duration::from_secs(5);
+/// How often the leagues of the store are looked at.
+const POLL: Duration = Duration::from_secs(1);
+/// The same while there are leagues to take: one at a time, so that several hosts share them.
+const TAKING_POLL: Duration = Duration::from_millis(100);
 
 /// The leagues that one process manages.
 pub(crate) struct Host<'h> {
@@ -50,272 +47,258 @@ pub(crate) struct Host<'h> {
     pub(crate) most: usize,
 }
 
+impl Host<'_> {
+    /// Serves until a signal to stop.
+    pub(crate) async fn run(
+        self,
+        listener: Listener,
+        out: &mut dyn Write,
+    ) -> Result<Exit, CommandError> {
+        let Self {
+            setup,
+            common,
+            shared,
+            store,
+            most,
+        } = self;
+        let own = listener.local_addr().ok();
+        let place = (&shared, store);
+        let (mut process, served) =
+            StoreProcess::begin("host", listener, setup, place, (common, out));
+        let (base, name) = (&process.base, process.store.database.name());
+        let sentence = format!(
+            "{LABEL} at {base} takes up to {most} leagues of {name}, each below {base}/leagues/ID"
+        );
+        let greeting = json!({"event": "host", "endpoint": base, "leagues": most});
+        process.greet(&greeting, &sentence)?;
+        let hosted = HostedLeagues {
+            process,
+            own,
+            system: &setup.system,
+            agents: &setup.agents,
+            shared,
+            most,
+            leagues: BTreeMap::new(),
+        };
+        work(hosted, served, &mut setup.signals).await
+    }
+}
+
+/// The leagues of a store as a host serves them.
+struct HostedLeagues<'h> {
+    process: StoreProcess<'h>,
+    /// Where it listens.
+    own: Option<SocketAddr>,
+    system: &'h SystemConfig,
+    agents: &'h AgentsConfig,
+    shared: Shared,
+    most: usize,
+    leagues: BTreeMap<LeagueId, HostedLeague>,
+}
+
 /// A league of the store as this process serves it.
-struct Slot {
+struct HostedLeague {
     /// Tells who is in charge of it, for callers that come here.
     in_charge: watch::Sender<Option<String>>,
     waiting: Arc<StandbyService>,
-    managed: Option<Managed>,
+    /// While it is being taken.
+    taking: Option<JoinHandle<Result<Option<StartedManager>, String>>>,
+    managed: Option<ManagedLeague>,
 }
 
+type StartedManager = (RunningAgent<League>, Arc<dyn Service>);
+
 /// A league that this process manages.
-struct Managed {
+struct ManagedLeague {
     running: RunningAgent<League>,
     /// Collects the journals of referees when the league is over.
     collecting: Option<JoinHandle<()>>,
 }
 
-impl Host<'_> {
-    /// Serves until a signal to stop.
-    pub(crate) async fn run(
-        mut self,
-        listener: Listener,
-        out: &mut impl Write,
-    ) -> Result<Exit, CommandError> {
-        let own = listener.local_addr().ok();
-        let base = self.setup.endpoint(&listener);
-        let base = base.trim_end_matches("/mcp").to_owned();
-        let served = ServedRoutes::begin(
-            listener,
-            Routes::behind(self.shared.gate.clone()),
-            &self.shared,
-        );
-        self.greet(&base, out)?;
-        let mut slots = BTreeMap::new();
-        loop {
-            let took_one = self
-                .look((own, &base), &served.routes, &mut slots, out)
-                .await?;
-            let mut pause = POLL_AFTER_ONE;
-            // Leagues that wait come first: the managers of the others may be busy.
-            if !took_one {
-                self.check_all(&mut slots, &served.routes, out).await?;
-                pause = POLL;
-            }
-            tokio::select! {
-                () = tokio::time::sleep(pause) => {}
-                _ = self.setup.signals.stop() => break,
-            }
+impl LeagueWork for HostedLeagues<'_> {
+    /// Sees what has become of the leagues, and takes one that no manager holds.
+    async fn look(&mut self) -> Result<Duration, CommandError> {
+        for league in self.leagues.keys().cloned().collect::<Vec<_>>() {
+            self.check(&league).await?;
         }
-        served.end.send_replace(true);
-        let _ = served.server.await;
-        for slot in slots.into_values() {
-            if let Some(managed) = slot.managed {
-                managed.running.actor.stop().await;
-                let _ = tokio::time::timeout(STOP_TIMEOUT, managed.running.ended).await;
-            }
+        let asked = self.process.ask(|database| database.leagues(false));
+        let Some(found) = asked.await? else {
+            return Ok(POLL);
+        };
+        self.forget_finished(&found);
+        for found in &found {
+            let own = self.process.address(&found.league);
+            let routes = &self.process.routes;
+            let known = self.leagues.entry(found.league.clone());
+            let hosted = known.or_insert_with(|| HostedLeague::open(&found.league, routes));
+            hosted.tell(found, &own);
         }
+        let is_taking = self.take_next(&found);
+        let leagues = self.leagues.values();
+        let managed = leagues.filter(|league| league.managed.is_some()).count();
+        self.process.status.note_leagues(managed);
+        Ok(if is_taking { TAKING_POLL } else { POLL })
+    }
+
+    async fn stop(self) {
+        let managed = self
+            .leagues
+            .into_values()
+            .filter_map(|league| league.managed);
+        end_all(managed.map(|managed| managed.running).collect()).await;
         self.shared.document_writer.finish();
-        Ok(Exit::Yes)
     }
+}
 
-    /// Takes a league that no manager holds; returns whether there was one.
-    async fn look(
-        &mut self,
-        (own, base): (Option<SocketAddr>, &str),
-        routes: &Routes,
-        slots: &mut BTreeMap<LeagueId, Slot>,
-        out: &mut impl Write,
-    ) -> Result<bool, CommandError> {
-        let leagues = match self.leagues().await {
-            Ok(leagues) => leagues,
-            // Leagues that it holds wait too.
-            Err(error) if error.is_passing() => return Ok(false),
-            Err(error) => return Err(unusable(&error)),
+impl HostedLeagues<'_> {
+    /// Takes up what came of taking a league, or of managing it.
+    async fn check(&mut self, league: &LeagueId) -> Result<(), CommandError> {
+        let Some(hosted) = self.leagues.get_mut(league) else {
+            return Ok(());
         };
-        let managed = slots.values().filter(|slot| slot.is_active()).count();
-        let has_room = managed < self.most;
-        let mut took_one = false;
-        for found in leagues {
-            let league = found.league.clone();
-            let slot = slots
-                .entry(league.clone())
-                .or_insert_with(|| Slot::open(&league, routes));
-            if slot.managed.is_some() {
-                continue;
-            }
-            slot.tell(&found);
-            if has_room && !took_one && !found.over && !found.is_held {
-                let address = format!("{base}/leagues/{league}/mcp");
-                took_one = self
-                    .take((own, address), &league, (slot, routes), out)
-                    .await?;
-            }
-        }
-        Ok(took_one)
-    }
-
-    async fn leagues(&self) -> Result<Vec<StoredLeague>, DatabaseError> {
-        let database = self.store.database.clone();
-        let asked = tokio::task::spawn_blocking(move || database.leagues()).await;
-        asked.unwrap_or(Err(DatabaseError::Closed))
-    }
-
-    /// Takes a league; returns whether this process manages it now. Another process may be quicker.
-    async fn take(
-        &self,
-        (own, address): (Option<SocketAddr>, String),
-        league: &LeagueId,
-        (slot, routes): (&mut Slot, &Routes),
-        out: &mut impl Write,
-    ) -> Result<bool, CommandError> {
-        let mut shared = self.shared.clone();
-        let store = self.store.at(address.clone());
-        shared.store = Some(store.clone());
-        let lease = match store.lease(&Stream::of_manager(league)) {
-            Ok(lease) => lease,
-            Err(DatabaseError::Held { .. }) => return Ok(false),
-            Err(error) => return self.not_taken(league, &chain(&error), out),
-        };
-        let taken = TakenLeague::fill(&store, &shared.root, league, lease)?;
-        let Some(rules) = taken.rules else {
-            return Ok(false);
-        };
-        let own = OwnAddresses::new(own, &address).with_agents(self.setup.agents.endpoints());
-        let (running, service) =
-            match manager::start(&shared, rules, &[], &own, None, Some(taken.lease)) {
-                Ok(started) => started,
-                Err(error) => return self.not_taken(league, &chain(&error), out),
+        if let Some(taken) = hosted.taking.take_if(|taking| taking.is_finished()) {
+            return match taken.await {
+                Ok(Ok(Some(started))) => self.open(league, started),
+                // Another process was quicker.
+                Ok(Ok(None)) => Ok(()),
+                Ok(Err(cause)) => self.process.fail(league, &cause),
+                Err(error) => self.process.fail(league, &error.to_string()),
             };
-        let offer = offer(&self.setup.system, &address, false);
-        let organiser = OrganiserSite::of(&shared, league, &service, &address);
-        let pages = site(&shared, league, &running, offer).with_organiser(organiser);
-        let prefix = prefix(league);
-        routes.open_pages(&prefix, Arc::new(pages));
-        routes.open(&prefix, service);
-        slot.managed = Some(Managed {
-            running,
-            collecting: None,
-        });
-        self.say(
-            league,
-            "taken",
-            &format!("manages league `{league}` at {address}"),
-            out,
-        )?;
-        Ok(true)
-    }
-
-    /// Tells of a league that cannot be managed here, and leaves it to others.
-    fn not_taken(
-        &self,
-        league: &LeagueId,
-        cause: &str,
-        out: &mut impl Write,
-    ) -> Result<bool, CommandError> {
-        tracing::warn!(league_id = %league, event_type = "LEAGUE_NOT_TAKEN", "{cause}");
-        self.say(
-            league,
-            "not_taken",
-            &format!("league `{league}` is not taken: {cause}"),
-            out,
-        )?;
-        Ok(false)
-    }
-
-    /// Sees what has become of the leagues that it manages.
-    async fn check_all(
-        &self,
-        slots: &mut BTreeMap<LeagueId, Slot>,
-        routes: &Routes,
-        out: &mut impl Write,
-    ) -> Result<(), CommandError> {
-        for (league, slot) in slots {
-            self.check(league, slot, routes, out).await?;
         }
-        Ok(())
-    }
-
-    /// Sees whether a league is over, or was taken over.
-    async fn check(
-        &self,
-        league: &LeagueId,
-        slot: &mut Slot,
-        routes: &Routes,
-        out: &mut impl Write,
-    ) -> Result<(), CommandError> {
-        let Some(managed) = &mut slot.managed else {
+        let Some(managed) = &mut hosted.managed else {
             return Ok(());
         };
         if managed.running.ended.is_finished() {
-            let ended = (&mut managed.running.ended).await;
-            let cause = match ended {
+            let cause = match (&mut managed.running.ended).await {
                 Ok(Err(error)) => chain(&error),
                 Ok(Ok(())) => "its actor ended".to_owned(),
                 Err(error) => error.to_string(),
             };
-            slot.managed = None;
-            slot.refer(league, routes);
-            return self.say(
-                league,
-                "left",
-                &format!("leaves league `{league}`: {cause}"),
-                out,
-            );
+            hosted.managed = None;
+            hosted.refer(league, &self.process.routes);
+            self.process.failures.add(league, &cause);
+            let sentence = format!("leaves league `{league}`: {cause}");
+            return self.process.say(league, "left", &sentence);
         }
-        let over = managed.running.actor.query(League::is_over).await;
-        if managed.collecting.is_none() && over.unwrap_or(false) {
+        let membership = managed.running.identity.membership();
+        if managed.collecting.is_none() && *membership.borrow() == Membership::Completed {
             let (shared, actor) = (self.shared.clone(), managed.running.actor.clone());
-            let shared = Shared {
-                store: Some(self.store.clone()),
-                ..shared
-            };
             let id = league.clone();
             managed.collecting = Some(tokio::spawn(async move {
                 manager::collect_journals(&shared, &actor, &id).await;
             }));
-            self.say(league, "over", &format!("league `{league}` is over"), out)?;
+            let sentence = format!("league `{league}` is over");
+            return self.process.say(league, "over", &sentence);
         }
         Ok(())
     }
 
-    fn greet(&self, base: &str, out: &mut impl Write) -> Result<(), CommandError> {
-        let most = self.most;
-        if self.common.output == Output::Json {
-            let greeting = json!({"event": "host", "endpoint": base, "leagues": most});
-            print_object(out, &greeting)?;
-        } else if self.common.talks() {
-            writeln!(
-                out,
-                "{LABEL} at {base} takes up to {most} leagues of {}, each below {base}/leagues/ID",
-                self.store.database.name()
-            )?;
+    /// Serves a league that was taken.
+    fn open(
+        &mut self,
+        league: &LeagueId,
+        (running, service): StartedManager,
+    ) -> Result<(), CommandError> {
+        let address = self.process.address(league);
+        let offer = offer(self.system, &address, false);
+        let organiser = OrganiserSite::of(&self.shared, league, &service, &address);
+        let pages = site(&self.shared, league, &running, offer).with_organiser(organiser);
+        let prefix = StoreProcess::prefix(league);
+        self.process.routes.open_pages(&prefix, Arc::new(pages));
+        self.process.routes.open(&prefix, service);
+        if let Some(hosted) = self.leagues.get_mut(league) {
+            hosted.managed = Some(ManagedLeague {
+                running,
+                collecting: None,
+            });
         }
-        Ok(out.flush()?)
+        self.process.failures.remove(league);
+        let sentence = format!("manages league `{league}` at {address}");
+        self.process.say(league, "taken", &sentence)
     }
 
-    fn say(
-        &self,
-        league: &LeagueId,
-        event: &str,
-        sentence: &str,
-        out: &mut impl Write,
-    ) -> Result<(), CommandError> {
-        if self.common.output == Output::Json {
-            let object = json!({"event": event, "league_id": league, "sentence": sentence});
-            print_object(out, &object)?;
-        } else if self.common.talks() {
-            writeln!(out, "{sentence}")?;
+    /// Forgets leagues that are over and that no manager holds: nothing is played there any more.
+    fn forget_finished(&mut self, found: &[StoredLeague]) {
+        let routes = &self.process.routes;
+        self.leagues.retain(|league, hosted| {
+            let is_known = || found.iter().any(|found| found.league == *league);
+            let stays = hosted.managed.is_some() || hosted.taking.is_some() || is_known();
+            if !stays {
+                routes.close(&StoreProcess::prefix(league));
+            }
+            stays
+        });
+    }
+
+    /// Begins to take a league that no manager holds, if there is room; returns whether one is being
+    /// taken.
+    fn take_next(&mut self, found: &[StoredLeague]) -> bool {
+        if self.leagues.values().any(|league| league.taking.is_some()) {
+            return true;
         }
-        Ok(out.flush()?)
+        let active = self.leagues.values().filter(|league| league.is_active());
+        if active.count() >= self.most {
+            return false;
+        }
+        let free = found.iter().find(|found| {
+            let hosted = self.leagues.get(&found.league);
+            let is_here = hosted.is_some_and(|hosted| hosted.managed.is_some());
+            !found.over && !found.is_held && !is_here && !self.process.failures.has(&found.league)
+        });
+        let Some(league) = free.map(|found| found.league.clone()) else {
+            return false;
+        };
+        let address = self.process.address(&league);
+        let own = OwnAddresses::new(self.own, &address).with_agents(self.agents.endpoints());
+        let mut shared = self.shared.clone();
+        let store = self.process.store.at(address);
+        shared.store = Some(store.clone());
+        if let Some(hosted) = self.leagues.get_mut(&league) {
+            // Reads the whole journal, and waits for the database.
+            hosted.taking = Some(tokio::task::spawn_blocking(move || {
+                take(&shared, &store, &league, &own)
+            }));
+        }
+        true
     }
 }
 
-impl Slot {
+/// Takes a league and starts its manager, unless another process was quicker.
+fn take(
+    shared: &Shared,
+    store: &LeagueStore,
+    league: &LeagueId,
+    own: &OwnAddresses,
+) -> Result<Option<StartedManager>, String> {
+    let lease = match store.lease(&Stream::of_manager(league)) {
+        Ok(lease) => lease,
+        Err(DatabaseError::Held { .. }) => return Ok(None),
+        Err(error) => return Err(chain(&error)),
+    };
+    let filled = store.fill(&shared.root, league);
+    filled.map_err(|error| chain(&error))?;
+    let rules = opening(&shared.root, league).and_then(|opening| opening.rules);
+    let rules = rules.ok_or("its journal does not begin with the rules of a league")?;
+    let started = manager::start(shared, rules, &[], own, None, Some(lease));
+    started.map(Some).map_err(|error| chain(&error))
+}
+
+impl HostedLeague {
     /// Refers the callers of a league to its manager, from now on.
     fn open(league: &LeagueId, routes: &Routes) -> Self {
         let (in_charge, told) = watch::channel(None);
-        let slot = Self {
+        let hosted = Self {
             in_charge,
             waiting: Arc::new(StandbyService::new(league.clone(), told)),
+            taking: None,
             managed: None,
         };
-        slot.refer(league, routes);
-        slot
+        hosted.refer(league, routes);
+        hosted
     }
 
     fn refer(&self, league: &LeagueId, routes: &Routes) {
-        let prefix = prefix(league);
+        let prefix = StoreProcess::prefix(league);
         routes.open_pages(&prefix, Arc::clone(&self.waiting) as _);
         routes.open(&prefix, Arc::clone(&self.waiting) as _);
     }
@@ -326,9 +309,9 @@ impl Slot {
         managed.is_some_and(|managed| managed.collecting.is_none())
     }
 
-    /// Notes who holds the league.
-    fn tell(&self, found: &StoredLeague) {
-        let holder = (found.is_held || found.over).then(|| found.address.clone());
+    /// Notes who holds the league. A host that was killed had our address.
+    fn tell(&self, found: &StoredLeague, own: &str) {
+        let holder = (found.is_held && found.address != own).then(|| found.address.clone());
         self.in_charge.send_if_modified(|known| {
             let changed = *known != holder;
             *known = holder;
@@ -337,6 +320,29 @@ impl Slot {
     }
 }
 
-fn prefix(league: &LeagueId) -> String {
-    format!("/leagues/{league}")
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn own_address_is_never_told_as_the_manager_in_charge() {
+        let league = LeagueId::new("friday").unwrap();
+        let hosted = HostedLeague::open(&league, &Routes::default());
+        let found = |is_held, address: &str| StoredLeague {
+            league: league.clone(),
+            over: false,
+            is_held,
+            epoch: 1,
+            address: address.to_owned(),
+        };
+        let (own, other) = ("http://a:8000/leagues/friday/mcp", "http://b:8000/mcp");
+        for (found, told) in [
+            (found(true, other), Some(other)),
+            (found(true, own), None),
+            (found(false, other), None),
+        ] {
+            hosted.tell(&found, own);
+            assert_eq!(hosted.in_charge.borrow().as_deref(), told, "{found:?}");
+        }
+    }
 }

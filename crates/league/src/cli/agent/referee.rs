@@ -11,7 +11,7 @@ use tokio::sync::mpsc;
 use crate::agents::assemble::StartError;
 use crate::agents::referee;
 use crate::cli::Exit;
-use crate::cli::agent::pool::Pool;
+use crate::cli::agent::pool::RefereePool;
 use crate::cli::agent::{
     AgentFiles, AgentSetup, JoinArgs, LastLeague, NewJournal, last_league, not_started, port_of,
 };
@@ -106,7 +106,7 @@ impl RefereeArgs {
         )?;
         if self.pool {
             let store = shared.store.clone().ok_or_else(without_store)?;
-            let pool = Pool {
+            let pool = RefereePool {
                 setup: &mut setup,
                 common: &self.join.common,
                 shared,

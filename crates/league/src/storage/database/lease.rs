@@ -90,6 +90,11 @@ pub(crate) struct LeaseState {
 }
 
 impl LeaseState {
+    /// Whether the journal may still be written, as far as this process knows.
+    pub(crate) fn is_held(&self) -> bool {
+        !self.is_lost && Instant::now() < self.until
+    }
+
     /// The state of a lease that the server is asked for now, once it has given it.
     pub(crate) fn renewed(epoch: u64) -> Self {
         Self {
@@ -166,6 +171,19 @@ impl Database {
             state,
             renewal: renewal.abort_handle(),
             over,
+        })
+    }
+
+    /// Notes that the league of a journal is over, so that no other manager takes it.
+    pub(crate) fn note_over(&self, stream: &Stream) -> Result<(), DatabaseError> {
+        let stream = stream.clone();
+        self.wait(|inner| async move {
+            let (league, agent) = stream.key();
+            let statement = "update league.leases set over = true \
+                             where league_id = $1 and agent = $2";
+            let client = inner.client().await?;
+            client.execute(statement, &[&league, &agent]).await?;
+            Ok(())
         })
     }
 
@@ -266,8 +284,8 @@ impl Renewal {
     async fn renew(&self, inner: &Arc<Inner>) -> Result<bool, DatabaseError> {
         let over = self.over.load(Ordering::Relaxed);
         let statement = format!(
-            "update league.leases set until = now() + make_interval(secs => $5), over = $6 \
-             where {HELD}"
+            "update league.leases set until = now() + make_interval(secs => $5), \
+             over = over or $6 where {HELD}"
         );
         let values = self.tenure.with(&[&DURATION, &over]);
         let client = inner.client().await?;
@@ -333,7 +351,7 @@ impl Drop for Lease {
         let (tenure, over) = (self.tenure.clone(), self.over.load(Ordering::Relaxed));
         let released = self.database.begin(|inner| async move {
             let statement =
-                format!("update league.leases set until = now(), over = $5 where {HELD}");
+                format!("update league.leases set until = now(), over = over or $5 where {HELD}");
             let client = inner.client().await?;
             client.execute(&statement, &tenure.with(&[&over])).await
         });
