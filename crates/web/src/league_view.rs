@@ -517,8 +517,8 @@ impl LeagueView {
         form
     }
 
-    /// The points of a player after 0, 1, 2, … rounds, as matches count now.
-    fn points_of(&self, id: &PlayerId) -> Vec<u32> {
+    /// The points of a player after 0, 1, 2, … rounds, as matches and byes count now.
+    fn points_of(&self, row: &StandingRow) -> Vec<u32> {
         let rounds = match self.league.phase() {
             Phase::Registering => return Vec::new(),
             Phase::Running => self.closed_rounds,
@@ -526,10 +526,17 @@ impl LeagueView {
         };
         let score = &self.league.rules().score;
         let mut points = vec![0_u32; rounds as usize + 1];
-        for (pairing, seat, counted) in self.league.matches_of(id) {
+        for (pairing, seat, counted) in self.league.matches_of(&row.player_id) {
             let earned = counted.ending().map(|ending| ending.points(seat, score));
             if let Some(sum) = points.get_mut(pairing.round as usize) {
-                *sum = earned.unwrap_or_default();
+                *sum = sum.saturating_add(earned.unwrap_or_default());
+            }
+        }
+        let number = self.number_of(&row.player_id);
+        if let Some(number) = number.filter(|_| row.byes > 0) {
+            for (round, sum) in (0..).zip(&mut points) {
+                let rests = self.league.schedule().byes(round).contains(&number);
+                *sum = sum.saturating_add(if rests { score.win } else { 0 });
             }
         }
         let mut sum = 0_u32;

@@ -264,7 +264,7 @@ impl LeagueView {
                 id: row.standing.player_id.clone(),
                 name: row.standing.display_name.to_string(),
             },
-            points: self.points_of(&row.standing.player_id),
+            points: self.points_of(&row.standing),
         };
         Chart {
             lines: standings.iter().take(MAX_CHART_LINES).map(line).collect(),

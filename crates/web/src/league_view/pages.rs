@@ -169,7 +169,7 @@ impl LeagueView {
             agent: self.player_agent(observed, &row),
             unlisted: over.saturating_sub(matches.len()),
             choices: self.choices_of(id),
-            points: self.points_of(id),
+            points: self.points_of(standing),
             deviations: {
                 let key = format!("player:{id}");
                 let mut all = observed.deviations.get(&key).cloned().unwrap_or_default();

@@ -1,5 +1,7 @@
 //! What the formats of leagues show beside the table: brackets, score groups, exports.
 
+use std::time::Duration;
+
 use league_core::league::format::{BracketPart, Format};
 use league_core::league::{Event, LeagueRules};
 use league_protocol::id::{GameType, LeagueId};
@@ -163,6 +165,31 @@ fn every_bracket_of_2_to_20_players_shows_each_match_once() {
                 })
             };
             assert_eq!(ties.iter().find(open), None, "{format} of {players}");
+        }
+    }
+}
+
+#[test]
+fn chart_lines_of_formats_end_at_the_points_of_the_table() {
+    let arena = || LeagueRules {
+        duration: Some(Duration::from_secs(60)),
+        ..rules("arena")
+    };
+    let mut many = LeagueWorld::begun_by(arena(), 5, 1, 64);
+    for _ in 0..20 {
+        for (referee, order) in many.orders() {
+            let lower = order.players.iter().map(|player| &player.player_id).min();
+            many.report(&referee, ended(&order, lower)).unwrap();
+        }
+        many.settle();
+        many.pass(7);
+    }
+    let swiss = board("swiss", &whole("swiss", 9));
+    let arena = view_by(arena(), &many).board(&LeagueObservations::default(), at(100));
+    for shown in [swiss, arena] {
+        assert!(shown.league.is_over());
+        for (row, line) in shown.standings.iter().zip(&shown.chart.lines) {
+            assert_eq!(line.points.last(), Some(&row.standing.points), "{row:?}");
         }
     }
 }
