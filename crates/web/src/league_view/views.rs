@@ -78,8 +78,8 @@ impl LeagueView {
         };
         let round = self.league.round().map_or(0, |round| round.number());
         let present = self.league.pairing_of(first, round);
-        let present =
-            present.filter(|present| tie.winner.is_none() && !tie.games.contains(present));
+        let is_open = tie.winner.is_none() && !self.league.is_over();
+        let present = present.filter(|present| is_open && !tie.games.contains(present));
         let game = |pairing: &Pairing| {
             let counted = self.league.counted_at(*pairing);
             let seat = usize::from(pairing.seats[1] == first);
@@ -172,7 +172,8 @@ impl LeagueView {
                 let ending = counted.ending();
                 points = points.saturating_add(ending.map_or(0, |it| it.points(seat, score)));
                 let cell = self.player_at(pairing.seats[1 - seat]).map(|opponent| {
-                    let outcome = (counted != CountedResult::Open).then(|| outcome(&counted, seat));
+                    let is_running = counted == CountedResult::Open && !self.league.is_over();
+                    let outcome = (!is_running).then(|| outcome(&counted, seat));
                     ScoreCell::Played {
                         match_id: pairing.match_id(),
                         opponent,

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use league_core::league::format::{BracketPart, Format};
-use league_core::league::{Event, LeagueRules};
+use league_core::league::{Event, LeagueRules, Lever};
 use league_protocol::id::{GameType, LeagueId};
 use league_testkit::LeagueWorld;
 use league_testkit::report::ended;
@@ -192,6 +192,35 @@ fn chart_lines_of_formats_end_at_the_points_of_the_table() {
             assert_eq!(line.points.last(), Some(&row.standing.points), "{row:?}");
         }
     }
+}
+
+#[test]
+fn league_that_ended_early_has_no_running_matches() {
+    let ended_early = |format: &str| {
+        let mut world = begun(format, 4);
+        world.finish("R1M1", Some(1));
+        world.pull(Lever::End).unwrap();
+        world.settle();
+        board(format, &world).views
+    };
+    let knockout = ended_early("knockout").bracket;
+    let games = knockout.iter().flat_map(|tie| &tie.games);
+    let games: Vec<(&str, bool)> = games
+        .map(|game| (game.match_id.as_str(), game.outcomes.is_some()))
+        .collect();
+    assert_eq!(games, [("R1M1", true)]);
+    let swiss = ended_early("swiss").scores;
+    let cells = swiss.rows.iter().flat_map(|row| &row.cells);
+    let outcomes: Vec<Option<SeatOutcome>> = cells
+        .map(|cell| match cell {
+            ScoreCell::Played { outcome, .. } => *outcome,
+            other => panic!("{other:?}"),
+        })
+        .collect();
+    let open = Some(SeatOutcome::NotCounted);
+    let [won, lost] = [SeatOutcome::Won, SeatOutcome::Lost].map(Some);
+    assert_eq!(outcomes.iter().filter(|it| **it == open).count(), 2);
+    assert!(outcomes.contains(&won) && outcomes.contains(&lost));
 }
 
 #[test]
