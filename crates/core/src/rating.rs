@@ -80,7 +80,7 @@ pub fn by_pair(scores: &[PairScore]) -> Vec<PairScore> {
 }
 
 /// One score for each pair and the player that sat at seat A.
-fn by_seats(scores: impl Iterator<Item = PairScore>) -> Vec<PairScore> {
+pub fn by_seats(scores: impl Iterator<Item = PairScore>) -> Vec<PairScore> {
     let mut pairs: BTreeMap<[usize; 2], PairScore> = BTreeMap::new();
     for score in scores {
         let (first, second) = (score.first, score.second);

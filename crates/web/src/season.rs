@@ -6,7 +6,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use league_core::league::Phase;
-use league_core::rating::{MAX_RATED, PairScore, RatingSystem, Ratings};
+use league_core::rating::{MAX_RATED, PairScore, RatingSystem, Ratings, by_seats};
 use league_protocol::id::PlayerId;
 use league_protocol::message::StandingRow;
 use league_protocol::time::Timestamp;
@@ -241,7 +241,8 @@ impl SeasonRow {
     }
 }
 
-/// The results between the players of a league, numbered in their order; none for too many players.
+/// One score for each order of a pair of players of a league, numbered in their order; none for too
+/// many players.
 fn scores_of(view: &LeagueView, players: &BTreeMap<PlayerId, SeasonPlayer>) -> Vec<PairScore> {
     if players.len() > MAX_RATED {
         return Vec::new();
@@ -249,7 +250,7 @@ fn scores_of(view: &LeagueView, players: &BTreeMap<PlayerId, SeasonPlayer>) -> V
     let registered = view.league().players();
     let numbers: BTreeMap<&PlayerId, usize> = players.keys().zip(0..).collect();
     let number = |player: usize| numbers.get(registered.get(player)?.id()).copied();
-    let scores = view.scores_by_round().concat().into_iter();
+    let scores = view.scores_by_round().into_iter().flatten();
     let scores = scores.filter_map(|score| {
         Some(PairScore {
             first: number(score.first)?,
@@ -257,7 +258,7 @@ fn scores_of(view: &LeagueView, players: &BTreeMap<PlayerId, SeasonPlayer>) -> V
             ..score
         })
     });
-    scores.collect()
+    by_seats(scores)
 }
 
 /// The name of a player in the first league of its chain of kept seats, without case.
@@ -278,6 +279,10 @@ fn first_name(entry: &SeasonEntry, all: &BTreeMap<&str, &SeasonEntry>, id: &Play
 
 #[cfg(test)]
 mod tests {
+    use league_core::league::LeagueRules;
+    use league_protocol::id::{GameType, LeagueId};
+    use league_testkit::LeagueWorld;
+
     use super::*;
 
     #[test]
@@ -334,6 +339,25 @@ mod tests {
                 .elo,
             1_580.0
         );
+    }
+
+    #[test]
+    fn season_keeps_one_score_for_each_order_of_a_pair() {
+        let rules = || LeagueRules {
+            legs: 6,
+            ..LeagueRules::new(
+                LeagueId::new("spring").unwrap(),
+                GameType::new("even_odd").unwrap(),
+            )
+        };
+        let mut world = LeagueWorld::begun_by(rules(), 4, 1, 8);
+        world.play_on();
+        let mut view = LeagueView::new(rules(), "Spring".to_owned(), false).unwrap();
+        world.journal().for_each(|event| view.apply(event));
+        let entry = SeasonEntry::of(&view);
+        assert_eq!(entry.scores.len(), 4 * 3);
+        let games: u64 = entry.scores.iter().map(PairScore::games).sum();
+        assert_eq!(games, view.league().matches_played());
     }
 
     #[test]
