@@ -140,7 +140,7 @@ pub struct Board {
 #[derive(Debug, Clone, PartialEq)]
 pub struct RatingTable {
     pub system: RatingSystem,
-    /// The round that it was made after.
+    /// The round that it was made after; of a season, how many leagues it was made of.
     pub round: u32,
     /// The strongest first.
     pub rows: Vec<RatedPlayer>,

@@ -12,7 +12,7 @@ use league_protocol::message::StandingRow;
 use league_protocol::time::Timestamp;
 
 use crate::league_view::{LeagueObservations, LeagueView};
-use crate::model::LeagueSummary;
+use crate::model::{LeagueSummary, PlayerRef, RatingTable};
 
 /// One league of a season.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -214,6 +214,20 @@ impl Season {
             leagues: sorted.iter().map(|entry| entry.league.clone()).collect(),
             rows: rows.into_iter().map(|(_, row)| row).collect(),
         }
+    }
+
+    /// The ratings as pages show them; `None` for too many players, or if no match was played.
+    pub(crate) fn ratings(&self) -> Option<RatingTable> {
+        let system = RatingSystem::default();
+        let ratings = self.rate(system).filter(|_| !self.periods.is_empty())?;
+        let player = |number: usize| {
+            Some(PlayerRef {
+                // A player has other ids in other leagues.
+                id: PlayerId::numbered(u32::try_from(number).ok()? + 1),
+                name: self.rows.get(number)?.name.clone(),
+            })
+        };
+        Some(RatingTable::of(system, &ratings, &self.periods, player))
     }
 
     /// The ratings of the players of `rows` over all leagues; `None` if there are too many players. A

@@ -8,10 +8,10 @@ use std::sync::OnceLock;
 
 use league_core::league::Event;
 use league_core::league::standings::MatchEnding;
-use league_core::rating::{PairScore, RatingSystem, luck_test};
+use league_core::rating::{PairScore, RatingSystem, Ratings, luck_test};
 
 use super::LeagueView;
-use crate::model::{RatedPlayer, RatingTable};
+use crate::model::{PlayerRef, RatedPlayer, RatingTable};
 
 impl LeagueView {
     /// Shows ratings of this system from now on.
@@ -55,26 +55,11 @@ impl LeagueView {
             return None;
         }
         let ratings = system.rate(players, &rounds, self.league.rules().sides_matter)?;
-        let rows = ratings.order().into_iter().filter_map(|number| {
-            let rating = ratings.rating(number)?;
-            Some(RatedPlayer {
-                player: self.player_at(u32::try_from(number).ok()?)?,
-                elo: rating.elo.round() as i64,
-                low: rating.low.floor() as i64,
-                high: rating.high.ceil() as i64,
-                ranks: ratings.rank_group(number),
-            })
-        });
-        let test = luck_test(players, &rounds.concat());
-        let percent = |share: f64| (share * 100.0).round() as u32;
-        let certainty = || percent(ratings.certainty_of_first());
+        let player = |number: usize| self.player_at(u32::try_from(number).ok()?);
+        let table = RatingTable::of(system, &ratings, &rounds, player);
         Some(RatingTable {
-            system,
             round: self.closed_rounds,
-            rows: rows.collect(),
-            luck: test.is_luck().then(|| percent(test.p)),
-            certainty: system.has_intervals().then(certainty),
-            seat: ratings.seat_advantage(),
+            ..table
         })
     }
 
@@ -105,5 +90,38 @@ impl LeagueView {
         }
         let played = scores.into_values().filter(|score| score.games() > 0);
         played.collect()
+    }
+}
+
+impl RatingTable {
+    /// Shows the ratings that these periods gave; `player` names a player by its number.
+    pub(crate) fn of(
+        system: RatingSystem,
+        ratings: &Ratings,
+        periods: &[Vec<PairScore>],
+        player: impl Fn(usize) -> Option<PlayerRef>,
+    ) -> Self {
+        let order = ratings.order();
+        let test = luck_test(order.len(), &periods.concat());
+        let percent = |share: f64| (share * 100.0).round() as u32;
+        let certainty = || percent(ratings.certainty_of_first());
+        let rows = order.into_iter().filter_map(|number| {
+            let rating = ratings.rating(number)?;
+            Some(RatedPlayer {
+                player: player(number)?,
+                elo: rating.elo.round() as i64,
+                low: rating.low.floor() as i64,
+                high: rating.high.ceil() as i64,
+                ranks: ratings.rank_group(number),
+            })
+        });
+        Self {
+            system,
+            round: u32::try_from(periods.len()).unwrap_or(u32::MAX),
+            rows: rows.collect(),
+            luck: test.is_luck().then(|| percent(test.p)),
+            certainty: system.has_intervals().then(certainty),
+            seat: ratings.seat_advantage(),
+        }
     }
 }

@@ -2,7 +2,7 @@
 //! sure they are.
 
 use league_core::rating::RatingSystem;
-use maud::{Markup, html};
+use maud::{Markup, PreEscaped, html};
 
 use super::format::{bare_name, counted};
 use super::rows::items;
@@ -25,6 +25,23 @@ pub(crate) fn words(table: Option<&RatingTable>) -> Markup {
                     p.more { "The " (more) " weakest are left out." }
                 }
                 @if table.system.has_intervals() { p.more { (legend(table.system)) } }
+            }
+        }
+    }
+}
+
+/// The card of a season, on a page that does not change by itself.
+pub(crate) fn of_season(table: &RatingTable) -> Markup {
+    html! {
+        section.card aria-labelledby="ratings-title" {
+            h2 #ratings-title { "Ratings" }
+            p { "Over " (counted(table.round.into(), "league", "leagues")) ", taken as one. " (sentence(table)) }
+            p.more { (legend(table.system)) }
+            div.scroll tabindex="0" role="region" aria-labelledby="ratings-title" {
+                table.ratings {
+                    thead { (head(Some(table))) }
+                    tbody { @for row in rows(Some(table)) { (PreEscaped(row.html)) } }
+                }
             }
         }
     }

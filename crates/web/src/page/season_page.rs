@@ -1,8 +1,9 @@
-//! The page of a season: its leagues, and the all-time table.
+//! The page of a season: its leagues, the all-time table, and ratings.
 
 use maud::{Markup, html};
 
 use super::format::{counted, grouped, moment, phase};
+use super::ratings;
 use crate::season::{Season, SeasonLeague, SeasonRow};
 
 /// The most rows of the all-time table on the page.
@@ -31,6 +32,7 @@ pub(crate) fn main(season: &Season) -> Markup {
             } }
             @if season.rows.len() > MAX_ROWS { p.more { "and " (season.rows.len() - MAX_ROWS) " more" } }
         }
+        @if let Some(table) = season.ratings() { (ratings::of_season(&table)) }
         section.card aria-labelledby="leagues-title" {
             h2 #leagues-title { "Leagues" }
             div.scroll tabindex="0" role="region" aria-labelledby="leagues-title" { table {

@@ -8,6 +8,7 @@ use league_web::league_view::{LeagueObservations, RefereeRecord};
 use league_web::model::{DrawnPosition, FailureCount, MatchPage, SeatOutcome, TranscriptMessage};
 use serde_json::{Value, json};
 
+use league_web::page;
 use league_web::season::{Season, SeasonEntry};
 
 use crate::season::{after, at, begun, empty_view, whole, with_moves};
@@ -260,6 +261,27 @@ fn position_that_a_referee_showed_is_compared_with_its_report() {
     world.journal().for_each(|event| view.apply(event));
     let lost = shown(["", "X", "", "", "O", "", "", "", ""]);
     assert_eq!(view.shown_truly(&id, &lost), None);
+}
+
+#[test]
+fn season_shows_ratings_over_its_leagues() {
+    let entry = SeasonEntry::of(&after(&whole(4)));
+    let [one, two] = [1, 2].map(|leagues| {
+        let page = page::season(&Season::of(std::iter::repeat_n(&entry, leagues)));
+        let card = page.split("id=\"ratings-title\"").nth(1).expect("a card");
+        card.split("</section>").next().unwrap().to_owned()
+    });
+    assert!(two.contains("Over 2 leagues"), "{two}");
+    for player in 1..=4 {
+        assert!(
+            two.contains(&format!("<bdi>Player {player}</bdi>")),
+            "{two}"
+        );
+    }
+    assert_eq!(two.matches("<circle").count(), 4, "an interval each");
+    assert_ne!(one, two, "more results say more");
+    let begun = page::season(&Season::of([&SeasonEntry::of(&after(&begun(4)))]));
+    assert!(!begun.contains("ratings-title"), "nothing is rated yet");
 }
 
 #[test]
