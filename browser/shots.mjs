@@ -3,8 +3,10 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 
+import { played } from './support/leagues.mjs';
 import { managed } from './support/players.mjs';
 import { pageOf, playedAtLeast, slide } from './support/reading.mjs';
+import { served } from './support/sites.mjs';
 import { drawn } from './support/terminal.mjs';
 import { Stage, closed } from './support/stage.mjs';
 
@@ -31,6 +33,7 @@ try {
   await liveStage();
   await pageForReadme();
   await terminalForReadme();
+  await formatsForDocs();
 } finally {
   await stage.close();
   await closed();
@@ -119,6 +122,18 @@ async function terminalForReadme() {
   const page = await stage.visit('about:blank');
   await page.setContent(drawn(['league', ...words].join(' '), said));
   await page.locator('main').screenshot({ path: join(folder, 'terminal.png') });
+}
+
+/** What the board shows of groups and of a ladder. */
+async function formatsForDocs() {
+  const leagues = [['groups', '--players', '8'], ['ladder', '--players', '8', '--rounds', '9']];
+  for (const [format, ...words] of leagues) {
+    const root = await played(stage, '--format', format, '--game', 'connect_four', '--seed', '7', ...words);
+    const viewport = { width: 1000, height: 800 };
+    const page = await stage.visit((await served(stage, root))(), { viewport, reducedMotion: 'reduce' });
+    const card = page.locator(`section:has(> #${format}-title)`);
+    await card.screenshot({ path: join(folder, `${format}.png`) });
+  }
 }
 
 function run(...words) {

@@ -15,7 +15,7 @@ use crate::shell::{build_league, hand_over, program, root, run, target};
 /// One environment of Python for each list of versions.
 const ENVIRONMENTS: [&str; 2] = ["fastmcp-4", "fastmcp-2"];
 
-/// The environment with another program's ratings.
+/// The environment with the ratings and pairings of other programs.
 const RATINGS: &str = "ratings";
 
 /// Makes the missing environments, then runs the tests.

@@ -37,6 +37,11 @@ impl Held {
         self.all += 1;
     }
 
+    fn take_in(&mut self, part: Self) {
+        self.held += part.held;
+        self.all += part.all;
+    }
+
     fn share(self) -> f64 {
         self.held as f64 / self.all.max(1) as f64
     }
@@ -111,10 +116,8 @@ fn intervals_hold_the_truth_as_often_as_they_promise() {
             "{format:18} {players:2} players, {legs} legs: strengths {strengths:.1} %, seat A {seat:.1} %"
         );
         for (sum, part) in sum.iter_mut().zip(found) {
-            let share = part.share();
-            assert!(share >= MIN_OF_A_KIND, "{format} of {players}: {share}");
-            sum.held += part.held;
-            sum.all += part.all;
+            assert!(part.share() >= MIN_OF_A_KIND, "{format} of {players}");
+            sum.take_in(part);
         }
     }
     println!(

@@ -110,18 +110,10 @@ pub(crate) fn changes_table(event: &league::Event) -> bool {
             | league::Event::LeagueStarted { .. }
             | league::Event::ResultRecorded { .. }
             | league::Event::RoundClosed { .. }
-    ) || changes_table_unseen(event)
-}
-
-/// Whether this entry changes the standings by no result: it pays byes, shows how far players have
-/// come, or makes a round incomplete again.
-///
-/// Managers of earlier versions wrote the table without taking these for changes, so that its
-/// version can be a line before one of them.
-pub(crate) fn changes_table_unseen(event: &league::Event) -> bool {
-    matches!(
-        event,
-        league::Event::RoundOpened { .. } | league::Event::MatchesAdded { .. }
+            // It pays byes, or shows how far players have come.
+            | league::Event::RoundOpened { .. }
+            // It makes a round incomplete again.
+            | league::Event::MatchesAdded { .. }
     )
 }
 

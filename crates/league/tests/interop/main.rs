@@ -27,6 +27,7 @@ mod ratings;
 mod remembering;
 mod sdk;
 mod signing;
+mod swiss;
 mod verifier;
 mod words;
 

@@ -22,7 +22,7 @@ use crate::storage::documents::{
     Document, RepositoryError, RoundsDocument, RoundsProjection, RoundsRepository,
     StandingsDocument, StandingsRepository, standings,
 };
-use crate::storage::publishers::{changes_table, changes_table_unseen};
+use crate::storage::publishers::changes_table;
 use crate::storage::record::{Opening, Record};
 use crate::storage::root::Root;
 use crate::storage::store::Entry;
@@ -273,8 +273,6 @@ pub(crate) struct ManagerDocuments {
     table: Option<(PathBuf, StandingsDocument)>,
     list: Option<(PathBuf, RoundsDocument)>,
     rounds: RoundsProjection,
-    /// When the line of the table was written, and how it differs from the journal there.
-    doubt: Option<(Timestamp, String)>,
     agreed_table: Option<Agreed>,
     agreed_list: Option<Agreed>,
 }
@@ -302,7 +300,6 @@ impl ManagerDocuments {
             table: found_table.map(|found| (table.path().to_owned(), found)),
             list: found_list.map(|found| (list.path().to_owned(), found)),
             rounds: RoundsProjection::new(league.clone()),
-            doubt: None,
             agreed_table: None,
             agreed_list: None,
         })
@@ -323,7 +320,12 @@ impl ManagerDocuments {
         if let Some(agreed) = self.agreed_table.as_mut().filter(|_| changes_table(event)) {
             agreed.behind = true;
         }
-        self.compare_table(sequence, at, event, league)?;
+        if let Some((file, found)) = self.table.take_if(|(_, found)| found.version == sequence) {
+            if let Some(what) = difference(&found, &standings(league, sequence, at)) {
+                return Err(wrong(file, what));
+            }
+            self.agreed_table = Some(Agreed::new(file, sequence));
+        }
         if let Some((file, found)) = self.list.take_if(|(_, found)| found.version == sequence) {
             if let Some(what) = difference(&found, self.rounds.document()) {
                 return Err(wrong(file, what));
@@ -333,41 +335,9 @@ impl ManagerDocuments {
         Ok(())
     }
 
-    /// The table is that of its line, or of a later line before the next result: managers of earlier
-    /// versions wrote what the lines of one batch had led to under the number of the first.
-    fn compare_table(
-        &mut self,
-        sequence: u64,
-        at: Timestamp,
-        event: &Event,
-        league: &League,
-    ) -> Result<(), Wrong> {
-        let mut doubt = self.doubt.take();
-        let is_due = |found: &StandingsDocument| found.version == sequence || doubt.is_some();
-        let Some((file, found)) = self.table.take_if(|(_, found)| is_due(found)) else {
-            return Ok(());
-        };
-        let is_late = changes_table(event) && !changes_table_unseen(event);
-        if let Some((_, what)) = doubt.take_if(|_| is_late) {
-            return Err(wrong(file, what));
-        }
-        let (written, first) = doubt.map_or((at, None), |(at, what)| (at, Some(what)));
-        match difference(&found, &standings(league, found.version, written)) {
-            None => self.agreed_table = Some(Agreed::new(file, found.version)),
-            Some(what) => {
-                self.doubt = Some((written, first.unwrap_or(what)));
-                self.table = Some((file, found));
-            }
-        }
-        Ok(())
-    }
-
     /// Lists the files that agree; a file that does not reflect any entry of the journal is wrong.
     pub(crate) fn finish(&mut self, last: u64, checked: &mut Checked) -> Result<(), Wrong> {
         let table = self.table.take().map(|(file, found)| (file, found.version));
-        if let Some(((file, _), (_, what))) = table.clone().zip(self.doubt.take()) {
-            return Err(wrong(file, what));
-        }
         let list = self.list.take().map(|(file, found)| (file, found.version));
         match table.or(list) {
             None => {
