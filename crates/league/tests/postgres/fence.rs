@@ -1,7 +1,7 @@
 //! What a process must not write: what another one holds, and what follows lines that the database has
 //! lost. And what it may take again: its own league.
 
-use crate::end_to_end::ground::{Ground, LEAGUE};
+use crate::end_to_end::ground::Ground;
 use crate::end_to_end::http::request;
 use crate::end_to_end::process::eventually;
 use crate::field::{Field, Store, pull_lever};
@@ -118,28 +118,40 @@ fn nothing_is_written_after_a_line_that_the_database_has_lost() {
 
 #[test]
 fn league_whose_manager_failed_in_a_process_that_goes_on_is_free() {
-    let store = Store::shared();
-    let grounds = [Ground::new(), Ground::new()];
-    let own = ["--store", &store.url, "--port", "0"];
-    let create = [&own[..], &["--create", "--players", "0"]].concat();
-    let created = grounds[0].start("manager", &create).end();
-    assert_eq!(created.code, Some(0), "{created:?}");
-    let host = [&own[..], &["--leagues", "1"]].concat();
-    let mut first = grounds[0].start("manager", &host);
-    let greeting = first.event("event", "host");
-    first.event("event", "taken");
+    let (store, ground) = (Store::shared(), Ground::new());
+    let own = ["--store", &store.url, "--port", "0", "--players", "0"];
+    let create = |league| {
+        let elsewhere = Ground::new();
+        let create = [&own[..], &["--create", "--league-id", league]].concat();
+        let created = elsewhere.start("manager", &create).end();
+        assert_eq!(created.code, Some(0), "{created:?}");
+    };
+    create("second");
+    let mut host = ground.start("manager", &[&own[..4], &["--leagues", "1"]].concat());
+    let greeting = host.event("event", "host");
+    host.event("league_id", "second");
+    // It is taken instead of the other one, so that the process does not take that again.
+    create("first");
     let base = greeting["endpoint"].as_str().unwrap();
-    let endpoint = format!("{base}/leagues/{LEAGUE}/mcp");
-    let pull = |lever| pull_lever(&grounds[0], &endpoint, lever).wait().unwrap();
-    assert!(pull("pause").success());
-    let last = "select max(sequence) from league.events";
-    store.ask(&format!(
-        "delete from league.events where sequence = ({last})"
-    ));
-    assert!(!pull("resume").success());
-    first.event("event", "left");
-    let mut second = grounds[1].start("manager", &host);
-    second.event("event", "taken");
+    let endpoint = format!("{base}/leagues/second/mcp");
+    store.ask("delete from league.events where league_id = 'second'");
+    let mut lever = pull_lever(&ground, &endpoint, "pause");
+    assert!(!lever.wait().unwrap().success());
+    host.event("event", "left");
+    host.event("league_id", "first");
+    // When this lease was renewed twice, the other one would have been too.
+    let until = |league| {
+        store.ask(&format!(
+            "select until from league.leases where league_id = '{league}'"
+        ))
+    };
+    for _ in 0..2 {
+        let before = until("first");
+        let renewed = eventually(|| (until("first") != before).then_some(()));
+        assert!(renewed.is_some(), "it is not renewed");
+    }
+    let held = "select count(*) from league.leases where league_id = 'second' and until > now()";
+    assert_eq!(store.number(held), 0);
 }
 
 #[test]

@@ -1,5 +1,5 @@
 //! A connection to the server whose silence is bounded: a server that hangs or has no power is given
-//! up within seconds, and the next host of the address is tried.
+//! up within half a minute, and the next host of the address is tried.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
