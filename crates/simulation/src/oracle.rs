@@ -3,9 +3,10 @@
 //! Its knowledge of an agent is rebuilt from the journal when that agent crashes; promises to
 //! others are never forgotten. `league.rs` watches the manager, `referee.rs` the referees,
 //! `draw.rs` the draws, `hand_over.rs` the hand-over of moves, `news.rs` the order of messages,
-//! `lies.rs` the leagues with a liar and `levers.rs` those with an organiser; `secrets.rs` looks for
+//! `course.rs` what formats promise, `lies.rs` the leagues with a liar and `levers.rs` those with an organiser; `secrets.rs` looks for
 //! leaks.
 
+mod course;
 mod draw;
 mod hand_over;
 mod league;

@@ -46,6 +46,8 @@ pub enum Invariant {
     LeversHold,
     /// No referee has more than it can run.
     CapacityHolds,
+    /// Byes, seats, ties, groups and ladders are as the format promises.
+    FormatsHold,
 }
 
 impl Invariant {
@@ -71,6 +73,7 @@ impl Invariant {
             Self::PresentPlayersAreAsked => "I19",
             Self::LeversHold => "levers",
             Self::CapacityHolds => "capacity",
+            Self::FormatsHold => "formats",
         }
     }
 }

@@ -439,6 +439,9 @@ impl World {
         self.environment.oracle.check_all_met()?;
         self.environment
             .oracle
+            .check_course(&self.manager.machine)?;
+        self.environment
+            .oracle
             .check_results(&self.manager.machine)?;
         let one_in = if self.environment.faults {
             ONE_LEAGUE_IN

@@ -44,15 +44,19 @@ pub(crate) struct LeagueWatch {
     unproven: BTreeMap<(MatchId, PlayerId), Vec<RefereeId>>,
     /// Results of the present round.
     full: u32,
-    /// The matches of each round that follows from results.
-    listed: Vec<u32>,
-    /// How often each player rested and was paid for it.
-    byes: BTreeMap<PlayerId, u32>,
+    /// The rounds that follow from results.
+    listed: Vec<ListedRound>,
     out: BTreeSet<PlayerId>,
     /// Players that came back without their keys or get others, so that they may prove nothing.
     pub(crate) keyless: BTreeSet<PlayerId>,
     pub(crate) states: BTreeMap<Agent, AgentState>,
     pub(crate) levers: LeverWatch,
+}
+
+/// Who meets whom in a round, and who rests and is paid for it.
+pub(crate) struct ListedRound {
+    pub(crate) pairings: Vec<[PlayerId; 2]>,
+    pub(crate) byes: Vec<PlayerId>,
 }
 
 /// Whether wrong proofs cost a player the match: those of one referee may be its own fault, unless it
@@ -100,8 +104,14 @@ impl LeagueWatch {
     /// How many byes of a player count.
     pub(crate) fn byes_of(&self, player: &PlayerId) -> u32 {
         let is_annulled = self.levers.annulled.contains(player);
-        let byes = self.byes.get(player).filter(|_| !is_annulled);
-        byes.copied().unwrap_or(0)
+        let byes = self.listed.iter().flat_map(|round| &round.byes);
+        let own = byes.filter(|rests| *rests == player && !is_annulled);
+        u32::try_from(own.count()).unwrap_or(u32::MAX)
+    }
+
+    /// The rounds that follow from results.
+    pub(crate) fn rounds(&self) -> &[ListedRound] {
+        &self.listed
     }
 
     pub(crate) fn closed_rounds(&self) -> u32 {
@@ -109,8 +119,10 @@ impl LeagueWatch {
     }
 
     fn matches_in(&self, round: u32) -> u32 {
-        let listed = self.listed.get(round as usize - 1).copied();
-        let regular = listed.unwrap_or(self.a_round);
+        let listed = self.listed.get(round as usize - 1);
+        let regular = listed.map_or(self.a_round, |listed| {
+            u32::try_from(listed.pairings.len()).unwrap_or(u32::MAX)
+        });
         self.levers.extra_matches(round).unwrap_or(regular)
     }
 
@@ -171,11 +183,10 @@ impl LeagueWatch {
                 ..
             } => {
                 if facts.is_listed() {
-                    self.listed
-                        .push(u32::try_from(pairings.len()).unwrap_or(u32::MAX));
-                }
-                for player in byes {
-                    *self.byes.entry(player.clone()).or_default() += 1;
+                    self.listed.push(ListedRound {
+                        pairings: pairings.clone(),
+                        byes: byes.clone(),
+                    });
                 }
                 return self.open(*round, referees, *at);
             }
@@ -184,7 +195,7 @@ impl LeagueWatch {
                 pairings,
                 at,
                 ..
-            } => self.add_matches(referees, pairings.len(), *at),
+            } => self.add_matches(referees, pairings, *at),
             Event::MatchesMoved { moves, at, .. } => return self.move_matches(facts, moves, *at),
             Event::MovesReceived {
                 match_id,
@@ -314,12 +325,12 @@ impl LeagueWatch {
     }
 
     /// Matches join the round after those that it has.
-    fn add_matches(&mut self, referees: &[RefereeId], matches: usize, at: Timestamp) {
+    fn add_matches(&mut self, referees: &[RefereeId], pairs: &[[PlayerId; 2]], at: Timestamp) {
         let Some(listed) = self.listed.last_mut() else {
             return;
         };
-        let first = self.hands.len() - self.a_round as usize + *listed as usize;
-        *listed += u32::try_from(matches).unwrap_or(u32::MAX);
+        let first = self.hands.len() - self.a_round as usize + listed.pairings.len();
+        listed.pairings.extend_from_slice(pairs);
         self.give_all(first, referees, at);
     }
 
@@ -634,11 +645,14 @@ impl Oracle {
 
     /// Whether every pair has met, once in each leg; called at the end.
     pub(crate) fn check_all_met(&self) -> CheckResult {
+        if self.facts.is_listed() {
+            self.check_meetings()?;
+        }
         if self.facts.levers {
             return self.check_all_settled();
         }
         if self.facts.is_listed() {
-            return self.check_meetings();
+            return Ok(());
         }
         let mut met = BTreeMap::new();
         for result in self.league.results() {
@@ -659,11 +673,11 @@ impl Oracle {
         Ok(())
     }
 
-    /// Whether pairs met as often as the format allows, counted from the results alone.
+    /// Whether pairs met as often as the format allows.
     fn check_meetings(&self) -> CheckResult {
         let mut met: BTreeMap<(&PlayerId, &PlayerId), u32> = BTreeMap::new();
-        for result in self.league.results() {
-            let [a, b] = &result.players;
+        let rounds = self.league.rounds().iter();
+        for [a, b] in rounds.flat_map(|round| &round.pairings) {
             *met.entry(if a < b { (a, b) } else { (b, a) }).or_default() += 1;
         }
         let most = met.values().copied().max().unwrap_or(0);
@@ -675,7 +689,12 @@ impl Oracle {
     }
 
     pub(crate) fn check_table(&self, league: &League) -> CheckResult {
-        let expected = table_of(league, &self.league, &self.facts.rules.score);
+        let is_ladder = self.facts.rules.format.name() == "ladder" && !self.facts.levers;
+        let progress = match is_ladder {
+            true => self.league.course(league).ladder(),
+            false => league.progress(),
+        };
+        let expected = table_of(league, &self.league, &self.facts.rules.score, progress);
         let found = league.standings();
         match difference(league, &expected, &found) {
             None => Ok(()),

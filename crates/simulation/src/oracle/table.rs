@@ -35,8 +35,13 @@ struct Meeting {
 }
 
 /// The rows of all players with nothing but their byes.
-fn rows_before_matches(league: &League, watch: &LeagueWatch, score: &Score) -> Vec<ExpectedRow> {
-    let progress = league.progress().into_iter().chain(std::iter::repeat(0));
+fn rows_before_matches(
+    league: &League,
+    watch: &LeagueWatch,
+    score: &Score,
+    progress: Vec<u32>,
+) -> Vec<ExpectedRow> {
+    let progress = progress.into_iter().chain(std::iter::repeat(0));
     league
         .players()
         .iter()
@@ -58,8 +63,13 @@ fn rows_before_matches(league: &League, watch: &LeagueWatch, score: &Score) -> V
 }
 
 /// Adds up the matches that count and puts the players in order (ruling 20).
-pub(crate) fn table_of(league: &League, watch: &LeagueWatch, score: &Score) -> Vec<ExpectedRow> {
-    let mut rows = rows_before_matches(league, watch, score);
+pub(crate) fn table_of(
+    league: &League,
+    watch: &LeagueWatch,
+    score: &Score,
+    progress: Vec<u32>,
+) -> Vec<ExpectedRow> {
+    let mut rows = rows_before_matches(league, watch, score, progress);
     rows.sort_by(|one, other| one.id.cmp(&other.id));
     for counted in watch.counted(league) {
         let seats = [0, 1].map(|seat| {
