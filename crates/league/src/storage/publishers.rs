@@ -2,9 +2,9 @@
 //!
 //! A publisher applies the entries of one journal and returns the documents that are due. It does
 //! no IO: [`DocumentFiles`] writes them where blocking is allowed. A document is written at most
-//! twice a second, at the end of a round as often as its size allows, and always at the end of a
-//! league. After a restart a publisher applies the whole journal, and the versions in the files show
-//! which of them are outdated.
+//! twice a second, at the ends of rounds five times a second, and always at the end of a league.
+//! After a restart a publisher applies the whole journal, and the versions in the files show which of
+//! them are outdated.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -272,6 +272,9 @@ impl RefereePublisher {
 
 /// The minimum time between two writes of one document.
 pub(crate) const MIN_GAP: Duration = Duration::from_millis(500);
+/// The minimum time between two writes of a document at the ends of rounds: replacing a file costs as
+/// much as a tenth of a match, and people notice no shorter delay.
+pub(crate) const ROUND_GAP: Duration = Duration::from_millis(200);
 /// The minimum time for each row of a document, so that writing takes a small part of the time.
 pub(crate) const GAP_PER_ROW: Duration = Duration::from_micros(100);
 
@@ -281,7 +284,7 @@ pub(crate) struct Throttle {
     changed: Option<(u64, Timestamp)>,
     urgent: bool,
     not_before: Timestamp,
-    /// The earliest time that its size allows.
+    /// The earliest time at the end of a round.
     earliest: Timestamp,
 }
 
@@ -296,7 +299,7 @@ impl Throttle {
         self.urgent = true;
     }
 
-    /// Makes the change due as soon as the size of the document allows.
+    /// Makes the change due as soon as the end of a round allows.
     pub(crate) fn advance(&mut self) {
         self.not_before = self.earliest;
     }
@@ -310,7 +313,7 @@ impl Throttle {
         let changed = self.changed.take()?;
         self.urgent = false;
         let gap = GAP_PER_ROW.saturating_mul(rows);
-        self.earliest = now + gap;
+        self.earliest = now + gap.max(ROUND_GAP);
         self.not_before = now + gap.max(MIN_GAP);
         Some(changed)
     }
@@ -362,16 +365,18 @@ mod tests {
     }
 
     #[test]
-    fn advanced_document_waits_for_its_rows_only() {
-        let mut throttle = Throttle::default();
-        throttle.change(1, at(0));
-        throttle.take(at(0), 200).unwrap();
-        throttle.change(2, at(1));
-        throttle.advance();
-        assert_eq!(throttle.due(), Some(at(20)));
-        assert_eq!(throttle.take(at(19), 200), None);
-        assert_eq!(throttle.take(at(20), 200), Some((2, at(1))));
-        throttle.change(3, at(21));
-        assert_eq!(throttle.due(), Some(at(520)), "advanced once");
+    fn advanced_document_waits_for_a_fifth_of_a_second_or_for_its_rows() {
+        for (rows, due, later) in [(200, 200, 500), (3_000, 300, 500), (9_000, 900, 900)] {
+            let mut throttle = Throttle::default();
+            throttle.change(1, at(0));
+            throttle.take(at(0), rows).unwrap();
+            throttle.change(2, at(1));
+            throttle.advance();
+            assert_eq!(throttle.due(), Some(at(due)));
+            assert_eq!(throttle.take(at(due - 1), rows), None);
+            assert_eq!(throttle.take(at(due), rows), Some((2, at(1))));
+            throttle.change(3, at(due + 1));
+            assert_eq!(throttle.due(), Some(at(due + later)), "advanced once");
+        }
     }
 }

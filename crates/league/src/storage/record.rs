@@ -1,14 +1,14 @@
 //! The entries of a journal: its opening, the events of its state machine, and match transcripts.
 
 use std::borrow::Cow;
-use std::io::{self, Read, Write};
+use std::io::{self, Read};
 use std::ops::ControlFlow;
 use std::path::Path;
+use std::sync::{Mutex, PoisonError};
 
 use base64::prelude::{BASE64_STANDARD, Engine as _};
-use flate2::Compression;
 use flate2::read::GzDecoder;
-use flate2::write::GzEncoder;
+use flate2::{Compress, Compression, Crc, FlushCompress, Status};
 use league_core::league::{Event, LeagueRules};
 use league_protocol::id::{LeagueId, MatchId};
 use serde::ser::Error as _;
@@ -138,15 +138,39 @@ const MAX_RATIO: usize = 32;
 /// it is.
 const MAX_BYTES: usize = 512 * 16 * 1024;
 
+/// How many bytes are added to a compressed text that finds no room.
+const MORE_ROOM: usize = 4 * 1024;
+
 /// How many bytes a text may hold compressed.
 fn most_bytes(text: &str) -> usize {
     text.len().saturating_mul(MAX_RATIO).min(MAX_BYTES)
 }
 
+/// What a gzip file begins with: compressed by deflate, quickly, on a system that is not named.
+const GZIP_HEAD: [u8; 10] = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 4, 255];
+
+/// A compressor that is not in use: making one takes as long as compressing with it.
+static COMPRESSOR: Mutex<Option<Compress>> = Mutex::new(None);
+
 fn compress(json: &[u8]) -> io::Result<String> {
-    let mut encoder = GzEncoder::new(Vec::with_capacity(json.len() / 2), Compression::fast());
-    encoder.write_all(json)?;
-    Ok(BASE64_STANDARD.encode(encoder.finish()?))
+    let idle = || COMPRESSOR.lock().unwrap_or_else(PoisonError::into_inner);
+    let kept = idle().take();
+    let mut compressor = kept.unwrap_or_else(|| Compress::new(Compression::fast(), false));
+    let mut gzip = Vec::with_capacity(GZIP_HEAD.len() + json.len() / 2);
+    gzip.extend_from_slice(&GZIP_HEAD);
+    let mut rest = json;
+    while compressor.compress_vec(rest, &mut gzip, FlushCompress::Finish)? != Status::StreamEnd {
+        let read = usize::try_from(compressor.total_in()).unwrap_or(json.len());
+        rest = json.get(read..).unwrap_or_default();
+        gzip.reserve(MORE_ROOM);
+    }
+    compressor.reset();
+    *idle() = Some(compressor);
+    let mut sum = Crc::new();
+    sum.update(json);
+    gzip.extend_from_slice(&sum.sum().to_le_bytes());
+    gzip.extend_from_slice(&sum.amount().to_le_bytes());
+    Ok(BASE64_STANDARD.encode(gzip))
 }
 
 fn decompress(text: &str) -> io::Result<Vec<u8>> {
@@ -235,6 +259,29 @@ mod tests {
                 serde_json::from_str::<Transcript>(&text).unwrap(),
                 transcript
             );
+        }
+    }
+
+    #[test]
+    fn used_compressor_writes_the_same_again_and_what_others_can_read() {
+        let digits: Vec<String> = (0_u64..20_000)
+            .map(|it| format!("{:x}", it.wrapping_mul(0x9E37_79B9_7F4A_7C15)))
+            .collect();
+        let texts = [String::new(), "[[],[]]".repeat(900), digits.concat()];
+        let compressed = || {
+            texts
+                .each_ref()
+                .map(|text| compress(text.as_bytes()).unwrap())
+        };
+        let first = compressed();
+        assert_eq!(compressed(), first);
+        for (compressed, text) in first.iter().zip(&texts) {
+            let compressed = BASE64_STANDARD.decode(compressed).unwrap();
+            let mut read = String::new();
+            GzDecoder::new(&*compressed)
+                .read_to_string(&mut read)
+                .unwrap();
+            assert_eq!(read, *text);
         }
     }
 

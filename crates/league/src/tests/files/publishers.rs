@@ -7,7 +7,7 @@ use std::time::Duration;
 use crate::storage::document_writer::{DocumentFiles, Publication};
 use crate::storage::documents::{MatchDocument, MatchRepository};
 use crate::storage::publishers::{
-    GAP_PER_ROW, LeaguePublisher, MAX_MATCH_FILES, MIN_GAP, PlayerPublisher, RefereePublisher,
+    LeaguePublisher, MAX_MATCH_FILES, MIN_GAP, PlayerPublisher, ROUND_GAP, RefereePublisher,
 };
 use crate::storage::record::Record;
 use crate::storage::root::Root;
@@ -36,9 +36,9 @@ fn burst_of_results_waits_and_the_end_of_a_round_does_not() {
     let mut now = at(0);
     journals.replay(|(sequence, moment, record), league| {
         publisher.take_in(*sequence, *moment, record, league);
-        // All results of a round in one instant; then only the rows of the documents count.
+        // All results of a round in one instant; then only the gap between rounds counts.
         if matches!(record, Record::Event(manager::Event::RoundClosed { .. })) {
-            now = now + GAP_PER_ROW * 28;
+            now = now + ROUND_GAP;
         }
         let due = publisher.due(now, league).len();
         match record {
