@@ -76,6 +76,8 @@ pub struct LeagueView {
     closed_rounds: u32,
     rating: RatingSystem,
     ratings: OnceLock<Option<RatingTable>>,
+    /// How many results there were since they were forgotten.
+    unrated: usize,
     /// Ranks of the players when the last round ended.
     ranks: BTreeMap<PlayerId, u32>,
     /// How many matches were taken away from each referee.
@@ -158,6 +160,7 @@ impl LeagueView {
             closed_rounds: 0,
             rating: RatingSystem::default(),
             ratings: OnceLock::new(),
+            unrated: 0,
             ranks: BTreeMap::new(),
             taken: BTreeMap::new(),
             stories: stories::Stories::default(),

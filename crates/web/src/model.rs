@@ -142,6 +142,8 @@ pub struct RatingTable {
     pub system: RatingSystem,
     /// The round that it was made after; of a season, how many leagues it was made of.
     pub round: u32,
+    /// How many matches it was made of, where matches join a round while it is played.
+    pub matches: Option<u64>,
     /// The strongest first.
     pub rows: Vec<RatedPlayer>,
     /// In how many of a hundred leagues players of equal strength would differ as much; `None` if that

@@ -305,6 +305,11 @@ impl FormatPlan {
         self.format.0.matches_a_round(self)
     }
 
+    /// Whether matches join a round while it is played.
+    pub fn has_growing_rounds(&self) -> bool {
+        self.matches_a_round() > self.players / 2
+    }
+
     /// Whether neither rounds nor time end it.
     pub fn is_endless(&self) -> bool {
         self.max_rounds() == u32::MAX && self.ends_after().is_none()

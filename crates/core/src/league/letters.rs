@@ -449,7 +449,7 @@ impl<'a> LetterWriter<'a> {
     /// The matches of a round, unless the league is large, or matches join the round or get their
     /// referees while it is played: then each player gets only its own.
     fn all_matches(&self, round: &LeagueRound) -> Option<Rows<AnnouncedMatch>> {
-        let grows = self.league.schedule().matches_a_round() > self.league.players.seated() / 2;
+        let grows = self.league.schedule().plan().has_growing_rounds();
         let fixtures = round.fixtures.iter();
         let matches = || fixtures.filter_map(|own| self.announced(own)).collect();
         let are_few = !self.league.is_large() && !grows && !self.league.rules.pool;

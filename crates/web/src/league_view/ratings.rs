@@ -1,7 +1,8 @@
 //! Ratings within the league: how strong the players are by their results, and how sure that is.
 //!
 //! They are of the rounds that are over, from the matches that were played and count, and are worked
-//! out when they are first asked for: a list of leagues does not show them.
+//! out when they are first asked for: a list of leagues does not show them. Where matches join a round
+//! while it is played, they are of this round too, anew after as many results as there are players.
 
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
@@ -37,12 +38,21 @@ impl LeagueView {
             | Event::OrganiserActed { .. }
             | Event::LossAccepted { .. }
             | Event::AgentReturned { .. } => true,
-            Event::ResultRecorded { restored, .. } => *restored,
+            Event::ResultRecorded { restored, .. } => {
+                self.unrated += 1;
+                *restored
+                    || self.has_growing_rounds() && self.unrated >= self.league.players().len()
+            }
             _ => false,
         };
         if changes {
             self.ratings = OnceLock::new();
+            self.unrated = 0;
         }
+    }
+
+    fn has_growing_rounds(&self) -> bool {
+        self.league.schedule().plan().has_growing_rounds()
     }
 
     fn rate(&self) -> Option<RatingTable> {
@@ -57,16 +67,22 @@ impl LeagueView {
         let ratings = system.rate(players, &rounds, self.league.rules().sides_matter)?;
         let player = |number: usize| self.player_at(u32::try_from(number).ok()?);
         let table = RatingTable::of(system, &ratings, &rounds, player);
+        let matches = || rounds.iter().flatten().map(|score| score.games()).sum();
         Some(RatingTable {
             round: self.closed_rounds,
+            matches: self.has_growing_rounds().then(matches),
             ..table
         })
     }
 
-    /// The results of matches in which both played, for each round that is over and had such matches;
-    /// the first of a score sat at seat A.
+    /// The results of matches in which both played, for each round that is over, or that grows, and had
+    /// such matches; the first of a score sat at seat A.
     pub(crate) fn scores_by_round(&self) -> Vec<Vec<PairScore>> {
-        let rounds = 1..=self.closed_rounds.min(self.league.schedule().rounds());
+        let last = match self.has_growing_rounds() {
+            true => self.league.round().map_or(0, |round| round.number()),
+            false => self.closed_rounds,
+        };
+        let rounds = 1..=last.min(self.league.schedule().rounds());
         let scores = rounds.map(|round| self.scores_of(round));
         scores.filter(|scores| !scores.is_empty()).collect()
     }
@@ -118,6 +134,7 @@ impl RatingTable {
         Self {
             system,
             round: u32::try_from(periods.len()).unwrap_or(u32::MAX),
+            matches: None,
             rows: rows.collect(),
             luck: test.is_luck().then(|| percent(test.p)),
             certainty: system.has_intervals().then(certainty),

@@ -20,13 +20,20 @@ pub(crate) fn words(table: Option<&RatingTable>) -> Markup {
     html! {
         div #ratings-words {
             @if let Some(table) = table {
-                p { "After " (counted(table.round.into(), "round", "rounds")) ". " (sentence(table)) }
+                p { "After " (made_after(table)) ". " (sentence(table)) }
                 @if let Some(more) = table.rows.len().checked_sub(MAX_SHOWN).filter(|more| *more > 0) {
                     p.more { "The " (more) " weakest are left out." }
                 }
                 @if table.system.has_intervals() { p.more { (legend(table.system)) } }
             }
         }
+    }
+}
+
+fn made_after(table: &RatingTable) -> String {
+    match table.matches {
+        Some(matches) => counted(matches, "match", "matches"),
+        None => counted(table.round.into(), "round", "rounds"),
     }
 }
 
@@ -224,6 +231,7 @@ mod tests {
         RatingTable {
             system: RatingSystem::default(),
             round: 3,
+            matches: None,
             rows: vec![row(1, 40), row(2, -40)],
             luck,
             certainty: Some(81),

@@ -292,6 +292,8 @@ fn arena_shows_the_last_match_of_two_players_that_met_more_often() {
     assert_eq!(told(0, 2), ("R1M2".to_owned(), Some(SeatOutcome::Lost)));
     assert_eq!(told(1, 2), ("R1M3".to_owned(), Some(SeatOutcome::Won)));
     assert_eq!(board.views, league_web::model::LeagueViews::default());
+    let ratings = board.ratings.expect("the round that is played is rated");
+    assert_eq!((ratings.rows.len(), ratings.matches), (3, Some(3)));
 }
 
 #[test]
