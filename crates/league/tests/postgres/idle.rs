@@ -54,8 +54,7 @@ fn host_of_idle_leagues_asks_for_their_leases_and_for_the_list() {
     let known = [
         RENEWED,
         "select league_id, over, until > now(),",
-        "update league.jobs set until = now()",
-        "with free as ( select league_id,",
+        "with free as ( select j.league_id,",
     ];
     let asked = Asked::at_rest(&server, &known);
     println!("{leagues} idle leagues, a host and a pool: {asked:?}");

@@ -19,7 +19,7 @@ const UNREAD: usize = 2_000;
 /// The number of a patch, and whether it shows the league as it ended.
 fn next(viewer: &mut Viewer) -> (u64, bool) {
     let (id, patch) = viewer.patch();
-    let number = id.split_once('-').unwrap().1.parse().unwrap();
+    let number = id.split('-').nth(1).unwrap().parse().unwrap();
     let summary = patch["set"]["summary"].as_str().unwrap_or_default();
     (number, summary.contains("Finished"))
 }
