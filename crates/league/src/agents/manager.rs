@@ -1,19 +1,18 @@
 //! The league manager: starting it, observing its events, serving calls.
 
-mod board;
 pub(crate) mod caller_limit;
 mod event_log;
 mod hand_in;
 mod levers;
 mod loss;
 mod registration;
+mod waiting_list;
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use board::WaitingList;
 use caller_limit::CallerLimit;
 pub(crate) use hand_in::collect_journals;
 use league_core::league::{Command, Event, League, LeagueRules, Lever, LeverPull, Refusal, Reply};
@@ -31,6 +30,7 @@ pub(crate) use registration::InvitedPlayer;
 use serde_json::{Map, Value, json};
 use tokio::sync::watch;
 use tokio::time::Instant;
+use waiting_list::WaitingList;
 
 use crate::agents::actor::{Handle, Observer};
 use crate::agents::assemble::{
