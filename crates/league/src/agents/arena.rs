@@ -10,7 +10,7 @@ use league_core::letter::Peer;
 use league_core::machine::Machine;
 use league_core::player::{MemoryRule, Player, PlayerRules};
 use league_core::referee::{Referee, RefereeRules};
-use league_protocol::id::{PlayerId, RefereeId};
+use league_protocol::id::{LeagueId, PlayerId, RefereeId};
 use league_protocol::sender::{Agent, CallStyle, Dialect};
 use league_web::model::Joining;
 use serde::{Deserialize, Serialize};
@@ -31,6 +31,7 @@ use crate::http::server::{Gate, Limits, Routes, Service, serve};
 use crate::http::tls::ServerTls;
 use crate::http::transport::Listener;
 use crate::site::{Inquiry, OrganiserSite, Site};
+use crate::storage::database::{Lease, Stream};
 use crate::storage::store::StoreError;
 use league_core::strategy::{self, Strategy, UnknownStrategy};
 
@@ -101,13 +102,14 @@ impl Arena {
         let own_addresses = OwnAddresses::new(ports.manager.local_addr().ok(), &endpoint);
         let own_addresses =
             own_addresses.with_agents(ports.agents().map(|agent| plan.endpoint(agent)));
+        let lease = lease_of(shared, &plan.rules.league_id).map_err(started(MANAGER))?;
         let (manager, service) = manager::start(
             shared,
             plan.rules.clone(),
             &plan.guests,
             &own_addresses,
             Some(tell),
-            None,
+            lease,
         )
         .map_err(started(MANAGER))?;
         let mut arena = Self {
@@ -351,6 +353,17 @@ async fn finish<M: Machine>(agent: &str, running: RunningAgent<M>) -> Result<(),
         }),
         Ok(Ok(())) | Err(_) => Ok(()),
     }
+}
+
+/// Takes the league in the store, if the process has one, and fills its folder.
+fn lease_of(shared: &Shared, league: &LeagueId) -> Result<Option<Lease>, StartError> {
+    let Some(store) = &shared.store else {
+        return Ok(None);
+    };
+    let lease = store.lease_again(&Stream::of_manager(league));
+    let lease = lease.map_err(StoreError::from)?;
+    store.fill(&shared.root, league)?;
+    Ok(Some(lease))
 }
 
 fn started(agent: &str) -> impl FnOnce(StartError) -> ArenaError {

@@ -296,7 +296,9 @@ pub(crate) fn export(
     root: &Root,
     league: Option<&LeagueId>,
 ) -> Result<Vec<FilledLeague>, StoreError> {
-    let filled = fill(database, root, league)?;
+    let mut filled = fill(database, root, league)?;
+    // Journals of referees alone are not a league.
+    filled.retain(|filled| root.league_journal(&filled.league).exists());
     for FilledLeague { league, .. } in &filled {
         fetch_secrets(database, root, league)?;
         rebuild(root, league).map_err(|error| match error {

@@ -66,6 +66,25 @@ fn league_of_files_comes_back_from_the_database_byte_for_byte() {
 }
 
 #[test]
+fn league_of_one_process_is_kept_in_the_database() {
+    let (own, store) = (Ground::new(), Store::shared());
+    let played = ["--players", "4", "--ports", "auto", "-q"];
+    let place = ["run", "--root", own.root(), "--store", &store.url];
+    let ended = league([&place, &played[..]].concat());
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    let back = Ground::new();
+    store.run(&["db", "export", back.root()]);
+    see_same(&own, &back);
+    let listed = store.run(&["db", "list"]);
+    assert!(listed.contains("over, epoch"), "{listed}");
+    // Journals of referees alone stop no export.
+    store.ask("delete from league.events where agent = 'manager'");
+    let rest = Ground::new();
+    let told = store.run(&["db", "export", rest.root()]);
+    assert!(!told.contains("league_2025_even_odd"), "{told}");
+}
+
+#[test]
 fn league_that_is_played_is_not_imported() {
     let own = Ground::new();
     let store = Store::shared();
