@@ -6,6 +6,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use league_mcp::{
     About, BoxFuture, Completing, Offering, Origin, Prompt, PromptFault, Resource, ResourceText,
@@ -39,6 +40,8 @@ use crate::wire::observed::{DeviationSource, Deviations};
 
 /// How long a client may cache a resource, in milliseconds.
 const FRESH_FOR: u64 = 1_000;
+/// How long the health page waits for the agent, which answers nothing while it writes.
+const HEALTH_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// A kind of agent: what it offers, and how it answers.
 pub(crate) trait AgentService: Send + Sync + 'static {
@@ -213,7 +216,7 @@ impl<A: AgentService> ToolService for Dispatcher<A> {
     }
 
     async fn health(&self) -> Map<String, Value> {
-        let mut health = self.service.health().await;
+        let mut health = self.seen().await;
         health.insert("agent".into(), self.identity.label().into());
         health.insert("deviations".into(), self.deviations.shown());
         health
@@ -221,7 +224,7 @@ impl<A: AgentService> ToolService for Dispatcher<A> {
 
     async fn metrics(&self) -> String {
         let role = self.service.manifest().name;
-        let health = self.service.health().await;
+        let health = self.seen().await;
         self.gauges.page(&self.identity, role, &health)
     }
 
@@ -235,6 +238,12 @@ impl<A: AgentService> ToolService for Dispatcher<A> {
 }
 
 impl<A: AgentService> Dispatcher<A> {
+    /// What the agent says of itself; one that waits for its disk or store says only that.
+    async fn seen(&self) -> Map<String, Value> {
+        let asked = tokio::time::timeout(HEALTH_TIMEOUT, self.service.health()).await;
+        asked.unwrap_or_else(|_| Map::from_iter([("waits_for".into(), "its journal".into())]))
+    }
+
     pub(crate) fn new(
         identity: Arc<Identity>,
         deviations: Deviations,

@@ -3,6 +3,7 @@
 use std::thread;
 use std::time::{Duration, Instant};
 
+use crate::end_to_end::http::health;
 use crate::end_to_end::process::eventually;
 use crate::fence::Gate;
 use crate::field::{Field, Store, own_server};
@@ -19,6 +20,8 @@ fn league_waits_for_a_server_that_was_killed() {
     for results in [2, 7] {
         field.store.wait_for_results(results);
         server.kill().unwrap();
+        let waits = eventually(|| health(&field.endpoint(0)).get("waits_for").map(|_| ()));
+        assert!(waits.is_some(), "its page does not say that it waits");
         thread::sleep(AWAY);
         manager.see_running();
         server.resume().unwrap();
