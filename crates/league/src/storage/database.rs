@@ -21,6 +21,7 @@ use league_protocol::id::LeagueId;
 use tokio::runtime::Runtime;
 use tokio::sync::Mutex;
 use tokio::time::Instant;
+use tokio_postgres::config::Host;
 use tokio_postgres::{Config, Row};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
@@ -40,6 +41,8 @@ const MIGRATION_LOCK: i64 = 0x6c65_6167_7565;
 const MAX_AWAY: Duration = Duration::from_secs(300);
 /// The wait between two tries.
 const RETRY_PAUSE: Duration = Duration::from_millis(250);
+/// The port of PostgreSQL, which people leave out.
+const USUAL_PORT: u16 = 5432;
 /// How many lines are read at once.
 const PAGE: i64 = 5_000;
 /// From how many bytes on a page ends before that.
@@ -367,9 +370,13 @@ type Backlink = Weak<Inner>;
 
 /// The address without what is secret in it.
 fn name_of(config: &Config) -> String {
-    let hosts = config.get_hosts().iter().map(|host| match host {
-        tokio_postgres::config::Host::Tcp(host) => host.clone(),
-        tokio_postgres::config::Host::Unix(path) => path.display().to_string(),
+    let ports = config.get_ports();
+    let port = |place: usize| ports.get(place).or(ports.first()).copied();
+    let hosts = config.get_hosts().iter().enumerate();
+    let hosts = hosts.map(|(place, host)| match (host, port(place)) {
+        (Host::Tcp(host), Some(port)) if port != USUAL_PORT => format!("{host}:{port}"),
+        (Host::Tcp(host), _) => host.clone(),
+        (Host::Unix(path), _) => path.display().to_string(),
     });
     let hosts = hosts.collect::<Vec<_>>().join(",");
     let name = config
