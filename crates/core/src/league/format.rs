@@ -272,6 +272,9 @@ impl FormatPlan {
         if self.duration.is_some() && self.format.0.duration(self).is_none() {
             return Err(FormatError::NotTaken(format, "duration"));
         }
+        if self.duration == Some(Duration::ZERO) {
+            return Err(FormatError::NoDuration(format));
+        }
         self.format.0.check(self)
     }
 
@@ -382,6 +385,8 @@ pub enum FormatError {
     },
     #[error("a {0} has at least 1 round: choose more in `rounds`, or leave it out")]
     NoRounds(&'static str),
+    #[error("a {0} of 0 s is over at once: choose a longer `duration`, or leave it out")]
+    NoDuration(&'static str),
     #[error(
         "{players} players make 2 to {most} groups of at least 3, not {found}: choose as many, or leave `groups` out"
     )]

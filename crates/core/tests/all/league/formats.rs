@@ -262,11 +262,6 @@ fn formats_that_cannot_work_are_refused() {
         );
     }
     assert_eq!(rounds(10, 5).check(), Ok(()));
-    let no_rounds = FormatPlan {
-        rounds: Some(0),
-        ..plan("ladder", 4)
-    };
-    assert_eq!(refused(no_rounds), FormatError::NoRounds("ladder"));
     let cut = |players, found| FormatPlan {
         rounds: Some(found),
         ..plan("round_robin", players)
@@ -292,6 +287,20 @@ fn formats_that_cannot_work_are_refused() {
             FormatError::Players { .. }
         ));
     }
+}
+
+#[test]
+fn ladder_without_rounds_or_time_is_refused() {
+    let no_rounds = FormatPlan {
+        rounds: Some(0),
+        ..plan("ladder", 4)
+    };
+    assert_eq!(no_rounds.check(), Err(FormatError::NoRounds("ladder")));
+    let no_time = FormatPlan {
+        duration: Some(Duration::ZERO),
+        ..plan("ladder", 4)
+    };
+    assert_eq!(no_time.check(), Err(FormatError::NoDuration("ladder")));
 }
 
 /// The formats whose rounds follow from results.
