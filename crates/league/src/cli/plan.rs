@@ -156,6 +156,8 @@ struct Expected {
     /// Questions to players, each of them a call.
     moves: f64,
     minutes: f64,
+    /// Whether it goes on as long as there is time.
+    is_timed: bool,
     /// `None` for events that are too large to simulate.
     forecast: Option<Forecast>,
 }
@@ -261,6 +263,7 @@ impl PlanArgs {
             matches,
             moves: matches * usual.moves,
             minutes: turns * usual.turns * self.move_time.as_secs_f64() / 60.0,
+            is_timed: plan.max_rounds() == u32::MAX,
             forecast,
         })
     }
@@ -332,11 +335,13 @@ impl PlanArgs {
 }
 
 impl LeaguePlan<'_> {
-    /// The format that fits and whose order is the surest; of those as good as equal the shortest.
+    /// The format that fits and whose order is the surest; of those as good as equal the shortest. One
+    /// that goes on as long as there is time is compared only if it is known how long that is.
     fn recommended(&self) -> Option<(Format, &Expected, &Forecast)> {
+        let has_limit = self.arguments.minutes.is_some() || self.rows.len() == 1;
         let rows = self.rows.iter().filter_map(|row| {
             let expected = row.result.as_ref().ok()?;
-            let fits = self.arguments.fits(expected);
+            let fits = self.arguments.fits(expected) && (has_limit || !expected.is_timed);
             fits.then_some((row.format, expected, expected.forecast.as_ref()?))
         });
         let rows: Vec<_> = rows.collect();

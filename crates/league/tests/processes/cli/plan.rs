@@ -164,4 +164,10 @@ fn settings_that_a_format_does_not_have_are_left_out() {
         assert_eq!(rounds, wanted, "{} in {told}", format.name());
         assert!(rounds.is_some_and(|rounds: u32| rounds > 0), "{told}");
     }
+    // An arena of any length would have the surest order.
+    let without_limit = league(&["plan", "--players", "12", "--output", "json"], "");
+    assert!(
+        !without_limit.contains(r#""recommended":"arena""#),
+        "{without_limit}"
+    );
 }
