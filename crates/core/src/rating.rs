@@ -1,12 +1,8 @@
 //! Ratings from results of pairs: strengths with their errors, rank groups, and whether the results
 //! show more than luck.
-//!
-//! Three systems give the same kind of answer: Bradley–Terry looks at all results at once, Elo and
-//! Glicko-2 go from one period to the next.
 
 mod bradley_terry;
 mod normal;
-mod periods;
 mod sequential;
 mod statistics;
 
@@ -24,10 +20,8 @@ use normal::Matrix;
 pub const ELO: f64 = 400.0 / std::f64::consts::LN_10;
 /// The half width of a 95 % interval, in standard errors.
 pub const Z95: f64 = 1.959_963_984_540_054;
-/// The most players that Bradley–Terry rates: its work grows with the cube of their number.
+/// The most players that are rated: the work grows with the cube of their number.
 pub const MAX_RATED: usize = 60;
-/// The most players that Elo and Glicko-2 rate.
-const MAX_RATED_ONE_BY_ONE: usize = 1_000;
 
 /// The fewest decided games of a pair, on average, for which pairs are tested one by one.
 const MIN_DECIDED: f64 = 5.0;
@@ -96,83 +90,11 @@ pub fn by_seats(scores: impl Iterator<Item = PairScore>) -> Vec<PairScore> {
     pairs.into_values().collect()
 }
 
-/// How ratings are worked out.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum RatingSystem {
-    /// From all results at once, with draws (Davidson), around a mean of 0.
-    #[default]
-    BradleyTerry,
-    /// As FIDE works it out, from 1500 on.
-    Elo,
-    /// Glickman's, from 1500 on.
-    Glicko2,
-}
-
-impl RatingSystem {
-    pub const ALL: [Self; 3] = [Self::BradleyTerry, Self::Elo, Self::Glicko2];
-
-    /// The name in settings and commands.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::BradleyTerry => "bradley_terry",
-            Self::Elo => "elo",
-            Self::Glicko2 => "glicko2",
-        }
-    }
-
-    /// The name in sentences.
-    pub const fn title(self) -> &'static str {
-        match self {
-            Self::BradleyTerry => "Bradley–Terry",
-            Self::Elo => "Elo",
-            Self::Glicko2 => "Glicko-2",
-        }
-    }
-
-    /// Whether the mean of all ratings is 0; else a player begins with 1500.
-    pub const fn is_around_mean(self) -> bool {
-        matches!(self, Self::BradleyTerry)
-    }
-
-    /// Whether it says how sure its ratings are.
-    pub const fn has_intervals(self) -> bool {
-        !matches!(self, Self::Elo)
-    }
-
-    /// The most players that are rated.
-    pub const fn max_players(self) -> usize {
-        match self {
-            Self::BradleyTerry => MAX_RATED,
-            Self::Elo | Self::Glicko2 => MAX_RATED_ONE_BY_ONE,
-        }
-    }
-
-    /// Rates so many players by the results of some periods, the earliest first; `None` if there are
-    /// too many players. `sides_matter` says whether the seat may be an advantage.
-    pub fn rate(
-        self,
-        players: usize,
-        periods: &[Vec<PairScore>],
-        sides_matter: bool,
-    ) -> Option<Ratings> {
-        if players > self.max_players() {
-            return None;
-        }
-        Some(match self {
-            Self::BradleyTerry => Ratings::estimate(players, &periods.concat(), sides_matter),
-            Self::Elo => periods::elo(players, periods),
-            Self::Glicko2 => periods::glicko2(players, periods),
-        })
-    }
-}
-
 /// The ratings of some players from their results.
 #[derive(Debug, Clone)]
 pub struct Ratings {
-    /// The rating of strength 0.
-    base: f64,
     strengths: Vec<f64>,
-    /// The covariance of the strengths, around their mean; zero if the system knows no errors.
+    /// The covariance of the strengths, around their mean.
     covariance: Matrix,
     /// The 95 % interval of each strength.
     intervals: Vec<Interval>,
@@ -218,7 +140,7 @@ impl Ratings {
     pub fn rating(&self, player: usize) -> Option<Rating> {
         let has_played = *self.games.get(player)? > 0;
         let Interval { low, high } = self.intervals[player];
-        let [elo, low, high] = [self.strengths[player], low, high].map(|it| self.base + ELO * it);
+        let [elo, low, high] = [self.strengths[player], low, high].map(|it| ELO * it);
         has_played.then_some(Rating { elo, low, high })
     }
 
@@ -271,8 +193,7 @@ impl Ratings {
         normal::probability_of_first(&means, &self.covariance.of(candidates))
     }
 
-    /// What seat A is worth among equals; `None` if the seat does not matter in the game, or the
-    /// system does not look at seats.
+    /// What seat A is worth among equals; `None` if the seat does not matter in the game.
     pub const fn seat_advantage(&self) -> Option<SeatAdvantage> {
         self.seat
     }

@@ -20,7 +20,6 @@ use league_core::league::{
     LeagueRules, Lever, Phase, PlayerEntry, RulesError, Tiebreaker,
 };
 use league_core::machine::Machine;
-use league_core::rating::RatingSystem;
 use league_core::referee::SpectatorView;
 use league_protocol::id::{MatchId, PlayerId, RefereeId};
 use league_protocol::message::{MatchResult, MatchState, StandingRow};
@@ -34,7 +33,6 @@ use crate::model::{
     TranscriptMessage, Verification,
 };
 
-pub(crate) use pages::moves_of;
 pub use views::{MAX_SCORE_ROUNDS, MAX_SCORES};
 
 /// Rows of a table on a page.
@@ -74,7 +72,6 @@ pub struct LeagueView {
     promises: BTreeMap<MatchId, Commitment>,
     /// How many rounds are over.
     closed_rounds: u32,
-    rating: RatingSystem,
     ratings: OnceLock<Option<RatingTable>>,
     /// How many results there were since they were forgotten.
     unrated: usize,
@@ -158,7 +155,6 @@ impl LeagueView {
             order: VecDeque::new(),
             promises: BTreeMap::new(),
             closed_rounds: 0,
-            rating: RatingSystem::default(),
             ratings: OnceLock::new(),
             unrated: 0,
             ranks: BTreeMap::new(),
@@ -295,10 +291,6 @@ impl LeagueView {
     pub(crate) fn league_before(&self, player: &PlayerId) -> Option<&str> {
         let (league, players) = self.before.as_ref()?;
         players.contains(player).then_some(league.as_str())
-    }
-
-    pub(crate) fn title(&self) -> &str {
-        &self.title
     }
 
     /// How many events were applied.

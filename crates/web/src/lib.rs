@@ -13,7 +13,6 @@ pub mod league_view;
 pub mod model;
 pub mod page;
 pub mod parts;
-pub mod pgn;
 pub mod replay;
 pub mod report;
 pub mod season;

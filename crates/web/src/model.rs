@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use league_core::league::{AgentState, Expulsion, Phase};
-use league_core::rating::{RankGroup, RatingSystem, SeatAdvantage};
+use league_core::rating::{RankGroup, SeatAdvantage};
 use league_core::referee::SpectatorView;
 use league_games::Picture;
 use league_protocol::fault::Code;
@@ -139,7 +139,6 @@ pub struct Board {
 /// How strong the players are by their results.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RatingTable {
-    pub system: RatingSystem,
     /// The round that it was made after; of a season, how many leagues it was made of.
     pub round: u32,
     /// How many matches it was made of, where matches join a round while it is played.
@@ -149,11 +148,9 @@ pub struct RatingTable {
     /// In how many of a hundred leagues players of equal strength would differ as much; `None` if that
     /// is too rare for luck.
     pub luck: Option<u32>,
-    /// The probability that the first is truly the strongest, in per cent; `None` if the system does
-    /// not tell.
-    pub certainty: Option<u32>,
-    /// What seat A is worth among equals; `None` if the seat does not matter, or the system does not
-    /// tell.
+    /// The probability that the first is truly the strongest, in per cent.
+    pub certainty: u32,
+    /// What seat A is worth among equals; `None` if the seat does not matter.
     pub seat: Option<SeatAdvantage>,
 }
 
@@ -162,7 +159,7 @@ pub struct RatedPlayer {
     pub player: PlayerRef,
     /// On the Elo scale.
     pub elo: i64,
-    /// The 95 % interval; the rating itself if the system has none.
+    /// The 95 % interval.
     pub low: i64,
     pub high: i64,
     /// The ranks that it may truly have.

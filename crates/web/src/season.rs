@@ -6,7 +6,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use league_core::league::Phase;
-use league_core::rating::{MAX_RATED, PairScore, RatingSystem, Ratings, by_seats};
+use league_core::rating::{MAX_RATED, PairScore, Ratings, by_seats};
 use league_protocol::id::PlayerId;
 use league_protocol::message::StandingRow;
 use league_protocol::time::Timestamp;
@@ -72,8 +72,9 @@ pub struct Season {
     pub leagues: Vec<SeasonLeague>,
     /// The best first: by titles, then points, wins and name.
     pub rows: Vec<SeasonRow>,
-    /// The results of the players of `rows`, a period for each league, the oldest first.
-    periods: Vec<Vec<PairScore>>,
+    /// The results of the players of `rows`, and of how many leagues they are.
+    scores: Vec<PairScore>,
+    rated_leagues: u32,
     /// Whether the seat may be an advantage in a game that was played.
     sides_matter: bool,
 }
@@ -206,10 +207,12 @@ impl Season {
             });
             scores.collect::<Vec<_>>()
         };
-        let periods = sorted.iter().zip(&names);
-        let periods = periods.map(|(entry, names)| seated(entry, names));
+        let scores = sorted.iter().zip(&names);
+        let scores = scores.map(|(entry, names)| seated(entry, names));
+        let scores: Vec<_> = scores.filter(|scores| !scores.is_empty()).collect();
         Self {
-            periods: periods.filter(|scores| !scores.is_empty()).collect(),
+            rated_leagues: u32::try_from(scores.len()).unwrap_or(u32::MAX),
+            scores: by_seats(scores.into_iter().flatten()),
             sides_matter: entries.iter().any(|entry| entry.sides_matter),
             leagues: sorted.iter().map(|entry| entry.league.clone()).collect(),
             rows: rows.into_iter().map(|(_, row)| row).collect(),
@@ -218,8 +221,7 @@ impl Season {
 
     /// The ratings as pages show them; `None` for too many players, or if no match was played.
     pub(crate) fn ratings(&self) -> Option<RatingTable> {
-        let system = RatingSystem::default();
-        let ratings = self.rate(system).filter(|_| !self.periods.is_empty())?;
+        let ratings = self.rate().filter(|_| !self.scores.is_empty())?;
         let player = |number: usize| {
             Some(PlayerRef {
                 // A player has other ids in other leagues.
@@ -227,13 +229,20 @@ impl Season {
                 name: self.rows.get(number)?.name.clone(),
             })
         };
-        Some(RatingTable::of(system, &ratings, &self.periods, player))
+        Some(RatingTable::of(
+            &ratings,
+            &self.scores,
+            self.rated_leagues,
+            player,
+        ))
     }
 
-    /// The ratings of the players of `rows` over all leagues; `None` if there are too many players. A
-    /// league is a period; leagues of more than [`MAX_RATED`] players are left out.
-    pub fn rate(&self, system: RatingSystem) -> Option<Ratings> {
-        system.rate(self.rows.len(), &self.periods, self.sides_matter)
+    /// The ratings of the players of `rows` over all leagues; `None` for more than [`MAX_RATED`]
+    /// players. Leagues of more players are left out.
+    pub fn rate(&self) -> Option<Ratings> {
+        let players = self.rows.len();
+        let rate = || Ratings::estimate(players, &self.scores, self.sides_matter);
+        (players <= MAX_RATED).then(rate)
     }
 }
 
@@ -264,8 +273,7 @@ fn scores_of(view: &LeagueView, players: &BTreeMap<PlayerId, SeasonPlayer>) -> V
     let registered = view.league().players();
     let numbers: BTreeMap<&PlayerId, usize> = players.keys().zip(0..).collect();
     let number = |player: usize| numbers.get(registered.get(player)?.id()).copied();
-    let scores = view.scores_by_round().into_iter().flatten();
-    let scores = scores.filter_map(|score| {
+    let scores = view.seat_scores().into_iter().filter_map(|score| {
         Some(PairScore {
             first: number(score.first)?,
             second: number(score.second)?,
@@ -340,19 +348,7 @@ mod tests {
         let season = Season::of(&entries);
         let names: Vec<&str> = season.rows.iter().map(|row| row.name.as_str()).collect();
         assert_eq!(names, ["Ann", "Cid", "bob"]);
-        for system in RatingSystem::ALL {
-            let ratings = season.rate(system).unwrap();
-            assert_eq!(ratings.order(), [0, 2, 1], "{system:?}");
-        }
-        assert_eq!(
-            season
-                .rate(RatingSystem::Elo)
-                .unwrap()
-                .rating(0)
-                .unwrap()
-                .elo,
-            1_580.0
-        );
+        assert_eq!(season.rate().unwrap().order(), [0, 2, 1]);
     }
 
     #[test]

@@ -29,16 +29,26 @@ pub enum TableKind {
 }
 
 impl TableKind {
-    /// The heading, and the name in JSON in lower case.
-    const fn title(self) -> &'static str {
+    pub const ALL: [Self; 7] = [
+        Self::Standings,
+        Self::Matches,
+        Self::Rounds,
+        Self::Ties,
+        Self::Groups,
+        Self::Ladder,
+        Self::Ratings,
+    ];
+
+    /// The name in JSON and in commands; the heading begins with a capital.
+    pub const fn name(self) -> &'static str {
         match self {
-            Self::Standings => "Standings",
-            Self::Matches => "Matches",
-            Self::Rounds => "Rounds",
-            Self::Ties => "Ties",
-            Self::Groups => "Groups",
-            Self::Ladder => "Ladder",
-            Self::Ratings => "Ratings",
+            Self::Standings => "standings",
+            Self::Matches => "matches",
+            Self::Rounds => "rounds",
+            Self::Ties => "ties",
+            Self::Groups => "groups",
+            Self::Ladder => "ladder",
+            Self::Ratings => "ratings",
         }
     }
 }
@@ -83,11 +93,10 @@ pub fn json(view: &LeagueView) -> Value {
         "matches_played": league.matches_played(),
         "matches_not_counted": league.uncounted_matches(),
         "accepted_losses": league.epoch(),
-        "rating_system": view.rating_system().name(),
         "ratings_note": view.ratings().map(rating_sentence),
     });
     for table in kinds(view) {
-        told[table.title().to_ascii_lowercase()] = listed(table).into();
+        told[table.name()] = listed(table).into();
     }
     told
 }
@@ -116,7 +125,8 @@ pub fn markdown(view: &LeagueView) -> String {
         text += &format!("\nAccepted losses of journal lines: {times}\n");
     }
     for table in kinds(view) {
-        let title = table.title();
+        let (first, rest) = table.name().split_at(1);
+        let title = first.to_ascii_uppercase() + rest;
         let (head, rows) = rows(view, table);
         text += &format!("\n## {title}\n\n| {} |\n", head.join(" | "));
         text += &format!("|{}\n", "---|".repeat(head.len()));
@@ -126,9 +136,8 @@ pub fn markdown(view: &LeagueView) -> String {
         }
     }
     if let Some(table) = view.ratings() {
-        let system = table.system.title();
         text += &format!(
-            "\n{system} after round {}. {}\n",
+            "\nBradley–Terry after round {}. {}\n",
             table.round,
             cell(&rating_sentence(table))
         );

@@ -97,7 +97,6 @@ impl Ratings {
             }
         });
         Self {
-            base: 0.0,
             intervals: intervals.collect(),
             strengths: centred(best.parameters[..players].to_vec()),
             covariance,

@@ -4,7 +4,7 @@ use league_games::Dice;
 
 use super::*;
 
-pub(super) fn score(first: usize, second: usize, [wins, draws, losses]: [u64; 3]) -> PairScore {
+fn score(first: usize, second: usize, [wins, draws, losses]: [u64; 3]) -> PairScore {
     PairScore {
         first,
         second,
@@ -15,7 +15,7 @@ pub(super) fn score(first: usize, second: usize, [wins, draws, losses]: [u64; 3]
 }
 
 #[track_caller]
-pub(super) fn near(found: f64, expected: f64, tolerance: f64) {
+fn near(found: f64, expected: f64, tolerance: f64) {
     assert!(
         (found - expected).abs() <= tolerance,
         "{found}, not {expected}"

@@ -7,7 +7,6 @@ use std::time::Duration;
 use clap::Args;
 use league_core::league::LeagueRules;
 use league_core::league::format::{Format, FormatError, RoundRobin};
-use league_core::rating::RatingSystem;
 use league_protocol::id::{GameType, LeagueId, MatchId, PlayerId};
 use league_protocol::sender::Dialect;
 
@@ -230,27 +229,6 @@ pub(crate) fn games() -> String {
     let games = league_games::all().iter();
     let games = games.map(|listing| format!("`{}`", listing.rules.game_type));
     games.collect::<Vec<_>>().join(", ")
-}
-
-/// How the players are rated.
-#[derive(Debug, Clone, Copy, Args)]
-pub(crate) struct RatingArgs {
-    /// How players are rated: `bradley_terry`, `elo` or `glicko2`
-    #[arg(
-        long,
-        value_name = "SYSTEM",
-        value_parser = rating_system,
-        default_value = RatingSystem::default().name()
-    )]
-    pub(crate) rating: RatingSystem,
-}
-
-fn rating_system(text: &str) -> Result<RatingSystem, String> {
-    let found = RatingSystem::ALL.into_iter().find(|it| it.name() == text);
-    found.ok_or_else(|| {
-        let names = RatingSystem::ALL.map(|system| format!("`{}`", system.name()));
-        format!("unknown system; choose one of {}", names.join(", "))
-    })
 }
 
 /// How the players are paired.

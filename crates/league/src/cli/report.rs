@@ -7,12 +7,10 @@ use std::path::{Path, PathBuf};
 use clap::builder::PossibleValue;
 use clap::{Args, ValueEnum};
 use league_protocol::id::LeagueId;
-use league_web::league_view::LeagueView;
-use league_web::pgn::pgn;
 use league_web::tables::{self, TableKind};
 use serde_json::json;
 
-use crate::cli::arguments::{RatingArgs, number};
+use crate::cli::arguments::number;
 use crate::cli::failure::{CommandError, chain};
 use crate::cli::leagues::StoredLeagueArgs;
 use crate::cli::screen;
@@ -31,9 +29,7 @@ Examples:
   league report SHARED -o league.html --matches 100000   with the messages of more matches
   league report --format csv > standings.csv
   league report --format csv --table matches -o matches.csv
-  league report --format csv --table ratings --rating glicko2
   league report --format csv --table ties                the bracket of a knockout
-  league report --format pgn -o games.pgn                the moves of a board game
   league report --format markdown | less")]
 pub(crate) struct ReportArgs {
     #[command(flatten)]
@@ -47,8 +43,6 @@ pub(crate) struct ReportArgs {
     /// The table, for CSV
     #[arg(long, value_enum, default_value_t, value_name = "WHICH")]
     table: ReportTable,
-    #[command(flatten)]
-    rating_args: RatingArgs,
     /// How many matches have a page at most, the latest first
     #[arg(long, value_name = "N", default_value_t = 1_000, value_parser = number::<usize>(0..=1_000_000))]
     matches: usize,
@@ -65,8 +59,6 @@ enum ReportFormat {
     Json,
     /// All tables.
     Markdown,
-    /// The moves of every match of a board game, as text.
-    Pgn,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
@@ -91,11 +83,10 @@ enum ReportTable {
 impl ReportArgs {
     pub(crate) fn run(&self, out: &mut impl Write) -> Result<Exit, CommandError> {
         let (root, league) = self.stored.find()?;
-        let source =
-            ReportSource::open(root, league.clone(), self.rating_args.rating).map_err(|error| {
-                let hint = "`league verify` shows what is wrong with it";
-                CommandError::world("could not read the league", chain(&error), hint)
-            })?;
+        let source = ReportSource::open(root, league.clone()).map_err(|error| {
+            let hint = "`league verify` shows what is wrong with it";
+            CommandError::world("could not read the league", chain(&error), hint)
+        })?;
         let broken = source.verification().filter(|found| !found.holds);
         if let Some(broken) = broken {
             let words = &broken.detail;
@@ -113,7 +104,6 @@ impl ReportArgs {
             ReportFormat::Csv => tables::csv(view, self.table()),
             ReportFormat::Json => format!("{:#}\n", tables::json(view)),
             ReportFormat::Markdown => tables::markdown(view),
-            ReportFormat::Pgn => pgn(view).ok_or_else(|| not_a_board_game(view))?,
         };
         let usual = (self.format == ReportFormat::Html).then(|| Path::new("league.html"));
         match self.out.as_deref().or(usual) {
@@ -163,15 +153,6 @@ impl ReportArgs {
             ReportTable::Ratings => TableKind::Ratings,
         }
     }
-}
-
-fn not_a_board_game(view: &LeagueView) -> CommandError {
-    let game = &view.league().rules().game_type;
-    CommandError::usage(
-        format!("`{game}` has no PGN"),
-        "its moves alone do not tell a game: moves are hidden or made at once, or chance decides",
-        "`--format csv --table matches` has all choices",
-    )
 }
 
 /// A summary of the report's contents.

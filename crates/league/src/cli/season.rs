@@ -6,11 +6,11 @@ use std::path::PathBuf;
 
 use clap::Args;
 use league_core::league::Phase;
-use league_core::rating::{Rating, RatingSystem};
+use league_core::rating::{MAX_RATED, Rating};
 use league_web::season::{Season, SeasonLeague};
 use serde_json::json;
 
-use crate::cli::arguments::{RatingArgs, StoredLeaguesArgs};
+use crate::cli::arguments::StoredLeaguesArgs;
 use crate::cli::failure::{CommandError, chain};
 use crate::cli::leagues::StoredLeagueArgs;
 use crate::cli::text::{count, one_line, paragraph, print_object};
@@ -33,8 +33,6 @@ Examples:
 pub(crate) struct ListArgs {
     #[command(flatten)]
     stored: StoredLeaguesArgs,
-    #[command(flatten)]
-    rating_args: RatingArgs,
 }
 
 impl ListArgs {
@@ -50,18 +48,14 @@ impl ListArgs {
             CommandError::usage(what, chain(&error), hint)
         })?;
         match self.stored.output {
-            Output::Json => print_json(&season, self.rating_args.rating, out)?,
-            Output::Text => print_text(&season, self.rating_args.rating, out)?,
+            Output::Json => print_json(&season, out)?,
+            Output::Text => print_text(&season, out)?,
         }
         Ok(Exit::Yes)
     }
 }
 
-fn print_json(
-    season: &Season,
-    system: RatingSystem,
-    out: &mut impl Write,
-) -> Result<(), CommandError> {
+fn print_json(season: &Season, out: &mut impl Write) -> Result<(), CommandError> {
     for league in &season.leagues {
         let object = json!({
             "event": "league", "league_id": league.league_id, "game": league.game,
@@ -72,30 +66,22 @@ fn print_json(
         });
         print_object(out, &object)?;
     }
-    let ratings = season.rate(system);
+    let ratings = season.rate();
     for (number, row) in season.rows.iter().enumerate() {
-        let mut object = json!({
+        let rating = ratings.as_ref().and_then(|ratings| ratings.rating(number));
+        let round = |elo: fn(&Rating) -> f64| rating.as_ref().map(|it| elo(it).round() as i64);
+        let object = json!({
             "event": "player", "display_name": row.name, "leagues": row.leagues,
             "titles": row.titles, "played": row.played, "wins": row.wins, "draws": row.draws,
-            "losses": row.losses, "points": row.points, "rating_system": system.name(),
+            "losses": row.losses, "points": row.points, "rating": round(|it| it.elo),
+            "rating_low": round(|it| it.low), "rating_high": round(|it| it.high),
         });
-        let rating = ratings.as_ref().and_then(|ratings| ratings.rating(number));
-        let round = |elo: f64| elo.round() as i64;
-        object["rating"] = json!(rating.map(|it| round(it.elo)));
-        if system.has_intervals() {
-            object["rating_low"] = json!(rating.map(|it| round(it.low)));
-            object["rating_high"] = json!(rating.map(|it| round(it.high)));
-        }
         print_object(out, &object)?;
     }
     Ok(())
 }
 
-fn print_text(
-    season: &Season,
-    system: RatingSystem,
-    out: &mut impl Write,
-) -> Result<(), CommandError> {
+fn print_text(season: &Season, out: &mut impl Write) -> Result<(), CommandError> {
     for league in &season.leagues {
         writeln!(out, "{}", line(league))?;
     }
@@ -105,20 +91,14 @@ fn print_text(
     writeln!(out, "\nall-time table")?;
     writeln!(
         out,
-        "      {:<28} {:>7} {:>6} {:>6} {:>6} {:>6}{}",
-        "player",
-        "leagues",
-        "titles",
-        "played",
-        "points",
-        "rating",
-        if system.has_intervals() { "  95 %" } else { "" }
+        "      {:<28} {:>7} {:>6} {:>6} {:>6} {:>6}  95 %",
+        "player", "leagues", "titles", "played", "points", "rating"
     )?;
-    let ratings = season.rate(system);
+    let ratings = season.rate();
     for ((place, row), number) in season.places().take(MAX_ROWS).zip(0..) {
         let name: String = one_line(&row.name).chars().take(28).collect();
         let rating = ratings.as_ref().and_then(|ratings| ratings.rating(number));
-        let rating = rating.map_or_else(|| "     –".to_owned(), |it| shown(it, system));
+        let rating = rating.map_or_else(|| "     –".to_owned(), shown);
         writeln!(
             out,
             "  {place:>3} {name:<28} {:>7} {:>6} {:>6} {:>6} {rating}",
@@ -128,36 +108,22 @@ fn print_text(
     if season.rows.len() > MAX_ROWS {
         writeln!(out, "      and {} more", season.rows.len() - MAX_ROWS)?;
     }
-    let note = match ratings
-        .as_ref()
-        .and_then(|ratings| ratings.seat_advantage())
-    {
-        _ if ratings.is_none() => {
-            let (most, title) = (system.max_players(), system.title());
-            let other = match system {
-                RatingSystem::BradleyTerry => "; try `--rating glicko2`",
-                _ => "",
-            };
-            format!("more than {most} players are not rated by {title}{other}")
-        }
-        Some(seat) => format!("ratings: {}. {}", system.title(), seat.sentence()),
-        None => format!("ratings: {}", system.title()),
+    let note = match &ratings {
+        None => format!("more than {MAX_RATED} players are not rated"),
+        Some(ratings) => match ratings.seat_advantage() {
+            Some(seat) => format!("ratings: Bradley–Terry. {}", seat.sentence()),
+            None => "ratings: Bradley–Terry".to_owned(),
+        },
     };
     writeln!(out, "{}", paragraph("", 0, &note))?;
     Ok(())
 }
 
-/// A rating, and its interval if the system has one.
-fn shown(rating: Rating, system: RatingSystem) -> String {
-    let figure = |elo: f64| match system.is_around_mean() {
-        true => format!("{:+}", elo.round() as i64),
-        false => format!("{elo:.0}"),
-    };
+/// A rating and its interval.
+fn shown(rating: Rating) -> String {
+    let figure = |elo: f64| format!("{:+}", elo.round() as i64);
     let [elo, low, high] = [rating.elo, rating.low, rating.high].map(figure);
-    match system.has_intervals() {
-        true => format!("{elo:>6}  {low} to {high}"),
-        false => format!("{elo:>6}"),
-    }
+    format!("{elo:>6}  {low} to {high}")
 }
 
 fn line(league: &SeasonLeague) -> String {

@@ -4,7 +4,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use league_core::league::Event;
-use league_core::rating::RatingSystem;
 use league_protocol::id::LeagueId;
 use league_web::league_view::LeagueObservations;
 use league_web::page::Links;
@@ -53,7 +52,7 @@ impl ReplayCache {
         }
         let events = source.events;
         let made = tokio::task::spawn_blocking(move || {
-            let recording = record(&source, Links::Site, RatingSystem::default()).ok()?;
+            let recording = record(&source, Links::Site).ok()?;
             serde_json::to_vec(&recording).ok()
         });
         let body = GzipBody::new(made.await.ok()??);
@@ -71,11 +70,7 @@ impl ReplayCache {
 /// # Errors
 ///
 /// There is no journal, or it is not the journal of a league.
-pub(crate) fn record(
-    source: &ReplaySource,
-    links: Links,
-    rating: RatingSystem,
-) -> Result<Recording, ReadError> {
+pub(crate) fn record(source: &ReplaySource, links: Links) -> Result<Recording, ReadError> {
     let ReplaySource {
         root,
         league_id,
@@ -88,10 +83,7 @@ pub(crate) fn record(
         match (&entry.fact, &mut recorder) {
             (Record::Opened(opening), None) => {
                 let view = empty_view(root, league_id, opening);
-                recorder = Some(view.map(|mut view| {
-                    view.rate_by(rating);
-                    Recorder::new(view, observed, links)
-                }));
+                recorder = Some(view.map(|view| Recorder::new(view, observed, links)));
             }
             (Record::Event(event), Some(Ok(recorder))) => recorder.apply(event),
             _ => {}

@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use league_core::rating::RatingSystem;
 use league_protocol::id::{LeagueId, MatchId};
 use league_web::league_view::{LeagueObservations, LeagueView};
 use league_web::model::{Board, MatchPage, RoundPage, Verification};
@@ -46,18 +45,13 @@ impl ReportSource {
     /// # Errors
     ///
     /// There is no journal, or it is not the journal of a league.
-    pub(crate) fn open(
-        root: Root,
-        league: LeagueId,
-        rating: RatingSystem,
-    ) -> Result<Self, ReportSourceError> {
+    pub(crate) fn open(root: Root, league: LeagueId) -> Result<Self, ReportSourceError> {
         let mut live = LiveView::new(root.clone(), league.clone());
         live.set_verification(verification(&verify(&root, &league)?));
         let now = clock::now();
         live.refresh(now)?;
-        let recording = record(&live.replay_source(), Links::File, rating)?;
-        let (mut view, observed) = live.into_parts().ok_or(ReadError::NoRules)?;
-        view.rate_by(rating);
+        let recording = record(&live.replay_source(), Links::File)?;
+        let (view, observed) = live.into_parts().ok_or(ReadError::NoRules)?;
         Ok(Self {
             root,
             league_id: league,

@@ -382,7 +382,7 @@ fn hides(shown: &Picture, whole: &Picture) -> bool {
 }
 
 /// The moves of a seat, in the order of play.
-pub(crate) fn moves_of(result: &MatchResult, seat: usize) -> &[Value] {
+fn moves_of(result: &MatchResult, seat: usize) -> &[Value] {
     match result.choices.get(&result.players[seat]) {
         Some(Value::Array(moves)) => moves,
         Some(made) => std::slice::from_ref(made),

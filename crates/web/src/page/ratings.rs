@@ -1,7 +1,6 @@
 //! The ratings of a league: strengths with their intervals, drawn on one scale, and a sentence on how
 //! sure they are.
 
-use league_core::rating::RatingSystem;
 use maud::{Markup, PreEscaped, html};
 
 use super::format::{bare_name, counted};
@@ -24,7 +23,7 @@ pub(crate) fn words(table: Option<&RatingTable>) -> Markup {
                 @if let Some(more) = table.rows.len().checked_sub(MAX_SHOWN).filter(|more| *more > 0) {
                     p.more { "The " (more) " weakest are left out." }
                 }
-                @if table.system.has_intervals() { p.more { (legend(table.system)) } }
+                p.more { (LEGEND) }
             }
         }
     }
@@ -43,7 +42,7 @@ pub(crate) fn of_season(table: &RatingTable) -> Markup {
         section.card aria-labelledby="ratings-title" {
             h2 #ratings-title { "Ratings" }
             p { "Over " (counted(table.round.into(), "league", "leagues")) ", taken as one. " (sentence(table)) }
-            p.more { (legend(table.system)) }
+            p.more { (LEGEND) }
             div.scroll tabindex="0" role="region" aria-labelledby="ratings-title" {
                 table.ratings {
                     thead { (head(Some(table))) }
@@ -55,34 +54,24 @@ pub(crate) fn of_season(table: &RatingTable) -> Markup {
 }
 
 /// What the dots, lines and colours mean.
-fn legend(system: RatingSystem) -> String {
-    let middle = match system.is_around_mean() {
-        true => "0, the mean of all players",
-        false => "1500, where a player begins",
-    };
-    format!(
-        "A dot is a strength on the Elo scale; its line is the 95 % interval. The upright line stands at {middle}. Blue players may be the strongest. Each player above a line across the table is surely stronger than those below it."
-    )
-}
+const LEGEND: &str = "A dot is a strength on the Elo scale; its line is the 95 % interval. The upright line stands at 0, the mean of all players. Blue players may be the strongest. Each player above a line across the table is surely stronger than those below it.";
 
 /// The head of the table, with the marks of the scale.
 pub(crate) fn head(table: Option<&RatingTable>) -> Markup {
     let scale = Scale::of(table);
     html! {
         tr #ratings-head {
-            @if scale.system.has_intervals() {
-                th scope="col" { abbr title="The ranks that the player may truly have, with 95 % confidence" { "Rank" } }
-            }
+            th scope="col" { abbr title="The ranks that the player may truly have, with 95 % confidence" { "Rank" } }
             th.text scope="col" { "Player" }
-            @if scale.system.has_intervals() {
-                th.interval scope="col" {
-                    span.hush { "95 % interval" }
-                    svg aria-hidden="true" { @for mark in &scale.marks {
-                        text x=(scale.at(*mark)) y="70%" text-anchor="middle" { (scale.shown(*mark)) }
-                    } }
-                }
+            th.interval scope="col" {
+                span.hush { "95 % interval" }
+                svg aria-hidden="true" { @for mark in &scale.marks {
+                    text x=(scale.at(*mark)) y="70%" text-anchor="middle" { (shown_elo(*mark)) }
+                } }
             }
-            th scope="col" { abbr title=(scale.title()) { (scale.system.title()) } }
+            th scope="col" {
+                abbr title="Strength on the Elo scale; the mean of all players is 0" { "Bradley–Terry" }
+            }
         }
     }
 }
@@ -111,25 +100,20 @@ fn is_apart(above: &[RatedPlayer], row: &RatedPlayer) -> bool {
 }
 
 fn rated(key: &str, row: &RatedPlayer, is_apart: bool, scale: &Scale) -> Markup {
-    let is_sure = scale.system.has_intervals();
     html! {
-        tr.first[is_sure && row.ranks.best == 1].apart[is_sure && is_apart] id=(key) {
-            @if is_sure { td { (row.ranks) } }
+        tr.first[row.ranks.best == 1].apart[is_apart] id=(key) {
+            td { (row.ranks) }
             th scope="row" { (bare_name(&row.player)) }
-            @if is_sure {
-                td.interval {
-                    svg aria-hidden="true" {
-                        line.mean x1=(scale.at(scale.middle)) x2=(scale.at(scale.middle)) y1="0" y2="100%" {}
-                        line.span x1=(scale.at(row.low)) x2=(scale.at(row.high)) y1="50%" y2="50%" {}
-                        circle cx=(scale.at(row.elo)) cy="50%" r="5" {}
-                    }
+            td.interval {
+                svg aria-hidden="true" {
+                    line.mean x1=(scale.at(0)) x2=(scale.at(0)) y1="0" y2="100%" {}
+                    line.span x1=(scale.at(row.low)) x2=(scale.at(row.high)) y1="50%" y2="50%" {}
+                    circle cx=(scale.at(row.elo)) cy="50%" r="5" {}
                 }
             }
             td {
-                b { (scale.shown(row.elo)) }
-                @if is_sure {
-                    span.more { " " (scale.shown(row.low)) " to " (scale.shown(row.high)) }
-                }
+                b { (shown_elo(row.elo)) }
+                span.more { " " (shown_elo(row.low)) " to " (shown_elo(row.high)) }
             }
         }
     }
@@ -137,9 +121,6 @@ fn rated(key: &str, row: &RatedPlayer, is_apart: bool, scale: &Scale) -> Markup 
 
 /// Maps strengths to places between the left and the right, in per cent.
 struct Scale {
-    system: RatingSystem,
-    /// The mean of all players, or where each begins.
-    middle: i64,
     low: i64,
     high: i64,
     marks: Vec<i64>,
@@ -147,12 +128,10 @@ struct Scale {
 
 impl Scale {
     fn of(table: Option<&RatingTable>) -> Self {
-        let system = table.map_or_else(RatingSystem::default, |table| table.system);
-        let middle = if system.is_around_mean() { 0 } else { 1_500 };
         let rows = shown(table).iter();
         let (lows, highs) = (rows.clone().map(|row| row.low), rows.map(|row| row.high));
-        let least = lows.fold(middle - 1, i64::min);
-        let most = highs.fold(middle + 1, i64::max);
+        let least = lows.fold(-1, i64::min);
+        let most = highs.fold(1, i64::max);
         let mut steps = [25, 50, 100, 200, 250, 500, 1_000].into_iter();
         let step = steps.find(|step| (most - least) / step < MAX_MARKS);
         let step = step.unwrap_or((most - least) / MAX_MARKS);
@@ -160,8 +139,6 @@ impl Scale {
         let first = least.div_euclid(step);
         let last = -(-most).div_euclid(step);
         Self {
-            system,
-            middle,
             low: first * step,
             high: last * step,
             marks: (first..=last).map(|count| count * step).collect(),
@@ -173,35 +150,28 @@ impl Scale {
         let share = (elo - self.low) as f64 / (self.high - self.low) as f64;
         format!("{:.1}%", 5.0 + 90.0 * share)
     }
+}
 
-    /// A rating as it is shown: with its sign if it stands around the mean.
-    fn shown(&self, elo: i64) -> String {
-        match elo {
-            elo if elo < 0 => format!("−{}", elo.unsigned_abs()),
-            elo if elo > 0 && self.system.is_around_mean() => format!("+{elo}"),
-            elo => elo.to_string(),
-        }
-    }
-
-    fn title(&self) -> &'static str {
-        match self.system.is_around_mean() {
-            true => "Strength on the Elo scale; the mean of all players is 0",
-            false => "Strength on the Elo scale; a player begins with 1500",
-        }
+/// A rating as it is shown: with its sign, as it stands around the mean.
+fn shown_elo(elo: i64) -> String {
+    match elo {
+        ..0 => format!("−{}", elo.unsigned_abs()),
+        0 => "0".to_owned(),
+        1.. => format!("+{elo}"),
     }
 }
 
 /// How sure the order is, and what seat A is worth, in a few sentences.
 pub(crate) fn sentence(table: &RatingTable) -> String {
     let first = table.rows.first().map_or("", |row| &row.player.name);
-    let mut told = match (table.luck, table.certainty) {
-        (Some(percent), _) => format!(
+    let mut told = match table.luck {
+        Some(percent) => format!(
             "The results show no more than luck: players of equal strength would differ as much in {percent} of 100 leagues."
         ),
-        (None, Some(certainty)) => format!(
-            "The results show more than luck. {first} is truly the strongest with a probability of {certainty} %."
+        None => format!(
+            "The results show more than luck. {first} is truly the strongest with a probability of {} %.",
+            table.certainty
         ),
-        (None, None) => "The results show more than luck.".to_owned(),
     };
     if let Some(seat) = &table.seat {
         told += " ";
@@ -229,12 +199,11 @@ mod tests {
             ranks: RankGroup { best: 1, worst: 2 },
         };
         RatingTable {
-            system: RatingSystem::default(),
             round: 3,
             matches: None,
             rows: vec![row(1, 40), row(2, -40)],
             luck,
-            certainty: Some(81),
+            certainty: 81,
             seat: Some(SeatAdvantage {
                 share: 0.62,
                 interval: Interval {
@@ -317,39 +286,5 @@ mod tests {
             let marks = Scale::of(Some(&table)).marks.len();
             assert!((2..=10).contains(&marks), "{elo} ± {error}: {marks}");
         }
-    }
-
-    #[test]
-    fn elo_is_shown_without_what_it_does_not_know() {
-        let mut elo = table(None);
-        (elo.system, elo.certainty, elo.seat) = (RatingSystem::Elo, None, None);
-        elo.rows[0].elo = 1_520;
-        let first = rated("rating-P01", &elo.rows[0], true, &Scale::of(Some(&elo)));
-        let shown = [words(Some(&elo)), head(Some(&elo)), first].map(Markup::into_string);
-        let shown = shown.concat();
-        assert!(shown.contains("<b>1520</b>"), "{shown}");
-        assert!(
-            !shown.contains("interval") && !shown.contains("probability"),
-            "{shown}"
-        );
-        assert!(
-            !shown.contains("Rank") && !shown.contains("1–2") && !shown.contains("class=\"first"),
-            "{shown}"
-        );
-        assert!(
-            !shown.contains("apart") && !shown.contains("Blue"),
-            "{shown}"
-        );
-    }
-
-    #[test]
-    fn legend_says_where_the_middle_of_the_scale_is() {
-        let mut table = table(None);
-        let told = words(Some(&table)).into_string();
-        assert!(told.contains("0, the mean of all players"), "{told}");
-        table.system = RatingSystem::Glicko2;
-        let told = words(Some(&table)).into_string();
-        assert!(told.contains("1500, where a player begins"), "{told}");
-        assert!(!told.contains("mean"), "{told}");
     }
 }

@@ -59,11 +59,7 @@ pub(super) fn ladder(view: &LeagueView) -> Rows {
 
 pub(super) fn ratings(view: &LeagueView) -> Rows {
     let rated = view.ratings().map_or(&[][..], |ratings| &ratings.rows);
-    let columns = match view.rating_system().has_intervals() {
-        true => &RATING_COLUMNS[..],
-        false => &RATING_COLUMNS[..POINT_COLUMNS],
-    };
-    table_of(columns, rated.iter())
+    table_of(&RATING_COLUMNS, rated.iter())
 }
 
 const ROUND_COLUMNS: [Column<PlayedRound>; 7] = [
@@ -186,5 +182,3 @@ const RATING_COLUMNS: [Column<RatedPlayer>; 7] = [
     ("rank_best", |row| row.ranks.best.to_string()),
     ("rank_worst", |row| row.ranks.worst.to_string()),
 ];
-/// The columns of ratings without intervals.
-const POINT_COLUMNS: usize = 3;

@@ -8,7 +8,6 @@
 mod board;
 mod counted;
 mod pages;
-mod pgn;
 mod replay;
 mod rounds;
 mod season;

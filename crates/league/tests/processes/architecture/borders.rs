@@ -48,7 +48,6 @@ const ALLOWED: [Allowed; 6] = [
             "serde",
             "serde_json",
             "sha2",
-            "skillratings",
             "smol_str",
             "thiserror",
         ],
