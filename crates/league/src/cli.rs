@@ -26,7 +26,6 @@ mod replay;
 mod report;
 mod run;
 mod runtime;
-mod schema;
 mod scores;
 mod screen;
 mod season;
@@ -81,8 +80,7 @@ Examples:
   league explain message.json              say what a message is and what is wrong with it
   league explain - < message.json          the same from standard input
   league explain --strict --output json -  for programs, with every deviation an error
-  league schema GAME_INVITATION            the JSON Schema of a message
-  league schema --dialect v1 > v1.json     the schemas of all messages of a dialect
+  league explain --schema GAME_INVITATION  the JSON Schema of a message
   league games                             the games, and the rules of each
   league plan --players 30 --minutes 90    what each format takes, and how sure its order is
   league cert 192.168.1.10                 certificates for a league over HTTPS
@@ -113,7 +111,6 @@ enum CliCommand {
     Lab(lab::LabArgs),
     Bench(bench::BenchArgs),
     Explain(explain::ExplainArgs),
-    Schema(schema::SchemaArgs),
     Games(games::GamesArgs),
     Plan(plan::PlanArgs),
     Completions(completions::CompletionsArgs),
@@ -240,7 +237,6 @@ impl CliCommand {
             Self::Lab(lab) => lab.run(out),
             Self::Bench(bench) => bench.run(out),
             Self::Explain(explain) => explain.run(out),
-            Self::Schema(schema) => schema.run(out),
             Self::Games(games) => games.run(out),
             Self::Plan(plan) => plan.run(out),
             Self::Completions(completions) => completions.run(out),

@@ -273,7 +273,7 @@ fn suggest_type(decoded: &mut Decoded<'_>) -> bool {
     let shout = written.to_ascii_uppercase();
     let meant = nearest(&shout, &mut all).map(|near| format!("did you mean `{near}`? "));
     let detail = format!(
-        "`{}` is no message type of any dialect; {}`league schema --list` names them all",
+        "`{}` is no message type of any dialect; {}`league explain --list` names them all",
         excerpt(written),
         meant.unwrap_or_default()
     );

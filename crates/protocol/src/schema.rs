@@ -103,26 +103,6 @@ pub fn named_message(name: &str, dialects: &[Dialect], reading: Reading) -> Opti
     }
 }
 
-/// The schema of any message of these dialects, each under `$defs`.
-pub fn any_message(dialects: &[Dialect], reading: Reading) -> Value {
-    let mut definitions = Map::new();
-    let mut any = Vec::new();
-    for (dialect, name) in message_names(dialects) {
-        if let Some(schema) = message_schema(dialect, name, reading) {
-            let key = format!("{dialect}:{name}");
-            any.push(json!({"$ref": format!("#/$defs/{key}")}));
-            definitions.insert(key, schema);
-        }
-    }
-    json!({
-        "$schema": DRAFT,
-        "$id": "urn:league:message",
-        "title": "A message of the league",
-        "anyOf": any,
-        "$defs": definitions,
-    })
-}
-
 const DRAFT: &str = "https://json-schema.org/draft/2020-12/schema";
 
 fn taken(schema: &mut Map<String, Value>, name: &str) -> Map<String, Value> {

@@ -20,7 +20,6 @@ mod query;
 mod reach;
 mod readme;
 mod replay;
-mod schema;
 mod season;
 mod try_player;
 mod watch;

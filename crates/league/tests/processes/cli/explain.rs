@@ -1,4 +1,4 @@
-//! `league explain`.
+//! `league explain`: messages, and the schemas of messages.
 
 use crate::cli::league;
 
@@ -279,7 +279,7 @@ fn hostile_text_is_shown_harmlessly() {
     not valid, 1 error, 4 deviations
 
     error E002 INVALID_MESSAGE at message_type
-      `\u{1b}[2J\u{202e}GAME_OVER` is no message type of any dialect; `league schema --list` names them all
+      `\u{1b}[2J\u{202e}GAME_OVER` is no message type of any dialect; `league explain --list` names them all
       expected: a message type of the protocol
       clause: 000 §4.11
 
@@ -404,7 +404,7 @@ fn each_element_of_an_array_has_its_number_and_an_unknown_type_its_nearest() {
     not valid, 1 error
 
     error E002 INVALID_MESSAGE at [1].message_type
-      `GAME_OVR` is no message type of any dialect; did you mean `GAME_OVER`? `league schema --list` names them all
+      `GAME_OVR` is no message type of any dialect; did you mean `GAME_OVER`? `league explain --list` names them all
       expected: a message type of the protocol
       clause: 000 §4.11
     --- errors
@@ -412,7 +412,7 @@ fn each_element_of_an_array_has_its_number_and_an_unknown_type_its_nearest() {
 }
 
 #[test]
-fn lines_of_a_replay_are_read_one_by_one_and_may_be_held_to_a_dialect() {
+fn lines_of_an_exported_match_are_read_one_by_one_and_may_be_held_to_a_dialect() {
     let answer = r#"{"protocol":"league.v2","message_type":"CHOOSE_PARITY_RESPONSE","sender":"player:P01","timestamp":"2025-01-15T10:15:10Z","conversation_id":"c","match_id":"R1M1","parity_choice":"even"}"#;
     let lines = format!(
         "{}\n{{\"event\":\"said\",\"from\":\"player:P01\",\"to\":\"referee:REF01\",\"message\":{answer}}}\n",
@@ -439,4 +439,108 @@ fn lines_of_a_replay_are_read_one_by_one_and_may_be_held_to_a_dialect() {
       clause: 000 §4.5.2
     --- errors
     ");
+}
+
+#[test]
+fn schema_of_a_message_in_one_dialect() {
+    let arguments = [
+        "explain",
+        "--schema",
+        "GAME_JOIN_ACK",
+        "--dialect",
+        "v2",
+        "--strict",
+    ];
+    insta::assert_snapshot!("schema_of_a_message", league(&arguments, ""));
+}
+
+#[test]
+fn every_message_of_every_dialect_is_listed() {
+    insta::assert_snapshot!("schema_list", league(&["explain", "--list"], ""));
+}
+
+#[test]
+fn schema_of_a_message_of_several_dialects_allows_each() {
+    let told = league(
+        &["explain", "--schema", "GAME_OVER", "--output", "json"],
+        "",
+    );
+    let line = told.lines().nth(2).expect("there is output");
+    let schema: serde_json::Value = serde_json::from_str(line).expect("it is JSON");
+    assert!(
+        schema["anyOf"].as_array().is_some_and(|any| any.len() > 1),
+        "{told}"
+    );
+}
+
+#[test]
+fn machines_get_the_list_as_one_object_a_line() {
+    let list = league(
+        &["explain", "--list", "--dialect", "v1", "--output", "json"],
+        "",
+    );
+    let first = r#"{"dialect":"v1","message_type":""#;
+    let lines = list.lines().filter(|line| line.starts_with(first)).count();
+    assert_eq!(lines, list.lines().count() - 3, "{list}");
+}
+
+#[test]
+fn unknown_name_or_dialect_is_wrong_use() {
+    insta::assert_snapshot!(league(&["explain", "--schema", "GAME_OVR"], ""), @"
+    exit code 2
+    --- out
+    --- errors
+    error: could not print the schema of `GAME_OVR`
+      cause: there is no such message type in any dialect
+    hint: list the message types with `league explain --list`
+    ");
+    insta::assert_snapshot!(league(&["explain", "--schema", "GAME_START", "--dialect", "v2"], ""), @"
+    exit code 2
+    --- out
+    --- errors
+    error: could not print the schema of `GAME_START`
+      cause: there is no such message type in v2
+    hint: list the message types with `league explain --list`
+    ");
+    insta::assert_snapshot!(league(&["explain", "--list", "--dialect", "v3"], ""), @"
+    exit code 2
+    --- out
+    --- errors
+    error: invalid value 'v3' for '--dialect <DIALECT>': unknown dialect; choose one of `v2`, `v2-api`, `v1`
+
+    For more information, try '--help'.
+    ");
+}
+
+#[test]
+fn examples_are_written_and_explained_without_a_finding() {
+    let folder = tempfile::tempdir().unwrap();
+    let below = folder.path().to_str().unwrap();
+    let written = league(&["explain", "--examples", below, "--dialect", "v2"], "");
+    let said = format!("29 examples in {below}");
+    assert!(written.contains(&said), "{written}");
+    // A second time replaces them.
+    let again = league(&["explain", "--examples", below, "--output", "json"], "");
+    assert!(again.contains(r#"{"examples":72,"#), "{again}");
+    for file in [
+        "v2/registration/referee_register_request.json",
+        "v2/game-flow/game_over.json",
+        "v2/errors/game_error.json",
+        "v2/league/league_standings_update.json",
+        "v1/game-flow/game_result.json",
+    ] {
+        let file = folder.path().join(file);
+        let text = std::fs::read_to_string(&file).unwrap();
+        assert!(text.starts_with("{\n  \"protocol\": "), "{text}");
+        let explained = league(&["explain", "--strict", file.to_str().unwrap()], "");
+        assert!(explained.starts_with("exit code 0"), "{explained}");
+    }
+}
+
+#[test]
+fn file_schema_or_list_is_needed_and_one_of_them() {
+    let none = league(&["explain"], "");
+    assert!(none.starts_with("exit code 2\n"), "{none}");
+    let both = league(&["explain", "reply.json", "--schema", "GAME_OVER"], "");
+    assert!(both.starts_with("exit code 2\n"), "{both}");
 }
