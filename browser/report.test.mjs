@@ -41,7 +41,7 @@ scene('a report can be read without a script', async (stage) => {
   await page.locator('#board a[href="#match-R2M1"]').first().click();
   const shown = page.locator('#match-R2M1');
   await shown.getByText(reason(root, 'R2M1')).first().waitFor();
-  await shown.getByText('league replay --match R2M1').waitFor();
+  await shown.getByText('league export --match R2M1').waitFor();
 });
 
 scene('what is packed in a report is shown again after another page, and on the way back', async (stage) => {

@@ -64,7 +64,7 @@ scene('a choice that was changed with every checksum is not proven by its player
 scene('a report of a changed league is red, too', async (stage) => {
   const root = copied(stage, await played(stage, ...LEAGUE));
   forgeNumber(root, 'R1M1', { careful: true });
-  const page = await stage.visit(await reported(stage, root));
+  const page = await stage.visit(await reported(stage, root, 1));
   await assertRed(page.locator('#verdict'));
   await page.locator('#board a[href="#match-R1M1"]').first().click();
   const verdict = page.locator('#match-R1M1 .draw-verdict');

@@ -1,6 +1,6 @@
 // Leagues that are over, served or written down as one file.
 
-import { existsSync } from 'node:fs';
+import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 
@@ -12,10 +12,9 @@ export async function served(stage, root) {
   return (path = '/') => new URL(path, site).href;
 }
 
-/** Writes a league as one file; gives its address. */
-export async function reported(stage, root) {
+/** Writes a league as one file; gives its address. The exit code says whether the league verifies. */
+export async function reported(stage, root, code = 0) {
   const file = join(stage.folder(), 'league.html');
-  await stage.start('report', root, '-o', file).succeeds();
-  if (!existsSync(file)) throw new Error('no report was written');
+  assert.equal(await stage.start('export', root, '-o', file).ends(), code);
   return pathToFileURL(file).href;
 }

@@ -9,6 +9,7 @@ mod check;
 mod completions;
 mod db;
 mod explain;
+mod export;
 mod failure;
 mod follow;
 mod games;
@@ -22,17 +23,15 @@ mod new;
 mod plan;
 mod play;
 mod query;
-mod replay;
-mod report;
 mod run;
 mod runtime;
 mod scores;
 mod screen;
-mod season;
 mod serve;
 mod start;
 mod step;
 mod store;
+mod stored;
 mod text;
 mod try_player;
 mod verify;
@@ -86,13 +85,11 @@ Examples:
   league cert 192.168.1.10                 certificates for a league over HTTPS
   league new player --lang python          write a player of your own to start from
   league completions bash                  a script that lets a shell complete these commands
-  league list SHARED                       the leagues of a folder, and the all-time table
-  league archive SHARED                    a league as one file
+  league leagues SHARED                    the leagues of a folder, and the all-time table
   league db migrate                        prepare PostgreSQL for leagues of many machines
   league verify SHARED                     recompute a league from its journal
-  league replay SHARED --match R1M1        the messages of a match
   league serve SHARED                      the pages of a finished or copied league
-  league report SHARED -o league.html      the league as one page to share";
+  league export SHARED                     the league as one page to share";
 
 #[derive(Debug, Subcommand)]
 enum CliCommand {
@@ -116,13 +113,11 @@ enum CliCommand {
     Completions(completions::CompletionsArgs),
     New(new::NewArgs),
     Cert(cert::CertArgs),
-    List(season::ListArgs),
-    Archive(season::ArchiveArgs),
+    Leagues(leagues::LeaguesArgs),
     Db(db::DbArgs),
     Verify(verify::VerifyArgs),
-    Replay(replay::ReplayArgs),
+    Export(export::ExportArgs),
     Serve(serve::ServeArgs),
-    Report(report::ReportArgs),
     #[command(hide = true)]
     Keep(keep::KeepArgs),
 }
@@ -242,13 +237,11 @@ impl CliCommand {
             Self::Completions(completions) => completions.run(out),
             Self::New(new) => new.run(out),
             Self::Cert(cert) => cert.run(out),
-            Self::List(list) => list.run(out),
-            Self::Archive(archive) => archive.run(out),
+            Self::Leagues(leagues) => leagues.run(out),
             Self::Db(db) => db.run(out),
             Self::Verify(verify) => verify.run(out),
-            Self::Replay(replay) => replay.run(out),
+            Self::Export(export) => export.run(out),
             Self::Serve(serve) => serve.run(out),
-            Self::Report(report) => report.run(out),
             Self::Keep(keep) => keep.run(),
         }
     }

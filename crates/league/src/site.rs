@@ -5,6 +5,7 @@
 //! slow the agents in this process: few pages are made at once, on blocking threads, and the number
 //! of viewers is limited. `league-web` draws the pages.
 
+mod export_source;
 mod feed;
 mod gzip;
 mod hub;
@@ -15,7 +16,6 @@ mod observations;
 mod organiser;
 mod people;
 mod replay_cache;
-mod report_source;
 mod season;
 mod stall;
 
@@ -51,8 +51,8 @@ use live_view::ReadError;
 use replay_cache::ReplayCache;
 use season::SeasonCache;
 
+pub(crate) use export_source::ExportSource;
 pub(crate) use organiser::OrganiserSite;
-pub(crate) use report_source::ReportSource;
 pub(crate) use season::read_season;
 pub(crate) use stall::resume;
 

@@ -97,13 +97,13 @@ pub fn explain(bytes: &[u8], lens: impl Into<Lens>) -> Vec<Explanation> {
     pieces::explained(bytes, lens.into(), |raw, lens| piece(raw, lens, one))
 }
 
-/// Explains a piece, or the message in a line of a replayed match.
+/// Explains a piece, or the message in a line of an exported match.
 fn piece(raw: &RawValue, lens: Lens, one: impl Fn(&RawValue, Lens) -> Explanation) -> Explanation {
     match Line::of(raw) {
         Some(Line::Said(message)) => one(message, lens).placed("message"),
         Some(Line::Match) => Explanation {
             again: Again::of(&raw),
-            ..Explanation::new("match of a replay", Notes::new(lens.reading))
+            ..Explanation::new("match of an export", Notes::new(lens.reading))
         },
         None => one(raw, lens),
     }

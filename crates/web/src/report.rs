@@ -125,7 +125,7 @@ fn placeholder(page: &MatchPage, pack: usize) -> Markup {
         p.more data-pack={ "pack-" (pack) } {
             "The messages and the draw of this match are compressed in this file; its script unpacks them. "
             "Without scripts, "
-            code { "league replay --match " (page.match_id) " --league-id " (page.league.league_id) }
+            code { "league export --match " (page.match_id) " --league-id " (page.league.league_id) }
             " shows the messages from the league's own files."
         }
     }

@@ -14,8 +14,6 @@ use crate::agents::assemble::Shared;
 use crate::chance::Chance;
 use crate::cli::Output;
 use crate::cli::failure::{CommandError, bad_config, too_few_descriptors};
-use crate::cli::network::TrustArgs;
-use crate::cli::store::StoreArgs;
 pub(crate) use crate::clock::{duration, moment};
 use crate::config::{ConfigLoader, DEFAULT_GAME, LeagueConfig, SystemConfig, league_rules};
 use crate::http::descriptors::Descriptors;
@@ -90,39 +88,6 @@ pub(crate) fn existing_config(root: &Root) -> Result<SystemConfig, CommandError>
     }
     let system = ConfigLoader::new(root.clone()).load_system();
     Ok((*system.map_err(bad_config)?).clone())
-}
-
-/// The stored leagues that `league verify` and `league replay` read.
-#[derive(Debug, Args)]
-pub(crate) struct StoredLeaguesArgs {
-    /// The root of the league's files
-    #[arg(default_value = DEFAULT_ROOT, conflicts_with = "root")]
-    dir: PathBuf,
-    /// The same, as the other commands take it
-    #[arg(long, value_name = "DIR")]
-    root: Option<PathBuf>,
-    /// One league only [default: every league below the root]
-    #[arg(long, value_name = "ID", value_parser = league_id)]
-    pub(crate) league_id: Option<LeagueId>,
-    /// Output format
-    #[arg(long, value_enum, default_value_t, value_name = "FORM")]
-    pub(crate) output: Output,
-    #[command(flatten)]
-    store: StoreArgs,
-    #[command(flatten)]
-    trust: TrustArgs,
-}
-
-impl StoredLeaguesArgs {
-    /// Fills the folder from the database, if one is named.
-    pub(crate) fn fill(&self) -> Result<(), CommandError> {
-        let root = Root::new(self.dir());
-        self.store.fill(&root, &self.trust, self.league_id.as_ref())
-    }
-
-    pub(crate) fn dir(&self) -> &Path {
-        self.root.as_deref().unwrap_or(&self.dir)
-    }
 }
 
 /// The flag that names a root in a printed command.

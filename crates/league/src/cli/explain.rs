@@ -22,7 +22,7 @@ use crate::storage::files::pretty;
 /// Say what a message is, in which dialect, and what is wrong with it
 ///
 /// Reads bare messages, JSON-RPC requests and responses, arrays of them, and JSON lines, such as
-/// those of `league replay --match ID --output json`. A message may have 256 KiB, the input 64 MiB.
+/// those of `league export --match ID --output json`. A message may have 256 KiB, the input 64 MiB.
 /// Exits with 0 if there is no error, else with 1.
 #[derive(Debug, Args)]
 #[command(after_help = "\

@@ -1,274 +1,187 @@
-//! Finds the leagues below a root: the league of a command, its end, interrupted leagues, and free
-//! names.
+//! `league leagues`: the leagues of a folder, their all-time table, and a league as one file.
 
-use std::fs;
-use std::io::Write as _;
-use std::path::{Path, PathBuf};
-use std::time::SystemTime;
+use std::io::Write;
+use std::path::PathBuf;
 
 use clap::Args;
+use league_core::league::Phase;
+use league_core::rating::{MAX_RATED, Rating};
 use league_protocol::id::LeagueId;
-use league_protocol::message::StandingRow;
+use league_web::season::{Season, SeasonLeague};
+use serde_json::json;
 
-use crate::cli::arguments::{CommonArgs, league_id, root_flag};
-use crate::cli::failure::CommandError;
-use crate::cli::network::TrustArgs;
-use crate::cli::screen;
-use crate::cli::store::StoreArgs;
-use crate::cli::text::count;
-use crate::site::resume;
-use crate::storage::documents::{StandingEntry, StandingsRepository};
-use crate::storage::record::is_over;
-use crate::storage::root::Root;
-use crate::storage::store::holder;
-use crate::storage::verify::leagues;
-use crate::wire::ask::{Health, State};
+use crate::cli::arguments::league_id;
+use crate::cli::failure::{CommandError, chain};
+use crate::cli::stored::StoredArgs;
+use crate::cli::text::{count, one_line, paragraph, print_object};
+use crate::cli::{Exit, Output};
+use crate::site::read_season;
+use crate::storage::archive;
 
-/// How many leagues of one name are searched for a free number.
-const MAX_LEAGUES: u32 = 100_000;
+/// The most rows of the all-time table that are printed.
+const MAX_ROWS: usize = 30;
 
-/// A league on the disk, as `league serve` and `league report` take it.
-#[derive(Debug, Clone, Args)]
-pub(crate) struct StoredLeagueArgs {
-    /// The root of the league's files; the same as `--root`
-    #[arg(conflicts_with = "root")]
-    dir: Option<PathBuf>,
-    #[command(flatten)]
-    pub(crate) common: CommonArgs,
-    /// The league [default: the one played last]
+/// List the leagues of a folder, and the all-time table of their players
+///
+/// A folder of leagues is a season: `league manager --next` plays its next one. With --archive, one
+/// league is written as a file without secrets: its journals and documents.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  league leagues SHARED
+  league leagues SHARED --archive week_3 -o week-3.tar.gz
+  league verify week-3.tar.gz")]
+pub(crate) struct LeaguesArgs {
+    /// Write this league as one file, which `league verify FILE` checks
     #[arg(long, value_name = "ID", value_parser = league_id)]
-    league_id: Option<LeagueId>,
+    archive: Option<LeagueId>,
+    /// File to write [default: ID.tar.gz]
+    #[arg(short, long = "out", value_name = "FILE", requires = "archive")]
+    out: Option<PathBuf>,
+    /// Replace an existing file
+    #[arg(long, requires = "archive")]
+    force: bool,
     #[command(flatten)]
-    pub(crate) store: StoreArgs,
-    #[command(flatten)]
-    pub(crate) trust: TrustArgs,
+    stored: StoredArgs,
 }
 
-impl StoredLeagueArgs {
-    fn dir(&self) -> &Path {
-        self.dir.as_deref().unwrap_or(&self.common.root)
+impl LeaguesArgs {
+    pub(crate) fn run(&self, out: &mut impl Write) -> Result<Exit, CommandError> {
+        if let Some(league) = &self.archive {
+            return self.write_archive(league, out);
+        }
+        let root = self.stored.filled(None)?;
+        let season = read_season(&root).map_err(|error| {
+            let what = format!(
+                "could not list the leagues of `{}`",
+                self.stored.dir().display()
+            );
+            let hint = "name the folder that holds `data/leagues`";
+            CommandError::usage(what, chain(&error), hint)
+        })?;
+        match self.stored.common.output {
+            Output::Json => print_json(&season, out)?,
+            Output::Text => print_text(&season, out)?,
+        }
+        Ok(Exit::Yes)
     }
 
-    /// The command that resumes a league which is not over and which no process on this machine
-    /// plays.
-    pub(crate) fn resume(&self, root: &Root, league: &LeagueId) -> Option<String> {
-        let interrupted = InterruptedLeague::look(root, self.dir(), league.clone());
-        interrupted.map(|interrupted| interrupted.resume)
-    }
-
-    /// The root and the league of the command.
-    pub(crate) fn find(&self) -> Result<(Root, LeagueId), CommandError> {
-        let root = Root::new(self.dir());
-        self.store
-            .fill(&root, &self.trust, self.league_id.as_ref())?;
-        let all = leagues(&root).map_err(|error| self.none(&error.to_string()))?;
-        let others = all.len().saturating_sub(1);
-        let mut all = all.into_iter();
-        let found = match &self.league_id {
-            Some(named) => all.find(|league| league == named),
-            None => all.max_by_key(|league| last_played(&root, league)),
-        };
-        match (found, &self.league_id) {
-            (Some(league), named) => {
-                if named.is_none() && others > 0 && !self.common.quiet {
-                    let others = count(others as u64, "other league");
-                    // There is nothing left to do if even this cannot be printed.
-                    let _ = writeln!(
-                        screen::errors(),
-                        "taking league `{league}`, the one played last; `league list` shows the \
-                         {others}, `--league-id ID` takes one of them"
-                    );
-                }
-                Ok((root, league))
+    fn write_archive(&self, league: &LeagueId, out: &mut impl Write) -> Result<Exit, CommandError> {
+        let (root, league) = self.stored.find(Some(league))?;
+        let usual = PathBuf::from(format!("{league}.tar.gz"));
+        let file = self.out.as_ref().unwrap_or(&usual);
+        let files = archive::write(&root, &league, file, self.force).map_err(|error| {
+            let what = format!("could not archive league `{league}`");
+            if error.is_in_the_way() {
+                let cause = format!("`{}` exists already", file.display());
+                let hint = "give another file with `-o`, or replace it with `--force`";
+                return CommandError::usage(what, cause, hint);
             }
-            (None, Some(named)) => Err(self.none(&format!("there is no league `{named}`"))),
-            (None, None) => Err(self.none("there is no league")),
+            CommandError::world(what, chain(&error), "choose another file with `-o`")
+        })?;
+        let common = &self.stored.common;
+        if common.output == Output::Json {
+            let name = file.to_string_lossy();
+            let object = json!({
+                "event": "archive", "league_id": league, "file": name, "files": files,
+            });
+            print_object(out, &object)?;
+        } else if !common.quiet {
+            let (file, files) = (file.display(), count(files as u64, "file"));
+            writeln!(out, "wrote {file} with {files} of league `{league}`")?;
         }
-    }
-
-    fn none(&self, cause: &str) -> CommandError {
-        CommandError::usage(
-            format!("could not show a league of `{}`", self.dir().display()),
-            cause,
-            "name the folder that holds `data/leagues`, or play a league with `league run`",
-        )
+        Ok(Exit::Yes)
     }
 }
 
-/// A league that is not over and that no process on this machine plays.
-pub(crate) struct InterruptedLeague {
-    pub(crate) league: LeagueId,
-    /// The command that continues it.
-    pub(crate) resume: String,
+fn print_json(season: &Season, out: &mut impl Write) -> Result<(), CommandError> {
+    for league in &season.leagues {
+        let object = json!({
+            "event": "league", "league_id": league.league_id, "game": league.game,
+            "phase": league.phase.as_str(), "ended_early": league.ended_early,
+            "players": league.players,
+            "matches_played": league.played, "matches": league.matches,
+            "champions": league.champions,
+        });
+        print_object(out, &object)?;
+    }
+    let ratings = season.rate();
+    for (number, row) in season.rows.iter().enumerate() {
+        let rating = ratings.as_ref().and_then(|ratings| ratings.rating(number));
+        let round = |elo: fn(&Rating) -> f64| rating.as_ref().map(|it| elo(it).round() as i64);
+        let object = json!({
+            "event": "player", "display_name": row.name, "leagues": row.leagues,
+            "titles": row.titles, "played": row.played, "wins": row.wins, "draws": row.draws,
+            "losses": row.losses, "points": row.points, "rating": round(|it| it.elo),
+            "rating_low": round(|it| it.low), "rating_high": round(|it| it.high),
+        });
+        print_object(out, &object)?;
+    }
+    Ok(())
 }
 
-impl InterruptedLeague {
-    /// Checks whether a league was interrupted; `dir` is its root as it was named.
-    fn look(root: &Root, dir: &Path, league: LeagueId) -> Option<Self> {
-        let journal = root.league_journal(&league);
-        let stands = holder(&journal).is_none() && !is_over(&journal);
-        stands.then(|| Self {
-            resume: format!("{}{}", resume(root, &league), root_flag(dir)),
-            league,
-        })
+fn print_text(season: &Season, out: &mut impl Write) -> Result<(), CommandError> {
+    for league in &season.leagues {
+        writeln!(out, "{}", line(league))?;
     }
-
-    /// All interrupted leagues of a root, the latest first.
-    pub(crate) fn all(root: &Root, dir: &Path) -> Vec<Self> {
-        let mut all = leagues(root).unwrap_or_default();
-        all.sort_by_key(|league| std::cmp::Reverse(last_played(root, league)));
-        let all = all.into_iter();
-        all.filter_map(|league| Self::look(root, dir, league))
-            .collect()
+    if season.leagues.len() < 2 {
+        return Ok(());
     }
-}
-
-/// When a league was last played.
-pub(crate) fn last_played(root: &Root, league: &LeagueId) -> SystemTime {
-    let file = fs::metadata(root.league_journal(league));
-    let changed = file.and_then(|file| file.modified());
-    changed.unwrap_or(SystemTime::UNIX_EPOCH)
-}
-
-/// The final state of a league from its files, if it is over and matches what was last seen.
-pub(crate) fn last_state(root: &Root, seen: &Health) -> Option<(Health, Vec<StandingRow>)> {
-    let league = &seen.league_id;
-    let table = StandingsRepository::new(root, league.clone()).load().ok()?;
-    let whole = seen.rounds > 0 && table.rounds_completed >= seen.rounds;
-    if !whole || !is_over(&root.league_journal(league)) {
-        return None;
+    writeln!(out, "\nall-time table")?;
+    writeln!(
+        out,
+        "      {:<28} {:>7} {:>6} {:>6} {:>6} {:>6}  95 %",
+        "player", "leagues", "titles", "played", "points", "rating"
+    )?;
+    let ratings = season.rate();
+    for ((place, row), number) in season.places().take(MAX_ROWS).zip(0..) {
+        let name: String = one_line(&row.name).chars().take(28).collect();
+        let rating = ratings.as_ref().and_then(|ratings| ratings.rating(number));
+        let rating = rating.map_or_else(|| "     –".to_owned(), shown);
+        writeln!(
+            out,
+            "  {place:>3} {name:<28} {:>7} {:>6} {:>6} {:>6} {rating}",
+            row.leagues, row.titles, row.played, row.points
+        )?;
     }
-    let health = Health {
-        state: State::Completed,
-        round_id: Some(seen.rounds),
-        matches_played: seen.matches,
-        ..seen.clone()
+    if season.rows.len() > MAX_ROWS {
+        writeln!(out, "      and {} more", season.rows.len() - MAX_ROWS)?;
+    }
+    let note = match &ratings {
+        None => format!("more than {MAX_RATED} players are not rated"),
+        Some(ratings) => match ratings.seat_advantage() {
+            Some(seat) => format!("ratings: Bradley–Terry. {}", seat.sentence()),
+            None => "ratings: Bradley–Terry".to_owned(),
+        },
     };
-    Some((health, table.standings.iter().map(row).collect()))
+    writeln!(out, "{}", paragraph("", 0, &note))?;
+    Ok(())
 }
 
-fn row(entry: &StandingEntry) -> StandingRow {
-    StandingRow {
-        rank: entry.rank,
-        shared_rank: entry.rank,
-        player_id: entry.player_id.clone(),
-        display_name: entry.display_name.clone(),
-        played: entry.played,
-        wins: entry.wins,
-        draws: entry.draws,
-        losses: entry.losses,
-        technical_losses: entry.technical_losses,
-        points: entry.points,
-        byes: entry.byes,
-        tie: None,
-    }
+/// A rating and its interval.
+fn shown(rating: Rating) -> String {
+    let figure = |elo: f64| format!("{:+}", elo.round() as i64);
+    let [elo, low, high] = [rating.elo, rating.low, rating.high].map(figure);
+    format!("{elo:>6}  {low} to {high}")
 }
 
-/// The first free name: this one, or this one with a number.
-pub(crate) fn free_name(root: &Root, base: &LeagueId) -> LeagueId {
-    let mut league = base.clone();
-    for number in 2..MAX_LEAGUES {
-        if !root.league_journal(&league).exists() {
-            break;
-        }
-        let Ok(next) = LeagueId::new(format!("{base}_{number}")) else {
-            break;
-        };
-        league = next;
-    }
-    league
-}
-
-/// The league that `league run --resume` resumes: the named one, else the only interrupted one. A
-/// running league is found too, so that it can be refused as running.
-pub(crate) fn to_resume(
-    common: &CommonArgs,
-    named: Option<&LeagueId>,
-) -> Result<LeagueId, CommandError> {
-    let root = &common.root();
-    if let Some(named) = named {
-        return named_to_resume(root, common, named);
-    }
-    let of_run = |league: &LeagueId| root.seats(league).exists();
-    let interrupted = InterruptedLeague::all(root, &common.root);
-    let (ours, others): (Vec<_>, Vec<_>) =
-        interrupted.into_iter().partition(|one| of_run(&one.league));
-    match ours.as_slice() {
-        [only] => Ok(only.league.clone()),
-        [] => {
-            let held = |league: &LeagueId| holder(&root.league_journal(league)).is_some();
-            let mut running = leagues(root).unwrap_or_default().into_iter();
-            let running = running.find(|league| of_run(league) && held(league));
-            running.ok_or_else(|| nothing_to_resume(common, &others))
-        }
-        several => Err(CommandError::usage(
-            "could not resume a league",
-            format!(
-                "{} were interrupted here",
-                count(several.len() as u64, "league")
-            ),
-            format!("name one of them: {}", commands(several)),
-        )),
-    }
-}
-
-fn named_to_resume(
-    root: &Root,
-    common: &CommonArgs,
-    named: &LeagueId,
-) -> Result<LeagueId, CommandError> {
-    let flag = common.root_flag();
-    let (cause, hint) = if !root.league_journal(named).exists() {
-        let hint = match InterruptedLeague::all(root, &common.root).as_slice() {
-            [] => format!("start it with `league run --league-id {named}{flag}`"),
-            some => format!("resume an interrupted league: {}", commands(some)),
-        };
-        let cause = format!("there is no such league in `{}`", root.as_path().display());
-        (cause, hint)
-    } else if is_over(&root.league_journal(named)) {
-        let hint = format!(
-            "show it with `league serve --league-id {named}{flag}`, or play another league with \
-             `league run{flag}`"
-        );
-        ("it is over".to_owned(), hint)
-    } else {
-        return Ok(named.clone());
+fn line(league: &SeasonLeague) -> String {
+    let state = match league.phase {
+        Phase::Registering => "registering".to_owned(),
+        Phase::Running => format!("{} of {} played", league.played, league.matches),
+        Phase::Completed => match league.champions.as_slice() {
+            [] => "over".to_owned(),
+            [only] => format!("won by {}", one_line(only)),
+            several => format!("first place shared by {}", one_line(&several.join(", "))),
+        },
     };
-    Err(CommandError::usage(
-        format!("could not resume league `{named}`"),
-        cause,
-        hint,
-    ))
-}
-
-fn nothing_to_resume(common: &CommonArgs, others: &[InterruptedLeague]) -> CommandError {
-    let flag = common.root_flag();
-    if leagues(&common.root()).unwrap_or_default().is_empty() {
-        return CommandError::usage(
-            "could not resume a league",
-            format!("there is no league in `{}`", common.root.display()),
-            format!(
-                "name the folder that holds `data/leagues` with `--root`, or start a league with \
-                 `league run{flag}`"
-            ),
-        );
-    }
-    let hint = match others {
-        [] => format!("start a league with `league run{flag}`"),
-        some => format!(
-            "resume agents that were started one by one with {}",
-            commands(some)
-        ),
+    let players = count(league.players as u64, "player");
+    let early = match league.ended_early {
+        true => ", ended early",
+        false => "",
     };
-    CommandError::usage(
-        "could not resume a league",
-        "no league of `league run` was interrupted here",
-        hint,
+    format!(
+        "{} · {} · {players} · {state}{early}",
+        league.league_id, league.game
     )
-}
-
-/// The commands that continue leagues.
-fn commands(leagues: &[InterruptedLeague]) -> String {
-    let commands = leagues.iter().map(|one| format!("`{}`", one.resume));
-    commands.collect::<Vec<_>>().join(", ")
 }

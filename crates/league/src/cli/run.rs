@@ -26,7 +26,6 @@ use crate::cli::arguments::{
     CommonArgs, FormatArgs, dialect, duration, game_type, games, league_id, number, seed,
 };
 use crate::cli::failure::{CommandError, accept_loss_hint, chain, port_error, start_hint};
-use crate::cli::leagues;
 use crate::cli::model::ModelArgs;
 use crate::cli::network::{NetworkArgs, load_tls, log_warning};
 use crate::cli::run::plan::RunPlan;
@@ -34,6 +33,7 @@ use crate::cli::run::screen::RunScreen;
 use crate::cli::runtime::{Signals, begin_logs, finish, runtime};
 use crate::cli::scores::DeviationSummary;
 use crate::cli::store::StoreArgs;
+use crate::cli::stored;
 use crate::http::descriptors::open_files;
 use crate::http::endpoint::{Scheme, url};
 use crate::http::local::called;
@@ -152,7 +152,7 @@ impl RunArgs {
     pub(crate) fn run(&self, out: &mut impl Write) -> Result<Exit, CommandError> {
         // Before the configuration, which is written if it is missing.
         let resumed = match self.resume {
-            true => Some(leagues::to_resume(&self.common, self.league_id.as_ref())?),
+            true => Some(stored::to_resume(&self.common, self.league_id.as_ref())?),
             false => None,
         };
         let runtime = runtime()?;

@@ -14,13 +14,13 @@ use serde_json::json;
 use tokio::sync::watch;
 
 use crate::cli::agent::page;
-use crate::cli::arguments::{existing_config, port};
+use crate::cli::arguments::{existing_config, league_id, port};
 use crate::cli::failure::{CommandError, port_error};
 use crate::cli::follow::FollowedLeague;
-use crate::cli::leagues::StoredLeagueArgs;
 use crate::cli::network::{ListenArgs, load_tls};
 use crate::cli::runtime::{Signals, runtime};
 use crate::cli::screen;
+use crate::cli::stored::StoredArgs;
 use crate::cli::text::print_object;
 use crate::cli::{Exit, Output};
 use crate::http::server::{Gate, Limits, Pages, ResponseFuture, Routes, serve};
@@ -40,18 +40,21 @@ Examples:
   league serve /copies/SHARED --port 9000
   league serve --bind 0.0.0.0            for everyone on the network")]
 pub(crate) struct ServeArgs {
-    #[command(flatten)]
-    stored: StoredLeagueArgs,
     /// Port to listen on; 0 for any free port
     #[arg(long, value_name = "N", default_value_t = 8080, value_parser = port)]
     port: u16,
+    /// The league [default: the one played last]
+    #[arg(long, value_name = "ID", value_parser = league_id)]
+    league_id: Option<LeagueId>,
+    #[command(flatten)]
+    stored: StoredArgs,
     #[command(flatten)]
     listen: ListenArgs,
 }
 
 impl ServeArgs {
     pub(crate) fn run(&self, out: &mut impl Write) -> Result<Exit, CommandError> {
-        let (root, league) = self.stored.find()?;
+        let (root, league) = self.stored.find(self.league_id.as_ref())?;
         let mut system = existing_config(&root)?;
         self.listen.settle(&mut system);
         let tls = load_tls(&root, &system, WHAT, |warning| {

@@ -5,11 +5,13 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
+use league_protocol::id::LeagueId;
 use league_protocol::token::hex;
 
 use crate::chance::Chance;
-use crate::cli::arguments::StoredLeaguesArgs;
+use crate::cli::arguments::league_id;
 use crate::cli::failure::{CommandError, chain, unless_reader_gone};
+use crate::cli::stored::StoredArgs;
 use crate::cli::text::{count, one_line};
 use crate::cli::{Exit, Output};
 use crate::storage::archive;
@@ -22,25 +24,25 @@ use crate::storage::verify::{
 ///
 /// The journals of the referees and the files of matches must agree with the manager's journal.
 /// Records of players, and journals that referees handed in, are listed as disputed if they
-/// differ; missing records are listed as not compared. The command only reads, works on a running league too, and needs no secret. Exits with 0 if
-/// everything holds and no journal is missing, with 4 if everything holds that is here, and with 1
-/// if something is wrong; then it names the first wrong line.
+/// differ; missing records are listed as not compared. The command only reads, works on a running
+/// league too, and needs no secret. Exits with 0 if everything holds and no journal is missing, with
+/// 4 if everything holds that is here, and with 1 if something is wrong; then it names the line.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   league verify SHARED
   league verify SHARED --league-id league_2025_even_odd
-  league verify week-3.tar.gz               what `league archive` wrote
+  league verify week-3.tar.gz               a league that `league leagues --archive` wrote
   league verify --output json /copies/SHARED | jq .verified")]
 pub(crate) struct VerifyArgs {
-    #[command(flatten)]
-    stored: StoredLeaguesArgs,
+    /// One league only [default: every league below the root]
+    #[arg(long, value_name = "ID", value_parser = league_id)]
+    league_id: Option<LeagueId>,
     /// Demand the journals of all referees: exit with 1 instead of 4 if one is missing
     #[arg(long)]
     complete: bool,
-    /// Print only the verdict
-    #[arg(short, long)]
-    quiet: bool,
+    #[command(flatten)]
+    stored: StoredArgs,
 }
 
 /// An archive in a folder of its own, which is removed in the end.
@@ -62,8 +64,7 @@ impl UnpackedArchive {
         std::fs::create_dir(&folder).map_err(world)?;
         let unpacked = Self { folder };
         archive::unpack(file, &unpacked.folder).map_err(|error| {
-            let hint = "give a folder, or a file that `league archive` wrote";
-            CommandError::usage(what(), unpacked.named(chain(&error), file), hint)
+            CommandError::usage(what(), unpacked.named(chain(&error), file), ARCHIVE_HINT)
         })?;
         Ok(unpacked)
     }
@@ -82,32 +83,36 @@ impl Drop for UnpackedArchive {
     }
 }
 
+const ARCHIVE_HINT: &str = "give a folder, or a file that `league leagues --archive` wrote";
+
 /// How many files are listed one by one.
 const MAX_LISTED: usize = 10;
 
 impl VerifyArgs {
     pub(crate) fn run(&self, out: &mut impl Write) -> Result<Exit, CommandError> {
-        self.stored.fill()?;
-        if matches!(self.stored.dir().try_exists(), Ok(false)) {
-            let named = self.stored.dir().display();
+        let dir = self.stored.dir();
+        let unpacked = match dir.is_file() {
+            true => Some(UnpackedArchive::open(dir)?),
+            false => None,
+        };
+        let root = match &unpacked {
+            Some(unpacked) => Root::new(&unpacked.folder),
+            None => self.stored.filled(self.league_id.as_ref())?,
+        };
+        if matches!(dir.try_exists(), Ok(false)) {
+            let named = dir.display();
             return Err(CommandError::usage(
                 format!("could not verify `{named}`"),
                 format!("there is no file or folder `{named}`"),
-                "give a folder, or a file that `league archive` wrote",
+                ARCHIVE_HINT,
             ));
         }
-        let unpacked = match self.stored.dir().is_file() {
-            true => Some(UnpackedArchive::open(self.stored.dir())?),
-            false => None,
-        };
-        let folder = unpacked.as_ref().map_or(self.stored.dir(), |it| &it.folder);
-        let root = Root::new(folder);
         let named = |cause| match &unpacked {
-            Some(unpacked) => unpacked.named(cause, self.stored.dir()),
+            Some(unpacked) => unpacked.named(cause, dir),
             None => cause,
         };
         let failed = |error: &VerifyError| self.failed(error).with_cause(named);
-        let chosen = match &self.stored.league_id {
+        let chosen = match &self.league_id {
             Some(league) => vec![league.clone()],
             None => leagues(&root).map_err(|error| failed(&error))?,
         };
@@ -126,10 +131,10 @@ impl VerifyArgs {
     }
 
     fn print(&self, verdict: &Verdict, out: &mut impl Write) -> io::Result<()> {
-        match self.stored.output {
+        match self.stored.common.output {
             Output::Text => {
                 write_verdict(verdict, out)?;
-                if !self.quiet {
+                if !self.stored.common.quiet {
                     write_reasons(verdict, out)?;
                 }
             }

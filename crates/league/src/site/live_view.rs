@@ -51,6 +51,8 @@ pub(crate) enum ReadError {
 pub(crate) struct LiveView {
     follower: Follower,
     journal: JournalReader,
+    /// Whether to show only what stands before damage.
+    until_damage: bool,
     /// What is wrong with the journal; from then on it is read no further.
     damage: Option<Verification>,
     observed: Arc<LeagueObservations>,
@@ -88,6 +90,7 @@ impl LiveView {
         Self {
             follower: Follower::new(root.league_journal(&league_id)),
             journal: JournalReader::new(root, league_id),
+            until_damage: false,
             damage: None,
             observed: Arc::default(),
             observed_at: Timestamp::default(),
@@ -105,6 +108,14 @@ impl LiveView {
         }
     }
 
+    /// A view that shows only what stands before damage.
+    pub(crate) fn until_damage(root: Root, league_id: LeagueId) -> Self {
+        Self {
+            until_damage: true,
+            ..Self::new(root, league_id)
+        }
+    }
+
     /// The league as far as it was read.
     pub(crate) fn view(&self) -> Option<&LeagueView> {
         self.journal.view.as_ref()
@@ -116,6 +127,10 @@ impl LiveView {
 
     pub(crate) fn into_parts(self) -> Option<(LeagueView, Arc<LeagueObservations>)> {
         Some((self.journal.view?, self.observed))
+    }
+
+    pub(crate) const fn is_damaged(&self) -> bool {
+        self.damage.is_some()
     }
 
     /// The first page, if there is a league.
@@ -154,6 +169,7 @@ impl LiveView {
             league_id: self.journal.league_id.clone(),
             observed: Arc::clone(&self.observed),
             events: self.events.unwrap_or(0),
+            until_damage: self.until_damage,
         }
     }
 
@@ -199,7 +215,8 @@ impl LiveView {
         Ok(changed.then_some(PageChange { patch, touched }))
     }
 
-    /// Applies the new entries. A damaged journal is shown as it is, and marked as damaged.
+    /// Applies the new entries. A damaged journal is marked as damaged; all its lines are shown, or
+    /// those before the damage.
     fn read_journal(&mut self) -> Result<(), ReadError> {
         if self.damage.is_some() {
             return Ok(());
@@ -210,9 +227,11 @@ impl LiveView {
         match follower.read_on(|entry| journal.apply(&entry)) {
             Ok(()) => {}
             Err(StoreError::Damaged { line, damage, .. }) => {
-                journal.view = None;
                 let path = follower.path();
-                Follower::read_loosely(path, |entry| journal.apply(&entry))?;
+                if !self.until_damage {
+                    journal.view = None;
+                    Follower::read_loosely(path, |entry| journal.apply(&entry))?;
+                }
                 let file = path.strip_prefix(journal.root.as_path()).unwrap_or(path);
                 self.damage = Some(Verification {
                     holds: false,

@@ -15,7 +15,7 @@ use super::gzip::GzipBody;
 use super::live_view::{ReadError, empty_view};
 use crate::storage::record::Record;
 use crate::storage::root::Root;
-use crate::storage::store::{Entry, Follower};
+use crate::storage::store::{Entry, Follower, StoreError};
 
 /// How long the recording of a running league is reused.
 const MAX_AGE: Duration = Duration::from_secs(10);
@@ -38,6 +38,8 @@ pub(crate) struct ReplaySource {
     pub(crate) observed: Arc<LeagueObservations>,
     /// How many events there are so far.
     pub(crate) events: u64,
+    /// Whether to record only what stands before damage.
+    pub(crate) until_damage: bool,
 }
 
 impl ReplayCache {
@@ -79,16 +81,22 @@ pub(crate) fn record(source: &ReplaySource, links: Links) -> Result<Recording, R
     } = source;
     let mut recorder: Option<Result<Recorder<'_>, ReadError>> = None;
     let path = root.league_journal(league_id);
-    Follower::read_loosely(&path, |entry: Entry<Record<Event>>| {
-        match (&entry.fact, &mut recorder) {
-            (Record::Opened(opening), None) => {
-                let view = empty_view(root, league_id, opening);
-                recorder = Some(view.map(|view| Recorder::new(view, observed, links)));
-            }
-            (Record::Event(event), Some(Ok(recorder))) => recorder.apply(event),
-            _ => {}
+    let visit = |entry: Entry<Record<Event>>| match (&entry.fact, &mut recorder) {
+        (Record::Opened(opening), None) => {
+            let view = empty_view(root, league_id, opening);
+            recorder = Some(view.map(|view| Recorder::new(view, observed, links)));
         }
-    })?;
+        (Record::Event(event), Some(Ok(recorder))) => recorder.apply(event),
+        _ => {}
+    };
+    let read = match source.until_damage {
+        true => Follower::new(path).read_on(visit),
+        false => Follower::read_loosely(&path, visit),
+    };
+    match read {
+        Ok(()) | Err(StoreError::Damaged { .. }) => {}
+        Err(other) => return Err(other.into()),
+    }
     recorder
         .unwrap_or(Err(ReadError::NoRules))
         .map(Recorder::finish)

@@ -55,11 +55,11 @@ fn league_of_files_comes_back_from_the_database_byte_for_byte() {
     assert!(listed.contains("over, epoch"), "{listed}");
     let empty = Ground::new();
     let page = empty.path("league.html");
-    let page = ["report", empty.root(), "-o", page.to_str().unwrap()];
+    let page = ["export", empty.root(), "-o", page.to_str().unwrap()];
     for command in [
         &["verify", empty.root()][..],
         &page,
-        &["replay", empty.root()],
+        &["export", empty.root(), "--rebuild"],
     ] {
         store.run(command);
     }

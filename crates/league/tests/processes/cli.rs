@@ -6,21 +6,20 @@ use std::process::{Command, Stdio};
 
 use crate::end_to_end::process::Process;
 
-mod archive;
 mod bench;
 mod cert;
 mod completions;
 mod explain;
+mod export;
 mod games;
 mod lab;
+mod leagues;
 mod new;
 mod plan;
 mod play;
 mod query;
 mod reach;
 mod readme;
-mod replay;
-mod season;
 mod try_player;
 mod watch;
 

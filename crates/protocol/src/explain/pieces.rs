@@ -114,14 +114,14 @@ fn remedy(broken: Broken) -> (&'static str, &'static str) {
     }
 }
 
-/// A line of a replayed match: a message, or the description of the match.
+/// A line of an exported match: a message, or the description of the match.
 pub(super) enum Line<'l> {
     Said(&'l RawValue),
     Match,
 }
 
 impl<'l> Line<'l> {
-    /// Recognises the lines of `league replay --match ID --output json`.
+    /// Recognises the lines of `league export --match ID --output json`.
     pub(super) fn of(raw: &'l RawValue) -> Option<Self> {
         let members: Members<'l> = split(raw.get()).ok()?;
         match members.get("event").and_then(text)?.as_ref() {

@@ -36,11 +36,11 @@ use crate::cli::arguments::{
     rules_of, seed, usual_league,
 };
 use crate::cli::failure::{CommandError, bad_config, chain};
-use crate::cli::leagues::free_name;
 use crate::cli::network::{NetworkArgs, invitation, is_open, joining};
 use crate::cli::run::{MAX_PEOPLE, no_seats};
 use crate::cli::runtime::Signals;
 use crate::cli::store::StoreArgs;
+use crate::cli::stored::free_name;
 use crate::cli::text::print_object;
 use crate::cli::{Exit, Output};
 use crate::config::{AgentsConfig, DEFAULT_GAME, SecurityConfig, SystemConfig};

@@ -8,7 +8,7 @@ use league_core::machine::Machine as _;
 use league_protocol::id::LeagueId;
 
 use crate::cli::failure::{CommandError, chain};
-use crate::cli::leagues::{free_name, last_played};
+use crate::cli::stored::{free_name, last_played};
 use crate::storage::record::{Record, is_over};
 use crate::storage::root::Root;
 use crate::storage::secrets::LeagueKeys;

@@ -23,11 +23,11 @@ use crate::cli::arguments::{
     FormatArgs, check_format, rules_of, usual_league, warn_of_unknown_keys,
 };
 use crate::cli::failure::{CommandError, bad_config};
-use crate::cli::leagues;
-use crate::cli::leagues::InterruptedLeague;
 use crate::cli::model::{ModelArgs, find_model};
 use crate::cli::run::{PortChoice, RunArgs, WHAT};
 use crate::cli::store::unusable;
+use crate::cli::stored;
+use crate::cli::stored::InterruptedLeague;
 use crate::clock::now;
 use crate::config::{AgentsConfig, ConfigLoader, PlayerConfig, SystemConfig};
 use crate::http::local::called;
@@ -207,7 +207,7 @@ impl RunArgs {
     fn new_league(&self, root: &Root, system: &SystemConfig) -> Result<LeagueId, CommandError> {
         let named = self.league_id.clone();
         let base = named.unwrap_or_else(|| usual_league(system, self.game.as_ref()));
-        let free = leagues::free_name(root, &base);
+        let free = stored::free_name(root, &base);
         if self.league_id.is_some() && free != base {
             return Err(self.exists(root, &base));
         }

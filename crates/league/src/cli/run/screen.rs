@@ -10,10 +10,10 @@ use league_protocol::time::Timestamp;
 use serde_json::{Value, json};
 
 use crate::cli::agent::{page, people_link};
-use crate::cli::leagues::InterruptedLeague;
 use crate::cli::run::RunArgs;
 use crate::cli::run::plan::RunPlan;
 use crate::cli::scores::{DeviationSummary, LineWidth, Scores};
+use crate::cli::stored::InterruptedLeague;
 use crate::cli::text::{count, print_object};
 use crate::cli::{Exit, Output};
 
@@ -180,9 +180,8 @@ impl<'s, W: Write> RunScreen<'s, W> {
             let league = format!("--league-id {}{}", self.league, self.run.common.root_flag());
             writeln!(self.out)?;
             writeln!(self.out, "check it   league verify {league}")?;
-            writeln!(self.out, "rebuild    league replay {league}")?;
             writeln!(self.out, "look at it league serve {league}")?;
-            writeln!(self.out, "send it    league report {league} -o league.html")?;
+            writeln!(self.out, "send it    league export {league}")?;
         }
         Ok(Exit::Yes)
     }

@@ -99,7 +99,7 @@ fn missing_league_exits_with_two() {
     --- errors
     error: could not verify `ROOT`
       cause: there is no file or folder `ROOT`
-    hint: give a folder, or a file that `league archive` wrote
+    hint: give a folder, or a file that `league leagues --archive` wrote
     ");
     insta::assert_snapshot!(seen(folder.path(), &[]), @"
     exit code 2

@@ -11,7 +11,7 @@ fn every_shell_gets_a_script_that_knows_the_commands() {
             "{shell}: {seen}"
         );
         assert!(seen.ends_with("--- errors\n"), "{shell}: {seen}");
-        for word in ["explain", "query", "completions", "strict", "dialect"] {
+        for word in ["explain", "export", "completions", "strict", "dialect"] {
             assert!(seen.contains(word), "{shell}: {word}");
         }
     }

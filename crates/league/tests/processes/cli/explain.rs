@@ -427,7 +427,7 @@ fn lines_of_an_exported_match_are_read_one_by_one_and_may_be_held_to_a_dialect()
     insta::assert_snapshot!(league(&["explain", "--strict", "--dialect", "v2", "-"], &lines), @"
     exit code 1
     --- out
-    [0] match of a replay
+    [0] match of an export
     valid
 
     [1] CHOOSE_PARITY_RESPONSE in dialect v2

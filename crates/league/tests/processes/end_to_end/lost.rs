@@ -85,7 +85,7 @@ fn cut_journal_is_refused_and_goes_on_by_the_organisers_word() {
         text.contains("  loss      the journal lost lines 1 time, the last time up to line "),
         "{text}"
     );
-    let report = crate::end_to_end::process::league(["report", ground.root(), "--format", "json"]);
+    let report = crate::end_to_end::process::league(["export", ground.root(), "--json"]);
     let report: Value = serde_json::from_str(&report.out).unwrap();
     assert_eq!(report["accepted_losses"], 1);
 }

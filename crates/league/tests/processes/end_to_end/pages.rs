@@ -187,7 +187,7 @@ fn tampered_league_is_shown_as_tampered() {
     let ground = played(&["--seed", "3"]);
     let journal = ground.league("journal.jsonl");
     let text = fs::read_to_string(&journal).unwrap();
-    let drawn = text.find("\"drawn_number\":").unwrap() + "\"drawn_number\":".len();
+    let drawn = text.rfind("\"drawn_number\":").unwrap() + "\"drawn_number\":".len();
     let digit = &text[drawn..=drawn];
     let other = if digit == "3" { "5" } else { "3" };
     let forged = format!("{}{other}{}", &text[..drawn], &text[drawn + 1..]);
@@ -207,8 +207,19 @@ fn tampered_league_is_shown_as_tampered() {
         let (_, body) = get(&page, path);
         assert!(body.contains("failed verification"), "{path}: {body}");
     }
-    let report = league(["report", ground.root(), "--format", "csv"]);
-    assert!(report.errors.contains("does not verify"), "{report:?}");
+    let export = league(["export", ground.root(), "--csv=matches"]);
+    assert_eq!(export.code, Some(1), "{export:?}");
+    let warning = format!("warning: this league does not verify: {file}");
+    assert!(export.errors.contains(&warning), "{export:?}");
+    assert!(
+        export
+            .errors
+            .contains("; exported is what stands before it\n"),
+        "{export:?}"
+    );
+    // The first round and its results stand before the damage.
+    let rows = export.out.lines().skip(1).count();
+    assert!((2..6).contains(&rows), "{export:?}");
 }
 
 #[test]
@@ -216,7 +227,7 @@ fn report_is_one_file_and_tables_are_for_other_programs() {
     let ground = played(&["--seed", "3"]);
     let file = ground.path("league.html");
     let file = file.to_str().unwrap();
-    let ended = league(["report", ground.root(), "-o", file]);
+    let ended = league(["export", ground.root(), "-o", file]);
     assert_eq!(ended.code, Some(0), "{ended:?}");
     let page = fs::read_to_string(file).unwrap();
     for words in [
@@ -230,12 +241,12 @@ fn report_is_one_file_and_tables_are_for_other_programs() {
     for outside in ["src=\"http", "href=\"http", "url(http", "@import"] {
         assert!(!page.contains(outside), "{outside}");
     }
-    let csv = league(["report", ground.root(), "--format", "csv"]);
+    let csv = league(["export", ground.root(), "--csv"]);
     assert_eq!(csv.out.lines().count(), 5, "{csv:?}");
-    let json = league(["report", ground.root(), "--format", "json"]);
+    let json = league(["export", ground.root(), "--json"]);
     let json: Value = serde_json::from_str(&json.out).unwrap();
     assert_eq!(json["matches"].as_array().unwrap().len(), 6);
-    let none = league(["report", "nowhere"]);
+    let none = league(["export", "nowhere"]);
     assert_eq!(none.code, Some(2), "{none:?}");
     assert!(none.errors.contains("hint: "), "{none:?}");
 }

@@ -242,7 +242,7 @@ fn transcript_keeps_the_original_text_without_tokens() {
     assert_eq!(mended["message"]["parity_choice"], "even");
     assert_eq!(mended["verbatim"]["text"], r#"{ "choice" :"EVEN" }"#);
     assert_eq!(mended["verbatim"]["problem"], Value::Null);
-    let replayed = league(["replay", ground.root(), "--match", "R1M1"]);
+    let replayed = league(["export", ground.root(), "--match", "R1M1"]);
     assert!(
         replayed
             .out

@@ -1,4 +1,4 @@
-//! `league replay`.
+//! `league export`: the messages of a match, and the files under `data/` made anew.
 
 use std::fs;
 use std::path::Path;
@@ -34,7 +34,7 @@ fn is_made_again(path: &Path) -> bool {
 }
 
 #[test]
-fn replay_rebuilds_the_files_and_shows_a_match() {
+fn files_are_made_anew_and_a_match_is_shown() {
     let folder = tempfile::tempdir().expect("there is room");
     let root = folder.path().to_str().expect("the path is text");
     let run = [
@@ -55,7 +55,7 @@ fn replay_rebuilds_the_files_and_shows_a_match() {
     for (path, _) in &before {
         fs::remove_file(path).expect("it can be removed");
     }
-    let told = league(&["replay", root, "--output", "json"], "");
+    let told = league(&["export", root, "--rebuild", "--output", "json"], "");
     assert!(told.starts_with("exit code 0\n"), "{told}");
     let line = told.lines().find(|line| line.starts_with('{'));
     let told: Value = serde_json::from_str(line.expect("a line")).expect("it is JSON");
@@ -72,7 +72,7 @@ fn replay_rebuilds_the_files_and_shows_a_match() {
 }
 
 fn a_match_is_told(root: &str) {
-    let seen = league(&["replay", root, "--match", "R1M1"], "");
+    let seen = league(&["export", root, "--match", "R1M1"], "");
     assert!(
         seen.starts_with("exit code 0\n--- out\nR1M1 · round 1 of "),
         "{seen}"
@@ -83,76 +83,54 @@ fn a_match_is_told(root: &str) {
     assert!(seen.contains("referee:REF01  → player:P0"), "{seen}");
     assert!(seen.contains("parity_choice="), "{seen}");
     assert!(!seen.to_lowercase().contains("token"), "{seen}");
-    let json = league(&["replay", root, "--match", "R1M1", "--output", "json"], "");
+    let json = league(&["export", root, "--match", "R1M1", "--output", "json"], "");
     let said = json.lines().filter(|line| line.starts_with('{'));
     let said: Vec<Value> = said
         .map(|line| serde_json::from_str(line).expect("it is JSON"))
         .collect();
     assert_eq!(said[0]["event"], "match");
     assert_eq!(said.len(), 1 + seen.matches(" → ").count(), "{json}");
-    let none = league(&["replay", root, "--match", "R9M9"], "").replace(root, "ROOT");
+    let none = league(&["export", root, "--match", "R9M9"], "").replace(root, "ROOT");
     assert!(none.starts_with("exit code 2\n"), "{none}");
     assert!(none.contains("there is no match `R9M9`"), "{none}");
 }
 
 #[test]
-fn match_is_found_in_its_league_or_the_leagues_are_listed() {
+fn messages_of_a_match_go_to_a_file() {
     let folder = tempfile::tempdir().expect("there is room");
     let root = folder.path().to_str().expect("the path is text");
-    for (id, players) in [("two", "2"), ("three", "3")] {
-        let run = [
-            "run",
-            "--root",
-            root,
-            "--ports",
-            "auto",
-            "-q",
-            "--league-id",
-            id,
-        ];
-        let played = league(&[&run[..], &["--players", players]].concat(), "");
-        assert!(played.starts_with("exit code 0\n"), "{played}");
-    }
-    let replay = |id| league(&["replay", "--root", root, "--match", id], "").replace(root, "ROOT");
-    let found = replay("R3M1");
-    assert!(
-        found.starts_with("exit code 0\n--- out\nR3M1 · round 3 of three · "),
-        "{found}"
-    );
-    insta::assert_snapshot!(replay("R1M1"), @"
-    exit code 2
-    --- out
-    --- errors
-    error: could not replay `ROOT`
-      cause: there is a match `R1M1` in each of `three`, `two`
-    hint: name the league: `league replay --match R1M1 --league-id three --root ROOT`
-    ");
-    let none = replay("R9M9");
-    assert!(
-        none.contains("there is no match `R9M9` in `three`, `two`\n"),
-        "{none}"
-    );
+    let run = [
+        "run",
+        "--root",
+        root,
+        "--ports",
+        "auto",
+        "--players",
+        "2",
+        "-q",
+    ];
+    let played = league(&run, "");
+    assert!(played.starts_with("exit code 0\n"), "{played}");
+    let file = folder.path().join("match.txt");
+    let name = file.to_str().expect("the path is text");
+    let told = league(&["export", root, "--match", "R1M1", "-o", name], "");
+    assert!(told.contains(&format!("wrote {name} (")), "{told}");
+    let text = fs::read_to_string(&file).expect("it can be read");
+    assert!(text.starts_with("R1M1 · round 1 of "), "{text}");
+    let refused = league(&["export", root, "--rebuild", "-o", name], "");
+    assert!(refused.starts_with("exit code 2\n"), "{refused}");
 }
 
 #[test]
-fn replay_without_a_league_fails() {
+fn export_without_a_league_fails() {
     let folder = tempfile::tempdir().expect("there is room");
     let root = folder.path().to_str().expect("the path is text");
-    insta::assert_snapshot!(league(&["replay", root], "").replace(root, "ROOT"), @"
+    insta::assert_snapshot!(league(&["export", root], "").replace(root, "ROOT"), @"
     exit code 2
     --- out
     --- errors
-    error: could not replay `ROOT`
+    error: could not find a league in `ROOT`
       cause: there is no league below `ROOT`
-    hint: give the folder that holds `data/leagues`
-    ");
-    let named = league(&["replay", root, "--league-id", "other"], "").replace(root, "ROOT");
-    insta::assert_snapshot!(named, @"
-    exit code 2
-    --- out
-    --- errors
-    error: could not replay `ROOT`
-      cause: there is no journal `ROOT/data/leagues/other/journal.jsonl`
-    hint: give the folder that holds `data/leagues`, or another `--league-id`
+    hint: name the folder that holds `data/leagues`, or play a league with `league run`
     ");
 }

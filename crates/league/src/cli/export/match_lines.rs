@@ -1,195 +1,10 @@
-//! `league replay`: rebuilds the files of a league from its journals, or prints the messages of a
-//! match.
+//! A match as lines: its description, then each message.
 
 use std::io::{self, Write};
 
-use clap::Args;
-use league_protocol::id::{LeagueId, MatchId};
 use serde_json::{Map, Value, json};
 
-use crate::cli::arguments::{StoredLeaguesArgs, match_id, root_flag};
-use crate::cli::failure::{CommandError, bad_config, chain};
-use crate::cli::text::{count, print_object};
-use crate::cli::{Exit, Output};
-use crate::storage::documents::{
-    MatchDocument, MatchRepository, RepositoryError, TranscriptMessage, Verbatim,
-};
-use crate::storage::files::leagues_below;
-use crate::storage::replay::{Rebuilt, ReplayError, rebuild};
-use crate::storage::root::Root;
-
-/// Rebuild the files under data/ from the journals, or step through a match
-///
-/// The journals are only read, and the old files are ignored. With --match nothing is rebuilt: it
-/// prints the messages of that match one by one.
-#[derive(Debug, Args)]
-#[command(after_help = "\
-Examples:
-  league replay SHARED
-  league replay SHARED --league-id league_2025_even_odd
-  league replay --match R1M1
-  league replay --match R1M1 --output json | jq .message")]
-pub(crate) struct ReplayArgs {
-    #[command(flatten)]
-    stored: StoredLeaguesArgs,
-    /// Print the messages of this match
-    #[arg(long = "match", value_name = "ID", value_parser = match_id)]
-    match_id: Option<MatchId>,
-}
-
-const CHECK_DISK: &str = "check the disk and the permissions";
-
-impl ReplayArgs {
-    pub(crate) fn run(&self, out: &mut impl Write) -> Result<Exit, CommandError> {
-        self.stored.fill()?;
-        let root = Root::new(self.stored.dir());
-        let chosen = self.chosen(&root)?;
-        if let Some(match_id) = &self.match_id {
-            return self.print_match(&root, &chosen, match_id, out);
-        }
-        for league in &chosen {
-            let rebuilt = rebuild(&root, league).map_err(|error| self.not_rebuilt(error))?;
-            self.print_rebuilt(league, &rebuilt, out)?;
-        }
-        Ok(Exit::Yes)
-    }
-
-    /// The chosen leagues, at least one.
-    fn chosen(&self, root: &Root) -> Result<Vec<LeagueId>, CommandError> {
-        if let Some(league) = &self.stored.league_id {
-            return Ok(vec![league.clone()]);
-        }
-        let found = leagues_below(root).map_err(|error| self.not_rebuilt(error.into()))?;
-        if found.is_empty() {
-            let cause = format!("there is no league below `{}`", self.stored.dir().display());
-            return Err(self.wrong(cause, "give the folder that holds `data/leagues`"));
-        }
-        Ok(found)
-    }
-
-    fn print_rebuilt(
-        &self,
-        league: &LeagueId,
-        rebuilt: &Rebuilt,
-        out: &mut impl Write,
-    ) -> io::Result<()> {
-        let Rebuilt {
-            entries,
-            matches,
-            players,
-        } = rebuilt;
-        if self.stored.output == Output::Json {
-            let object = json!({
-                "league_id": league, "entries": entries,
-                "matches": matches, "players": players,
-            });
-            return print_object(out, &object);
-        }
-        let entries = count(*entries, "line");
-        let (matches, players) = (count(*matches, "match"), count(*players, "player"));
-        writeln!(
-            out,
-            "{league}: standings, rounds, {matches} and {players} rebuilt from {entries} of journal"
-        )?;
-        out.flush()
-    }
-
-    /// Prints the messages of a match.
-    fn print_match(
-        &self,
-        root: &Root,
-        chosen: &[LeagueId],
-        match_id: &MatchId,
-        out: &mut impl Write,
-    ) -> Result<Exit, CommandError> {
-        let mut found = Vec::new();
-        for league in chosen {
-            found.extend(self.load_match(root, league, match_id)?);
-        }
-        let list = |leagues: Vec<&LeagueId>| {
-            let names: Vec<_> = leagues.iter().map(|id| format!("`{id}`")).collect();
-            names.join(", ")
-        };
-        let document = match found.as_slice() {
-            [document] => document,
-            [] => {
-                let leagues = list(chosen.iter().collect());
-                let cause = format!("there is no match `{match_id}` in {leagues}");
-                let hint = "see its matches in `rounds.json`; `league replay` rebuilds the files";
-                return Err(self.wrong(cause, hint));
-            }
-            [first, ..] => {
-                let leagues = list(found.iter().map(|document| &document.league_id).collect());
-                let cause = format!("there is a match `{match_id}` in each of {leagues}");
-                let hint = format!("name the league: `{}`", self.command(&first.league_id));
-                return Err(self.wrong(cause, &hint));
-            }
-        };
-        match self.stored.output {
-            Output::Text => print_text(document, out)?,
-            Output::Json => print_json(document, out)?,
-        }
-        let is_over = !document.transcript.is_empty();
-        Ok(if is_over { Exit::Yes } else { Exit::No })
-    }
-
-    fn load_match(
-        &self,
-        root: &Root,
-        league: &LeagueId,
-        match_id: &MatchId,
-    ) -> Result<Option<MatchDocument>, CommandError> {
-        let matches = MatchRepository::new(root, league.clone());
-        matches.load(match_id).map_err(|error| {
-            let hint = match error {
-                RepositoryError::WrongForm { .. } => {
-                    let flag = root_flag(self.stored.dir());
-                    format!("rebuild the files with `league replay --league-id {league}{flag}`")
-                }
-                _ => CHECK_DISK.to_owned(),
-            };
-            CommandError::world(self.what(), chain(&error), hint)
-        })
-    }
-
-    /// The same command for one league.
-    fn command(&self, league: &LeagueId) -> String {
-        let wanted = self.match_id.as_ref();
-        let wanted = wanted.map_or_else(String::new, |id| format!(" --match {id}"));
-        let flag = root_flag(self.stored.dir());
-        format!("league replay{wanted} --league-id {league}{flag}")
-    }
-
-    fn what(&self) -> String {
-        format!("could not replay `{}`", self.stored.dir().display())
-    }
-
-    fn wrong(&self, cause: String, hint: &str) -> CommandError {
-        CommandError::usage(self.what(), cause, hint)
-    }
-
-    fn not_rebuilt(&self, error: ReplayError) -> CommandError {
-        let cause = chain(&error);
-        let hint = match error {
-            ReplayError::NoJournal(_) => {
-                let hint = "give the folder that holds `data/leagues`, or another `--league-id`";
-                return self.wrong(cause, hint);
-            }
-            ReplayError::Config(config) => return bad_config(config),
-            ReplayError::Journal(store) => store.hint(),
-            ReplayError::NoRules(_) | ReplayError::Rules { .. } => {
-                "restore the journal from a copy; `league verify` shows what is wrong".to_owned()
-            }
-            ReplayError::Behind { .. } => {
-                "restore the journal from a complete copy; `league manager --accept-loss` goes on \
-                 without the lines, which stays noted"
-                    .to_owned()
-            }
-            ReplayError::Repository(_) | ReplayError::Folder { .. } => CHECK_DISK.to_owned(),
-        };
-        CommandError::world(self.what(), cause, hint)
-    }
-}
+use crate::storage::documents::{MatchDocument, TranscriptMessage, Verbatim};
 
 /// The longest content of a message that is printed, in characters.
 const MAX_CONTENT: usize = 160;
@@ -209,8 +24,8 @@ const KNOWN: [&str; 8] = [
     "match_id",
 ];
 
-/// Prints a match as text.
-fn print_text(document: &MatchDocument, out: &mut impl Write) -> io::Result<()> {
+/// Writes a match as text.
+pub(crate) fn write_text(document: &MatchDocument, out: &mut impl Write) -> io::Result<()> {
     let MatchDocument {
         league_id,
         match_id,
@@ -264,8 +79,8 @@ fn print_text(document: &MatchDocument, out: &mut impl Write) -> io::Result<()> 
 /// Stands before the first message of a referee that was started again.
 const RESUMED: &str = "the referee was started again; messages just before this may be missing";
 
-/// Prints a match as JSON: its description, then each message.
-fn print_json(document: &MatchDocument, out: &mut impl Write) -> io::Result<()> {
+/// Writes a match as JSON, an object a line.
+pub(crate) fn write_json(document: &MatchDocument, out: &mut impl Write) -> io::Result<()> {
     let about = json!({
         "event": "match", "league_id": document.league_id, "round_id": document.round_id,
         "match_id": document.match_id, "game_type": document.game_type,
@@ -421,7 +236,7 @@ mod tests {
         });
         let document: MatchDocument = serde_json::from_value(matched).unwrap();
         let mut out = Vec::new();
-        print_json(&document, &mut Screen::new(&mut out)).unwrap();
+        write_json(&document, &mut Screen::new(&mut out)).unwrap();
         let out = String::from_utf8(out).unwrap();
         let raw = out
             .chars()
