@@ -35,22 +35,22 @@ pub(crate) struct ExplainArgs {
     /// File to read, or - for standard input
     #[arg(required_unless_present_any = ["schema", "list", "examples"])]
     file: Option<PathBuf>,
-    /// Treat every deviation as an error; in a schema, require all that the documents require
+    /// Every deviation is an error; a schema requires all fields
     #[arg(long)]
     strict: bool,
-    /// Take this dialect: v2, v2-api or v1 [default: as detected; for schemas, all]
+    /// v2, v2-api or v1 [default: detected; of schemas, all]
     #[arg(long, value_parser = dialect)]
     dialect: Option<Dialect>,
-    /// Print the JSON Schema (draft 2020-12) of this message type instead
+    /// Print the JSON Schema (draft 2020-12) of this message type
     #[arg(long, value_name = "NAME", conflicts_with = "file")]
     schema: Option<String>,
-    /// List the message types instead
+    /// List the message types
     #[arg(long, conflicts_with_all = ["file", "schema", "strict"])]
     list: bool,
     /// Output format
     #[arg(long, value_enum, default_value_t)]
     output: Output,
-    /// Write an example of each message below this folder instead, and replace older ones
+    /// Write an example of each message below this folder
     #[arg(long, value_name = "DIR", conflicts_with_all = ["file", "schema", "strict", "list"])]
     examples: Option<PathBuf>,
 }

@@ -39,7 +39,7 @@ Examples:
   league export --match R1M1
   league export --rebuild                    the files under data/, made anew")]
 pub(crate) struct ExportArgs {
-    /// File to write [default: league.html for the page, else standard output]
+    /// File to write [default: league.html; of other forms, standard output]
     #[arg(short, long = "out", value_name = "FILE", conflicts_with = "rebuild")]
     out: Option<PathBuf>,
     #[command(flatten)]
@@ -47,7 +47,7 @@ pub(crate) struct ExportArgs {
     /// The league [default: the one played last]
     #[arg(long, value_name = "ID", value_parser = league_id)]
     league_id: Option<LeagueId>,
-    /// How many matches have a page at most, the latest first
+    /// How many matches have a page, the latest first
     #[arg(
         long,
         value_name = "N",
@@ -86,7 +86,7 @@ struct FormArgs {
     /// The messages of this match
     #[arg(long = "match", value_name = "ID", value_parser = match_id)]
     match_id: Option<MatchId>,
-    /// Make the files under data/ anew from the journals, which are only read
+    /// Make the files under data/ anew from the journals
     #[arg(long)]
     rebuild: bool,
 }

@@ -32,13 +32,13 @@ use crate::storage::verify::{
 Examples:
   league verify SHARED
   league verify SHARED --league-id league_2025_even_odd
-  league verify week-3.tar.gz               a league that `league leagues --archive` wrote
+  league verify week-3.tar.gz              a file of `league leagues --archive`
   league verify --output json /copies/SHARED | jq .verified")]
 pub(crate) struct VerifyArgs {
     /// One league only [default: every league below the root]
     #[arg(long, value_name = "ID", value_parser = league_id)]
     league_id: Option<LeagueId>,
-    /// Demand the journals of all referees: exit with 1 instead of 4 if one is missing
+    /// Exit with 1 instead of 4 if the journal of a referee is missing
     #[arg(long)]
     complete: bool,
     #[command(flatten)]
