@@ -10,7 +10,7 @@ use hmac::{Hmac, KeyInit, Mac};
 use league_games::{Dice, Seat, Turn};
 use league_protocol::id::{GameType, LeagueId, MatchId, PlayerId, RefereeId};
 use league_protocol::message::{MatchResult, OpenedDraw};
-use league_protocol::secret::{Commitment, DrawMode, Proof, ProofKey, Receipt, Seed};
+use league_protocol::secret::{Commitment, DrawMode, Proof, ProofKey, Seed};
 use league_protocol::sender::Agent;
 use league_protocol::token::{AuthToken, hex, hex_digits};
 use serde_json::Value;
@@ -61,8 +61,8 @@ impl LeagueSecret {
     }
 
     /// The seed of a match; [`KeyedSecret::seed`] says how it is made.
-    pub fn seed(&self, league: &LeagueId, match_id: &MatchId, epoch: u32) -> Seed {
-        self.keyed().seed(league, match_id, epoch)
+    pub fn seed(&self, league: &LeagueId, match_id: &MatchId) -> Seed {
+        self.keyed().seed(league, match_id)
     }
 
     /// The token by which the manager proves itself to one agent: HMAC of the secret over
@@ -111,16 +111,10 @@ impl std::fmt::Debug for KeyedSecret {
 }
 
 impl KeyedSecret {
-    /// The seed of a match: HMAC of the draws' secret over `["seed",league,match]`; after an
-    /// accepted loss of journal lines the number of such losses, the epoch, follows the match.
-    pub fn seed(&self, league: &LeagueId, match_id: &MatchId, epoch: u32) -> Seed {
+    /// The seed of a match: HMAC of the draws' secret over `["seed",league,match]`.
+    pub fn seed(&self, league: &LeagueId, match_id: &MatchId) -> Seed {
         let parts = ["seed", league.as_str(), match_id.as_str()];
-        let epoch = [epoch];
-        Seed(mac(
-            &self.0,
-            &parts,
-            if epoch == [0] { &[] } else { &epoch },
-        ))
+        Seed(mac(&self.0, &parts, &[]))
     }
 
     /// The token that a referee shows to one player in one attempt at a match: HMAC of the tokens'
@@ -152,38 +146,6 @@ impl KeyedSecret {
         let parts = ["order_token", league, match_id.as_str(), referee];
         AuthToken::mint("order", &mac(&self.0, &parts, &[attempt]))
     }
-}
-
-impl KeyedSecret {
-    /// What proves that the manager took a result from a referee: HMAC of the tokens' secret over
-    /// `["receipt",league,match,referee,result,attempt]`. The result is the SHA-256, in hex, of its
-    /// compact JSON without what the manager opened in it.
-    pub fn receipt(
-        &self,
-        league: &LeagueId,
-        match_id: &MatchId,
-        referee: &RefereeId,
-        attempt: u32,
-        result: &MatchResult,
-    ) -> Receipt {
-        let told = serde_json::to_value(closed(result)).unwrap_or_default();
-        let told = hex(&Sha256::digest(canonical(&told)).into());
-        let (league, referee) = (league.as_str(), referee.as_str());
-        let parts = ["receipt", league, match_id.as_str(), referee, &told];
-        Receipt(mac(&self.0, &parts, &[attempt]))
-    }
-}
-
-/// A result without the seed and the keys, as a referee knows it before it is taken.
-pub(crate) fn closed(result: &MatchResult) -> MatchResult {
-    let mut closed = result.clone();
-    if let Some(draw) = &mut closed.draw {
-        draw.seed = None;
-    }
-    let players = &mut closed.evidence.players;
-    players.retain(|known| known.join.is_some());
-    players.iter_mut().for_each(|known| known.key = None);
-    closed
 }
 
 /// The promise on a match's draw: SHA-256 of `["league.draw",league,match,mode,seed in hex]`; a
@@ -447,7 +409,7 @@ mod tests {
 
     fn opened(mode: Option<DrawMode>, nonces: [&str; 2]) -> OpenedDraw {
         let (league, match_id) = ids();
-        let seed = LeagueSecret([7; 32]).seed(&league, &match_id, 0);
+        let seed = LeagueSecret([7; 32]).seed(&league, &match_id);
         OpenedDraw {
             commitment: commitment(&league, &match_id, mode, &seed),
             seed: Some(seed),
@@ -479,7 +441,7 @@ mod tests {
     #[test]
     fn seeds_commitments_and_proofs_are_plain_hmac_over_plain_json() {
         let (league, match_id) = ids();
-        let seed = LeagueSecret([7; 32]).seed(&league, &match_id, 0);
+        let seed = LeagueSecret([7; 32]).seed(&league, &match_id);
         let promise = |mode| commitment(&league, &match_id, Some(mode), &seed).to_hex();
         let roll = |roll| roll_seed(Some(DrawMode::Chance), &seed, 1, roll).to_hex();
         let key = proof_key(&AuthToken::new("tok-return-abc"), &league, &match_id, 3);
@@ -488,7 +450,7 @@ mod tests {
         let history = [(&one, &first), (&two, &second)];
         let choice = json!({"row": 1, "column": 1});
         let made = [
-            LeagueSecret([7; 32]).seed(&league, &match_id, 2).to_hex(),
+            seed.to_hex(),
             promise(DrawMode::Chance),
             roll(0),
             roll(2),
@@ -499,7 +461,7 @@ mod tests {
         assert_eq!(
             made,
             [
-                "46393bf478aea712aba577f3ef9f54ca22fa044d36378d226c2a854442d9b3e1",
+                "b03f86fad2edc03bc5e54c269ba7e96f45960982371ff157d46d8f7b31815a1f",
                 "2526cd0942a1a96ea31cba12a4ba97f260b01cb56cee3600aaa30a609a50e8dd",
                 "fc25e5c2b3768cf924059404b3e3e76e8a9508ea4bbd69095da8ca9111c77690",
                 "acdf7b14ff808e480f8e1bd9b8c3bc544eeff2297a7517b0756432414c21c2b2",
@@ -547,7 +509,7 @@ mod tests {
             ..draw.clone()
         };
         assert_ne!(plain, number(&swapped, 0));
-        let other = LeagueSecret([7; 32]).seed(&league, &MatchId::new("R1M2").unwrap(), 0);
+        let other = LeagueSecret([7; 32]).seed(&league, &MatchId::new("R1M2").unwrap());
         let elsewhere = OpenedDraw {
             seed: Some(other),
             ..draw

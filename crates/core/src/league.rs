@@ -17,7 +17,6 @@ pub mod format;
 mod hand_over;
 mod letters;
 mod lever;
-mod loss;
 mod news;
 mod offer;
 mod pool;
@@ -103,8 +102,6 @@ impl Phase {
 pub struct League {
     rules: LeagueRules,
     secrets: LeagueSecrets,
-    /// How many losses of journal lines were accepted; the seeds after each are new ones.
-    epoch: u32,
     opening: OpeningTable,
     phase: Phase,
     players: Roster<PlayerId, PlayerEntry>,
@@ -197,10 +194,6 @@ struct Volatile {
     suspended: BTreeSet<AgentIndex>,
     /// Whether someone came who may take a waiting match.
     referee_came: bool,
-    /// Referees that are to be asked for results from before an accepted loss.
-    referees_to_ask: BTreeSet<u32>,
-    /// Until when they are asked in this round.
-    ask_until: Option<Timestamp>,
     /// Until when the orders of matches wait for the acknowledgement of their announcements.
     orders_held: BTreeSet<(Timestamp, MatchId)>,
     /// Until when the end of a round, and what follows it, waits for a player to know its result.
@@ -239,7 +232,6 @@ impl League {
                 .ordered_by(rules.tiebreakers.clone()),
             rules,
             secrets,
-            epoch: 0,
             opening,
             phase: Phase::Registering,
             players: Roster::default(),
@@ -572,7 +564,6 @@ impl League {
                 fixture.claim = None;
             }
         }
-        league.ask_referees(Timestamp::default());
         league
     }
 
@@ -663,14 +654,6 @@ impl League {
                 self.weigh_take(at, &caller, wanted)
             }
             Command::Report { .. } => self.hear_report(at, command),
-            Command::AcceptLoss { known_version } => {
-                Ok(noted(vec![self.accept_loss(at, *known_version)]))
-            }
-            Command::Restore {
-                referee,
-                report,
-                is_local,
-            } => self.take_back_result(at, referee, report, *is_local),
             Command::Query {
                 token,
                 sender,

@@ -264,7 +264,6 @@ impl Player {
             return;
         };
         let announced = MatchAnnouncement {
-            earlier: None,
             token: *token,
             referee_token: *referee_token,
             commitment: *commitment,

@@ -30,9 +30,7 @@ use enrolment::ManagerContact;
 use match_state::{GameOpening, Match, SEATS};
 use match_step::StepContext;
 
-pub use command::{
-    Command, CorrelationId, MatchView, PlayerQuestion, Refusal, Reply, RoundQuestion,
-};
+pub use command::{Command, CorrelationId, MatchView, PlayerQuestion, Refusal, Reply};
 pub use event::{
     Event, MatchOrder, OpenedSecrets, PrivateDetail, ReportAnswer, SealedChoice, SeatedPlayer,
     Secrets,
@@ -102,17 +100,8 @@ pub struct Referee {
     /// How many matches have been closed.
     finished: u64,
     recent: RecentMatches,
-    /// The round whose acknowledged results the manager asked for.
-    retelling: Option<Retelling>,
     breakers: Breakers,
     league_over: bool,
-}
-
-/// Results that are reported again because the manager asked for them.
-#[derive(Debug, Clone)]
-struct Retelling {
-    round_id: u32,
-    unsettled: BTreeSet<MatchId>,
 }
 
 impl Referee {
@@ -128,7 +117,6 @@ impl Referee {
             playing: 0,
             finished: 0,
             recent: RecentMatches::default(),
-            retelling: None,
             breakers: Breakers::default(),
             league_over: false,
         }
@@ -226,12 +214,7 @@ impl Referee {
         self.playing += usize::from(game.is_playing());
         self.playing -= usize::from(playing);
         self.finished += u64::from(matches!(event, Event::Closed { .. }));
-        let is_over = match event {
-            Event::Closed { .. } | Event::GivenBack { .. } => true,
-            // It was closed before it was reported again.
-            Event::ReportSettled { .. } => game.is_closed(),
-            _ => false,
-        };
+        let is_over = matches!(event, Event::Closed { .. } | Event::GivenBack { .. });
         let new = game.due(&self.rules);
         let old = std::mem::replace(&mut game.listed_at, new);
         self.reschedule(match_id, old, new);
@@ -275,34 +258,6 @@ impl Referee {
     fn put_away(&mut self, match_id: &MatchId) {
         if let Some(game) = self.remove(match_id) {
             self.recent.keep(game);
-        }
-    }
-
-    /// Holds a match again whose result is reported once more; its players know it.
-    fn reopen(&mut self, match_id: &MatchId) {
-        if let Some(mut game) = self.recent.take(match_id) {
-            if let Some(ending) = &mut game.ending {
-                (ending.told, ending.noticed) = ([true; 2], [true; 2]);
-            }
-            self.running.insert(match_id.clone(), game);
-        }
-    }
-
-    /// Keeps which of the results that the manager asked for are settled.
-    fn apply_to_retelling(&mut self, event: &Event) {
-        match event {
-            Event::RoundAsked { round_id, matches } => {
-                self.retelling = (!matches.is_empty()).then(|| Retelling {
-                    round_id: *round_id,
-                    unsettled: matches.iter().cloned().collect(),
-                });
-            }
-            Event::ReportSettled { match_id, .. } => {
-                if let Some(retelling) = &mut self.retelling {
-                    retelling.unsettled.remove(match_id);
-                }
-            }
-            _ => {}
         }
     }
 
@@ -375,7 +330,6 @@ impl Machine for Referee {
 
     fn apply(&mut self, event: &Event) {
         self.apply_to_breakers(event);
-        self.apply_to_retelling(event);
         match event {
             Event::Enrolled {
                 league_id, manager, ..
@@ -401,9 +355,6 @@ impl Machine for Referee {
             Event::MatchOpened { fixture, at } => self.open(fixture, *at),
             _ => {
                 if let Some(match_id) = event.match_id() {
-                    if matches!(event, Event::ReportTried { .. }) {
-                        self.reopen(match_id);
-                    }
                     self.apply_to_match(match_id, event);
                 }
             }
@@ -509,17 +460,9 @@ impl RecentMatches {
         }
     }
 
-    pub(crate) fn all(&self) -> impl Iterator<Item = &Match> {
-        self.matches.values().map(|game| &**game)
-    }
-
     pub(crate) fn forget(&mut self, match_id: &MatchId) {
-        self.take(match_id);
-    }
-
-    pub(crate) fn take(&mut self, match_id: &MatchId) -> Option<Box<Match>> {
-        let game = self.matches.remove(match_id)?;
-        self.order.retain(|kept| kept != match_id);
-        Some(game)
+        if self.matches.remove(match_id).is_some() {
+            self.order.retain(|kept| kept != match_id);
+        }
     }
 }

@@ -18,13 +18,10 @@ pub const CALL_STYLE_TIMEOUT: Duration = Duration::from_secs(10);
 /// Before that another referee may be able to call the player, or an operator may fix the address;
 /// declining the match costs the referee nothing.
 pub const FORCED_ATTEMPT: u32 = 6;
-/// After each accepted loss of journal lines attempts are counted from the next multiple of this
-/// number on: none of them is one that the loss took.
-pub const ATTEMPTS_PER_EPOCH: u32 = 1_000_000;
 
 /// Whether so many referees were told to run a match that the next one has to.
 pub const fn is_forced(attempt: u32) -> bool {
-    attempt % ATTEMPTS_PER_EPOCH >= FORCED_ATTEMPT
+    attempt >= FORCED_ATTEMPT
 }
 
 /// The waits of 000 table 5 and the retry rule of 000 §2.9.4, as values.

@@ -59,11 +59,6 @@ bytes32! {
     ProofKey
 }
 
-bytes32! {
-    /// What proves that the manager took a result from a referee.
-    Receipt
-}
-
 /// Where the chance of a league comes from; it is part of what a commitment covers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -100,12 +95,6 @@ impl fmt::Debug for ProofKey {
 impl fmt::Debug for Proof {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Proof({})", &self.to_hex()[..8])
-    }
-}
-
-impl fmt::Debug for Receipt {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Receipt({})", &self.to_hex()[..8])
     }
 }
 

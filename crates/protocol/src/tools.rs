@@ -451,9 +451,9 @@ pub static REFEREE_TOOLS: [ToolEntry; 10] = [
     .read_only(),
     ToolEntry::taking_message(
         "notify_round",
-        "Ask for the results of a round",
-        "Asks the referee to report again the acknowledged results of the listed matches, \
-            after the manager lost lines of its journal. Only for the league manager.",
+        "Order the matches of a round",
+        "Runs those of the listed matches that name this referee and where their players answer. For \
+            a league manager that does not call `start_match`.",
     ),
     ToolEntry::taking_message(
         "notify_league_completed",

@@ -367,10 +367,6 @@ impl SimulatedMachine for Referee {
                 order,
                 token: call.token,
             }),
-            Message::RoundAnnouncement(announcement) => Ok(referee::Command::RoundAnnounced {
-                question: referee::RoundQuestion::of(&announcement),
-                token: call.token,
-            }),
             Message::LeagueCompleted(end) => Ok(referee::Command::LeagueCompleted {
                 league_id: end.league_id.clone(),
                 token: call.token,

@@ -172,7 +172,6 @@ impl Attacker {
                 match_id: order.match_id.clone(),
                 attempt: order.attempt,
                 order_token: guessed(chance),
-                receipt: None,
                 game_over_told: None,
                 game_type: order.game_type.clone(),
                 result: Arc::new(result),

@@ -443,7 +443,6 @@ fn believed(league: &League, at: Timestamp, command: &league::Command) -> Option
         attempt: fixture.attempt(),
         result: Arc::clone(&report.result),
         next: None,
-        restored: false,
         at,
     })
 }

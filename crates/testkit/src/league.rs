@@ -153,7 +153,6 @@ impl LeagueWorld {
                 match_id,
                 referee: Some(referee),
                 attempt,
-                restored: false,
                 ..
             } = event
             {

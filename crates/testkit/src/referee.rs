@@ -15,7 +15,7 @@ use league_protocol::message::{
     DrawRequest, DrawResponse, GameJoinAck, MatchResult, MatchResultAck, Message, Mode, MoveCall,
     MoveResponse, PlayerEvidence, Score, StartMatch, StartMatchPlayer, WinLossDraw,
 };
-use league_protocol::secret::{Commitment, DrawMode, ProofKey, Receipt, Seed};
+use league_protocol::secret::{Commitment, DrawMode, ProofKey, Seed};
 use league_protocol::sender::{Agent, CallStyle, Dialect};
 use league_protocol::time::Timestamp;
 use league_protocol::token::{AuthToken, TokenHash};
@@ -311,7 +311,7 @@ pub const MODE: DrawMode = DrawMode::Chance;
 
 /// The secret behind the commitment of a match.
 pub fn seed(match_id: &MatchId) -> Seed {
-    SECRET.seed(&league(), match_id, 0)
+    SECRET.seed(&league(), match_id)
 }
 
 pub fn commitment(match_id: &MatchId) -> Commitment {
@@ -487,7 +487,6 @@ pub fn kind(event: &Event) -> &'static str {
         Event::AnswerLate { .. } => "late",
         Event::ReportTried { .. } => "reporting",
         Event::ReportFailed { .. } => "not reported",
-        Event::RoundAsked { .. } => "asked again",
         Event::MatchWanted { .. } => "wanted",
         Event::TakingAnswered { .. } => "answered",
         Event::ReportSettled { .. } => "settled",
@@ -582,9 +581,6 @@ pub fn drawn(letter: &Letter<CorrelationId>) -> CallOutcome {
     })
 }
 
-/// What the manager gives for each result.
-pub const RECEIPT: Receipt = Receipt([9; 32]);
-
 /// The manager takes a result, and opens its seed and the key of player 1.
 pub fn taken(letter: &Letter<CorrelationId>) -> CallOutcome {
     let Message::MatchResultReport(report) = &letter.message else {
@@ -601,7 +597,6 @@ pub fn taken(letter: &Letter<CorrelationId>) -> CallOutcome {
                 join: told.and_then(|told| told.join),
                 key: Some(proof_key(match_id, 1)),
             }],
-            receipt: Some(RECEIPT),
         }),
         token: None,
     })

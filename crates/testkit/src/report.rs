@@ -29,11 +29,12 @@ pub fn honest(order: &StartMatch) -> MatchResultReport {
     played(order, choices)
 }
 
-/// The seed that keeps the promise of an order, of whichever epoch.
+/// The seed that keeps the promise of an order.
 fn seed_of(order: &StartMatch) -> Option<Seed> {
     let (league, match_id) = (&order.league_id, &order.match_id);
-    let mut seeds = (0..10).map(|epoch| SECRET.seed(league, match_id, epoch));
-    seeds.find(|seed| draw::commitment(league, match_id, order.draw_mode, seed) == order.commitment)
+    let seed = SECRET.seed(league, match_id);
+    let promise = draw::commitment(league, match_id, order.draw_mode, &seed);
+    (promise == order.commitment).then_some(seed)
 }
 
 /// The report of a match that this player won, or `None` for a draw.
@@ -205,7 +206,6 @@ fn reporting(order: &StartMatch, result: MatchResult) -> MatchResultReport {
         match_id: order.match_id.clone(),
         attempt: order.attempt,
         order_token: Some(order.order_token.clone()),
-        receipt: None,
         game_over_told: Some(false),
         game_type: order.game_type.clone(),
         result: Arc::new(result),

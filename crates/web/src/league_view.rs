@@ -196,22 +196,14 @@ impl LeagueView {
                 let ids = (before + 1..).map(|number| MatchId::numbered(*round, number));
                 self.promises.extend(ids.zip(commitments.iter().copied()));
             }
-            Event::LossAccepted { commitments, .. } => {
-                self.promises.extend(commitments.iter().cloned());
-            }
             Event::ResultRecorded {
                 match_id,
                 referee,
                 attempt,
                 result,
-                restored,
                 at,
                 ..
             } => {
-                // Its promise may have been lost with lines of the journal.
-                let promise = result.draw.as_ref().filter(|_| *restored);
-                let promise = promise.map(|opened| (match_id.clone(), opened.commitment));
-                self.promises.extend(promise);
                 self.record(match_id, result);
                 let ended = EndedMatch {
                     players: result.players.clone(),
@@ -347,7 +339,6 @@ impl LeagueView {
                 .exposed_referees()
                 .map(ToString::to_string)
                 .collect(),
-            accepted_losses: self.league.epoch(),
             acts: self.acts.iter().cloned().collect(),
             unlisted_acts: self.unlisted_acts,
             paused: self.league.is_paused() && phase != Phase::Completed,

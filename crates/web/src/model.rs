@@ -40,8 +40,6 @@ pub struct LeagueSummary {
     pub draws_not_proven: u64,
     /// The referees whose tokens players have seen.
     pub exposed_referees: Vec<String>,
-    /// How often its journal lost lines and the organiser went on without them.
-    pub accepted_losses: u32,
     /// What the organiser did, the latest first; at most [`MAX_ACTS`](crate::league_view::MAX_ACTS).
     pub acts: Vec<OrganiserAct>,
     /// How many earlier acts are left out.

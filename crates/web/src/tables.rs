@@ -92,7 +92,6 @@ pub fn json(view: &LeagueView) -> Value {
         "ended_early": league.ended_early(),
         "matches_played": league.matches_played(),
         "matches_not_counted": league.uncounted_matches(),
-        "accepted_losses": league.epoch(),
         "ratings_note": view.ratings().map(rating_sentence),
     });
     for table in kinds(view) {
@@ -119,10 +118,6 @@ pub fn markdown(view: &LeagueView) -> String {
     );
     if view.league().ended_early() {
         text += "\nThe organiser ended the league early.\n";
-    }
-    if summary.accepted_losses > 0 {
-        let times = summary.accepted_losses;
-        text += &format!("\nAccepted losses of journal lines: {times}\n");
     }
     for table in kinds(view) {
         let (first, rest) = table.name().split_at(1);

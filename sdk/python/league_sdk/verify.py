@@ -126,7 +126,7 @@ class League:
     def record(self, event):
         name, result, match = event["match_id"], event["result"], self.open.pop(event["match_id"])
         seats, draw, failed = match["seats"], result["draw"], result.get("failed", {})
-        compare(event, {"referee": match["referee"], "attempt": match["attempt"], "restored": None})
+        compare(event, {"referee": match["referee"], "attempt": match["attempt"]})
         promise = sha256(["league.draw", self.id, name, self.mode, draw["seed"]])
         compare(match, {"promise": promise, "nonces": match.get("nonces") and draw["nonces"]})
         compare(draw, {"commitment": promise, "mode": self.mode, "attempt": event["attempt"]})

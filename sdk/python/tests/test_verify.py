@@ -72,7 +72,7 @@ class Verifier(unittest.TestCase):
     def test_from_an_event_of_unknown_rules_on_nothing_is_verified_and_nothing_fails_but_the_chain(self):
         facts = list(league_maker.events("chance", league_maker.PLAYERS))
         place = forgeries.place(facts, "round_opened") + 1
-        for kind in ("loss_accepted", "referee_by_documents", "result_told", "organiser_acted", "referee_invited",
+        for kind in ("referee_by_documents", "result_told", "organiser_acted", "referee_invited",
                      "report_refused", "report_conflicted", "loss_doubted", "declined_after_call",
                      "player_shut_down", "player_reinstated", "event_of_a_later_version"):
             forged = copy.deepcopy(facts)

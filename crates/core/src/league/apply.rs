@@ -136,15 +136,12 @@ impl League {
             Event::ResultRecorded {
                 match_id,
                 referee,
-                attempt,
                 result,
                 next,
-                restored,
                 at,
+                ..
             } => {
-                if *restored {
-                    self.hand_back(match_id, referee.as_ref(), *attempt);
-                } else if let Some(referee) = referee {
+                if let Some(referee) = referee {
                     self.note_false_proofs(match_id, referee, &result.evidence.moves);
                 }
                 self.finish(match_id, result, *at);
@@ -184,8 +181,6 @@ impl League {
                 self.phase = Phase::Completed;
                 self.standings.complete();
             }
-            Event::LossAccepted { .. } => self.apply_loss(event),
-            Event::RefereeHeard { referee, .. } => self.apply_heard(referee),
             Event::MatchAccepted {
                 match_id,
                 referee,
@@ -357,7 +352,6 @@ impl League {
         self.volatile.next_probes = at + self.rules.probe_every;
         // Waiting matches are tried again with every probe.
         self.volatile.referee_came = true;
-        self.limit_questions(at);
     }
 
     /// Keeps a letter for the next probes; its match is not ordered before it was sent.
@@ -439,7 +433,6 @@ impl League {
             kept -= dropped.map_or(0, |round| round.fixtures.len());
         }
         self.add_fixtures(0, referees, commitments, at);
-        self.ask_referees(at);
         if self.volatile.next_probes == Timestamp::default() {
             self.volatile.next_probes = at + self.rules.probe_every;
         }
@@ -479,7 +472,7 @@ impl League {
             .collect();
         for index in matches {
             let referee = numbers.get((index - first) as usize).copied().flatten();
-            self.place(index, referee, self.first_attempt(), at);
+            self.place(index, referee, 1, at);
         }
     }
 
@@ -492,14 +485,14 @@ impl League {
     ) -> Option<LeagueFixture> {
         let league = &self.rules.league_id;
         let match_id = pairing.match_id();
-        let seed = draws.seed(league, &match_id, self.epoch);
+        let seed = draws.seed(league, &match_id);
         let [a, b] = pairing.seats;
         let players = [self.players.get(a)?, self.players.get(b)?];
         let promise = || draw::commitment(league, &match_id, self.rules.draws, &seed);
         Some(LeagueFixture {
             commitment: promised.unwrap_or_else(promise),
             tokens: players.map(|player| {
-                let attempt = player.signs.then_some(self.first_attempt());
+                let attempt = player.signs.then_some(1);
                 tokens.match_token(league, &match_id, &player.id, attempt)
             }),
             signs: players.map(|player| player.signs),
@@ -514,7 +507,7 @@ impl League {
             pairing,
             referee: None,
             former: Vec::new(),
-            attempt: self.attempt_before_first(),
+            attempt: 0,
             stage: FixtureStage::Waiting,
             since: at,
             seed,
@@ -649,7 +642,6 @@ impl League {
     fn close(&mut self) {
         let table = self.table();
         let rows = self.told_rows(&table);
-        self.volatile.referees_to_ask.clear();
         if let Some(round) = &mut self.round {
             round.closed = true;
             self.closed.push_back(ClosedRound {
@@ -689,10 +681,7 @@ impl League {
         member.health.succeed(at);
         if was_suspended {
             self.volatile.suspended.remove(&who);
-            if let AgentIndex::Referee(number) = who {
-                self.volatile.referee_came = true;
-                self.ask_referee(number, at);
-            }
+            self.volatile.referee_came |= matches!(who, AgentIndex::Referee(_));
         }
     }
 
@@ -794,7 +783,6 @@ impl League {
         let number = self.referees.len();
         self.index(&referee.member, AgentIndex::Referee(number));
         self.referees.add(referee_id, referee);
-        self.ask_referee(number, *at);
         self.volatile.referee_came = true;
     }
 
@@ -917,7 +905,6 @@ impl League {
             if let Some(round) = &mut self.round {
                 round.announced.forget();
             }
-            self.ask_referee(number, at);
             if let Some(referee) = self.referees.get_mut(number) {
                 referee.capacity = capacity(meta);
             }

@@ -126,14 +126,6 @@ pub enum Inconsistency {
         match_id: MatchId,
         problem: ReportProblem,
     },
-    #[error("match `{0}` is said to be from before a loss, and no loss was accepted")]
-    NoLoss(MatchId),
-    #[error("this is accepted loss `{found}`, expected `{expected}`")]
-    Loss {
-        expected: u32,
-        /// The number in the event.
-        found: u32,
-    },
     /// A lever that could not be pulled.
     #[error("the organiser could not do this: {0}")]
     Lever(#[from] LeverRefusal),
@@ -228,7 +220,6 @@ impl Auditor<'_> {
                     false => Ok(()),
                 }
             }
-            Event::LossAccepted { .. } => self.check_loss(event),
             Event::MatchesMoved { .. }
             | Event::MovesReceived { .. }
             | Event::LossDoubted { .. }
@@ -236,8 +227,7 @@ impl Auditor<'_> {
             | Event::ResultRecorded { .. }
             | Event::ReportConflicted { .. }
             | Event::ReportRefused { .. } => self.check_match_event(event),
-            Event::RefereeHeard { .. }
-            | Event::MatchAccepted { .. }
+            Event::MatchAccepted { .. }
             | Event::OrderDeclined { .. }
             | Event::PlayerInformed { .. }
             | Event::OrdersReleased { .. }
@@ -293,16 +283,8 @@ impl Auditor<'_> {
                 referee,
                 attempt,
                 result,
-                restored: false,
                 ..
             } => self.check_result(match_id, referee.as_ref(), *attempt, result),
-            Event::ResultRecorded {
-                match_id,
-                attempt,
-                result,
-                restored: true,
-                ..
-            } => self.check_restored(match_id, *attempt, result),
             Event::ReportConflicted {
                 match_id, referee, ..
             }
@@ -606,52 +588,6 @@ impl Auditor<'_> {
             self.check_hands(fixture, referee)?;
         }
         Ok(fixture)
-    }
-
-    /// A result from before an accepted loss: its own promise may have been lost with the journal's
-    /// lines, so its draw is held against the promise that it opens.
-    fn check_restored(
-        &self,
-        match_id: &MatchId,
-        attempt: u32,
-        result: &MatchResult,
-    ) -> Result<(), Inconsistency> {
-        self.must_be(Phase::Running)?;
-        if self.league.epoch == 0 {
-            return Err(Inconsistency::NoLoss(match_id.clone()));
-        }
-        let fixture = self.must_be_open(match_id)?;
-        let checked = self.league.check_restored(fixture, attempt, result);
-        checked
-            .map(|_| ())
-            .map_err(|problem| Inconsistency::Result {
-                match_id: match_id.clone(),
-                problem,
-            })
-    }
-
-    /// Losses are counted, and each match whose result is not fixed gets a new promise.
-    fn check_loss(&self, event: &Event) -> Result<(), Inconsistency> {
-        let Event::LossAccepted {
-            epoch, commitments, ..
-        } = event
-        else {
-            return Ok(());
-        };
-        let (expected, found) = (self.league.epoch.saturating_add(1), *epoch);
-        if found != expected {
-            return Err(Inconsistency::Loss { expected, found });
-        }
-        let expected = self.league.unfixed_fixtures().count();
-        if commitments.len() != expected {
-            let found = commitments.len();
-            return Err(Inconsistency::Length { expected, found });
-        }
-        let mut pairs = self.league.unfixed_fixtures().zip(commitments);
-        match pairs.find(|(fixture, (match_id, _))| fixture.match_id != *match_id) {
-            Some((_, (match_id, _))) => Err(Inconsistency::NoSuchMatch(match_id.clone())),
-            None => Ok(()),
-        }
     }
 
     fn check_hands(

@@ -68,19 +68,6 @@ pub enum Command {
         sender: Option<Agent>,
         wanted: Box<TakeMatch>,
     },
-    /// The organiser goes on with a journal that lost lines.
-    AcceptLoss {
-        /// The last line that other files know of.
-        known_version: u64,
-    },
-    /// A referee's journal below the manager's root has a result that was acknowledged before a
-    /// loss.
-    Restore {
-        referee: RefereeId,
-        report: Arc<MatchResultReport>,
-        /// Whether the journal was written on this machine; a copy of another one needs a receipt.
-        is_local: bool,
-    },
     Query {
         /// The hash of the token that came with it.
         token: Option<TokenHash>,
@@ -148,11 +135,6 @@ pub enum CorrelationId {
     /// A question whether an agent is there.
     Probe(Agent),
     Notice(Agent),
-    /// A question for results of a round from before an accepted loss.
-    Question {
-        referee: RefereeId,
-        round: u32,
-    },
 }
 
 /// A question to a player whether a referee has called it.

@@ -181,10 +181,6 @@ pub enum Event {
         /// The match that the referee takes up next.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         next: Option<MatchId>,
-        /// Whether it is from before an accepted loss, so that its attempt and its promise need not
-        /// be in the journal.
-        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-        restored: bool,
         at: Timestamp,
     },
     /// A referee reported a different result of a match that has one, or other moves than were
@@ -224,22 +220,6 @@ pub enum Event {
         at: Timestamp,
     },
     LeagueCompleted {
-        at: Timestamp,
-    },
-    /// The organiser went on although the journal had lost lines.
-    LossAccepted {
-        /// How many losses were accepted so far, this one included.
-        epoch: u32,
-        /// The last line that other files know of.
-        known_version: u64,
-        /// The new promises on the draws of the matches without a result, in order.
-        commitments: Vec<(MatchId, Commitment)>,
-        at: Timestamp,
-    },
-    /// A referee has no more results from before an accepted loss, or had its time to report them.
-    #[serde(skip)]
-    RefereeHeard {
-        referee: RefereeId,
         at: Timestamp,
     },
     /// A referee took a match.
@@ -410,10 +390,8 @@ impl Event {
             | Self::PlayerShutDown { .. }
             | Self::PlayerReinstated { .. }
             | Self::RoundClosed { .. }
-            | Self::LeagueCompleted { .. }
-            | Self::LossAccepted { .. } => Persistence::Journal,
-            Self::RefereeHeard { .. }
-            | Self::MatchAccepted { .. }
+            | Self::LeagueCompleted { .. } => Persistence::Journal,
+            Self::MatchAccepted { .. }
             | Self::OrderDeclined { .. }
             | Self::PlayerInformed { .. }
             | Self::OrdersReleased { .. }

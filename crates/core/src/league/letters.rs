@@ -44,7 +44,6 @@ impl<'a> LetterWriter<'a> {
                 self.order_all(|_| true);
             }
             Event::MatchesAdded { pairings, .. } => self.announce_added(pairings.len()),
-            Event::RefereeHeard { .. } => self.order_all(|_| true),
             Event::RefereeByDocuments { referee, .. } => {
                 let number = self.league.referees.find(referee);
                 self.order_all(|fixture| fixture.referee == number);
@@ -52,17 +51,9 @@ impl<'a> LetterWriter<'a> {
             Event::MatchesMoved { moves, next, at } => {
                 self.order_moved(moves, next.as_ref(), *at);
             }
-            Event::ResultRecorded {
-                match_id,
-                referee,
-                next,
-                restored,
-                ..
-            } => {
+            Event::ResultRecorded { match_id, next, .. } => {
                 self.tell_ruling(self.league.fixture(match_id));
                 self.order(next.as_ref().and_then(|next| self.league.fixture(next)));
-                // The referee may have nothing more to report now.
-                self.ask(|asked| *restored && Some(&asked.id) == referee.as_ref());
             }
             Event::PlayerInformed { match_id, .. } => self.order_waiting(match_id),
             Event::OrdersReleased { matches } => {
@@ -107,10 +98,8 @@ impl<'a> LetterWriter<'a> {
                     self.send_again(unsent);
                 }
             }
-            Event::RefereeRegistered { referee_id, .. } => {
-                self.ask(|asked| asked.id == *referee_id);
-            }
             Event::PlayerRegistered { .. }
+            | Event::RefereeRegistered { .. }
             | Event::RefereeInvited { .. }
             | Event::MovesReceived { .. }
             | Event::ResultTold { .. }
@@ -119,7 +108,6 @@ impl<'a> LetterWriter<'a> {
             | Event::LossDoubted { .. }
             | Event::DeclinedAfterCall { .. }
             | Event::CallConfirmed { .. }
-            | Event::LossAccepted { .. }
             | Event::ReportConflicted { .. }
             | Event::ReportRefused { .. }
             | Event::PlayerShutDown { .. }
@@ -193,7 +181,6 @@ impl<'a> LetterWriter<'a> {
         for member in members.filter_map(|who| self.league.member(who)) {
             self.out.push(self.probe(member));
         }
-        self.ask(|_| true);
     }
 
     /// Resends what a restart may have lost: the last standings, the current round.
@@ -246,7 +233,6 @@ impl<'a> LetterWriter<'a> {
         match league.find_agent(agent) {
             Some(AgentIndex::Player(number)) => self.announce_to(number),
             Some(AgentIndex::Referee(number)) => {
-                self.ask(|asked| Agent::Referee(asked.id.clone()) == *agent);
                 self.order_all(|fixture| fixture.referee == Some(number));
             }
             None => {}
@@ -305,7 +291,6 @@ impl<'a> LetterWriter<'a> {
                     .push(self.announcement(number, player, round, &all));
             }
         }
-        self.ask(|_| true);
     }
 
     /// Tells players of the matches that joined the round last.
@@ -317,38 +302,6 @@ impl<'a> LetterWriter<'a> {
                 self.announce_to(number);
             }
             self.order(Some(fixture));
-        }
-    }
-
-    /// Asks referees for results of the round from before an accepted loss, by announcing it to
-    /// them: each reports again what it has.
-    fn ask(&mut self, which: impl Fn(&RefereeEntry) -> bool) {
-        let Some(round) = &self.league.round else {
-            return;
-        };
-        let asked = self.league.referees_to_ask();
-        let asked: Vec<&RefereeEntry> = asked.filter(|referee| which(referee)).collect();
-        if asked.is_empty() {
-            return;
-        }
-        // In a large league the list would be too long: then they report all that they have.
-        let is_listed = !self.league.is_large();
-        let open = self.league.open_fixtures().filter(|_| is_listed);
-        let open: Rows<_> = open.filter_map(|fixture| self.announced(fixture)).collect();
-        for referee in asked {
-            let message = Message::from(RoundAnnouncement {
-                league_id: self.league.rules.league_id.clone(),
-                round_id: round.number,
-                matches: open.clone(),
-                own: None,
-            });
-            let correlation = CorrelationId::Question {
-                referee: referee.id.clone(),
-                round: round.number,
-            };
-            let retry = self.usual_retry();
-            self.out
-                .push(letter(&referee.member, message, retry, correlation));
         }
     }
 
@@ -428,8 +381,9 @@ impl<'a> LetterWriter<'a> {
         if !league.is_by_documents(AgentIndex::Referee(number)) {
             return;
         }
-        let own = |fixture: &&LeagueFixture| fixture.referee == Some(number);
-        let fixtures = league.open_fixtures().filter(own);
+        let fixtures = league.round.iter().flat_map(|round| &round.fixtures);
+        let is_open = |own: &LeagueFixture| own.result.is_none() && !own.is_closed();
+        let fixtures = fixtures.filter(|own| own.referee == Some(number) && is_open(own));
         for number in fixtures.flat_map(|fixture| fixture.pairing.seats) {
             self.announce_to(number);
         }
@@ -490,7 +444,7 @@ impl<'a> LetterWriter<'a> {
         };
         // A pause holds matches that have not begun; one that runs still learns what changes.
         let is_held = self.league.paused && fixture.stage == FixtureStage::Ordered;
-        if !self.league.may_order() || is_held {
+        if is_held {
             return;
         }
         let (Some(referee), Some(players)) =
@@ -674,8 +628,7 @@ impl<'a> LetterWriter<'a> {
             | CorrelationId::Assignment { .. }
             | CorrelationId::GameOver { .. }
             | CorrelationId::Probe(_)
-            | CorrelationId::Notice(_)
-            | CorrelationId::Question { .. } => {}
+            | CorrelationId::Notice(_) => {}
         }
     }
 

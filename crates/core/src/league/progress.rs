@@ -267,7 +267,6 @@ impl League {
         agents.truncate(MAX_PROBES);
         let unsent = self.volatile.unsent.clone();
         events.push(Event::ProbesSent { agents, unsent, at });
-        events.extend(self.end_questions(at));
         events.extend(self.overdue(at, round));
         events
     }
@@ -366,15 +365,11 @@ impl League {
             CorrelationId::CallQuery(asked) => self.hear_of_call(at, asked, outcome),
             CorrelationId::Probe(agent) => self.hear_of_probe(at, agent, outcome.is_ok()),
             CorrelationId::Notice(agent) => self.hear_of_notice(at, agent, outcome.is_ok()),
-            CorrelationId::Question { referee, round } => {
-                self.hear_of_question(at, referee, *round, outcome)
-            }
         }
     }
 
     /// A letter did not leave this machine: no agent is to blame. A match waits until the next
-    /// probes; an announcement or a question to a player is sent again with them. Referees are asked
-    /// for old results with each probe.
+    /// probes; an announcement or a question to a player is sent again with them.
     fn hear_of_unsent(&self, at: Timestamp, correlation: &CorrelationId) -> Vec<Event> {
         match correlation {
             CorrelationId::Order {
@@ -400,9 +395,7 @@ impl League {
                 let correlation = correlation.clone();
                 vec![Event::LetterUnsent { correlation }]
             }
-            CorrelationId::GameOver { .. }
-            | CorrelationId::Notice(_)
-            | CorrelationId::Question { .. } => Vec::new(),
+            CorrelationId::GameOver { .. } | CorrelationId::Notice(_) => Vec::new(),
         }
     }
 
@@ -624,7 +617,7 @@ impl League {
         let (league, secret) = (&self.rules.league_id, self.secrets.draws.keyed());
         let promise = |number| {
             let match_id = MatchId::numbered(round, number);
-            let seed = secret.seed(league, &match_id, self.epoch);
+            let seed = secret.seed(league, &match_id);
             draw::commitment(league, &match_id, self.rules.draws, &seed)
         };
         matches.map(|index| promise(index + 1)).collect()

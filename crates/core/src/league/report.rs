@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use league_protocol::fault::Code;
-use league_protocol::id::{MatchId, PlayerId, RefereeId};
+use league_protocol::id::{MatchId, PlayerId};
 use league_protocol::message::{
     Evidence, MatchResult, MatchResultAck, MatchResultReport, MatchStatus, OpenedDraw,
 };
@@ -54,9 +54,6 @@ impl League {
         let fixture = self.reported(&report.match_id)?;
         let seated = self.in_their_seats(fixture, report);
         let report = seated.as_ref().unwrap_or(report);
-        if self.may_restore(fixture) && self.is_receipted(&referee.id, report) {
-            return self.restore(at, &referee.id, fixture, report);
-        }
         if referee.by_documents && report.order_token.is_none() {
             return self.weigh_told(at, fixture, number, &report.result, is_at_address);
         }
@@ -65,7 +62,7 @@ impl League {
         if let Some(standing) = fixture.result.as_ref().filter(|standing| {
             self.is_of_match(fixture, report) && is_same(standing, &report.result)
         }) {
-            let reply = self.acknowledged(fixture, &referee.id, report, standing);
+            let reply = self.acknowledged(fixture, report, standing);
             return Ok(Decision::reply(reply));
         }
         let is_bare = report.order_token.is_none() && report.result.draw.is_none();
@@ -117,13 +114,7 @@ impl League {
         }
         let result = Arc::new(result);
         let events = self.recorded(at, fixture, &result, ending, tells_later);
-        match self.referees.get(number) {
-            Some(referee) => Decision::accept(
-                events,
-                self.acknowledged(fixture, &referee.id, report, &result),
-            ),
-            None => Decision::accept(events, Reply::Acknowledged),
-        }
+        Decision::accept(events, self.acknowledged(fixture, report, &result))
     }
 
     /// The report with its players at their seats, if it names them the other way round: the
@@ -172,23 +163,19 @@ impl League {
     }
 
     /// The answer to a report that counts; a referee of version 0.1 knows all of it already.
-    pub(crate) fn acknowledged(
+    fn acknowledged(
         &self,
         fixture: &LeagueFixture,
-        referee: &RefereeId,
         report: &MatchResultReport,
         result: &MatchResult,
     ) -> Reply {
         if report.order_token.is_none() && self.rules.draws.is_none() {
             return Reply::Acknowledged;
         }
-        // A result from before an accepted loss has the seed of its time.
-        let opened = result.draw.as_ref().and_then(|draw| draw.seed);
         Reply::Opened(Box::new(MatchResultAck {
             match_id: fixture.match_id.clone(),
-            seed: opened.unwrap_or(fixture.seed),
+            seed: fixture.seed,
             players: result.evidence.players.clone(),
-            receipt: Some(self.receipt(referee, report, result)),
         }))
     }
 
@@ -223,7 +210,6 @@ impl League {
             attempt: fixture.attempt,
             result: Arc::clone(result),
             next,
-            restored: false,
             at,
         }];
         events.extend(tells_later.then(|| Event::GameOverAwaited {
@@ -235,7 +221,7 @@ impl League {
     }
 
     /// The players that are out of the league after this end.
-    pub(crate) fn put_out(
+    fn put_out(
         &self,
         at: Timestamp,
         fixture: &LeagueFixture,

@@ -14,7 +14,6 @@ use league_protocol::token::AuthToken;
 use super::Derived;
 use super::event::Doubt;
 use super::schedule::Pairing;
-use crate::timeouts::ATTEMPTS_PER_EPOCH;
 
 /// How far a match is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -121,8 +120,7 @@ impl LeagueFixture {
         self.pairing
     }
 
-    /// The number of referees ordered to run this match so far, above those that an accepted loss
-    /// may have made forgotten.
+    /// The number of referees ordered to run this match so far.
     pub fn attempt(&self) -> u32 {
         self.attempt
     }
@@ -166,9 +164,9 @@ impl LeagueFixture {
         self.attempt.saturating_add(1)
     }
 
-    /// Whether a referee was told to run it, since the last accepted loss.
+    /// Whether a referee was told to run it.
     pub(crate) fn was_given(&self) -> bool {
-        !self.attempt.is_multiple_of(ATTEMPTS_PER_EPOCH)
+        self.attempt > 0
     }
 
     /// Whether the moves that are handed over decide it.

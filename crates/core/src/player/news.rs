@@ -485,8 +485,7 @@ impl Player {
     }
 
     /// Whether a key is that of this player's proofs. A match that went on with another referee
-    /// shows the keys of earlier attempts too, and a result that came back after a loss those of the
-    /// first ones.
+    /// shows the keys of earlier attempts too.
     fn is_own_key(&self, over: &GameOver, key: &ProofKey) -> bool {
         let announced = self.announced.find(&over.match_id);
         // Without its return token or an attempt the player cannot tell.
@@ -495,7 +494,6 @@ impl Player {
         };
         let last = announced.attempt;
         let first = last.saturating_sub(MAX_KEYS).max(1);
-        let mut attempts = (first..=last).chain(1..=first.min(MAX_KEYS));
-        attempts.any(|attempt| self.proof_key(&over.match_id, attempt).as_ref() == Some(key))
+        (first..=last).any(|attempt| self.proof_key(&over.match_id, attempt).as_ref() == Some(key))
     }
 }

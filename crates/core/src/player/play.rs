@@ -573,9 +573,6 @@ pub(crate) struct MatchAnnouncement {
     /// Counts the referees that were told to run this match, from 1.
     pub(crate) attempt: u32,
     pub(crate) watch: CallWatch,
-    /// The commitment before it, if the manager lost lines of its journal and promised anew: the
-    /// match may have ended before the loss.
-    pub(crate) earlier: Option<Commitment>,
 }
 
 impl MatchAnnouncement {
@@ -607,22 +604,14 @@ impl Announcements {
 
     /// Whether the draw was promised by this commitment, if it was promised at all.
     pub(crate) fn is_promised(&self, match_id: &MatchId, commitment: Commitment) -> bool {
-        self.find(match_id).is_none_or(|announced| {
-            let promises = [announced.commitment, announced.earlier];
-            announced.commitment.is_none() || promises.contains(&Some(commitment))
-        })
+        let promised = self.commitment(match_id);
+        promised.is_none_or(|promised| promised == commitment)
     }
 
     /// Takes in an announcement; says whether it takes the place of another.
     pub(crate) fn add(&mut self, match_id: &MatchId, announced: MatchAnnouncement) -> bool {
         if let Some(known) = self.find_mut(match_id) {
-            let earlier = known
-                .commitment
-                .filter(|_| known.commitment != announced.commitment);
-            *known = MatchAnnouncement {
-                earlier: earlier.or(known.earlier),
-                ..announced
-            };
+            *known = announced;
             return true;
         }
         self.0.push_back((match_id.clone(), announced));

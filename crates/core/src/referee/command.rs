@@ -5,15 +5,12 @@ use std::sync::Arc;
 use league_games::Seat;
 use league_protocol::fault::Code;
 use league_protocol::id::{GameType, LeagueId, MatchId, PlayerId};
-use league_protocol::message::{
-    LeagueError, MatchResult, MatchState, RoundAnnouncement, StartMatch, StartMatchAck,
-};
+use league_protocol::message::{LeagueError, MatchResult, MatchState, StartMatch, StartMatchAck};
 use league_protocol::time::Timestamp;
 use league_protocol::token::{AuthToken, TokenHash};
 use serde_json::Value;
 use thiserror::Error;
 
-use super::event::MatchOrder;
 use crate::letter::CallOutcome;
 
 #[derive(Debug, Clone, PartialEq)]
@@ -65,13 +62,6 @@ pub enum Command {
         match_id: MatchId,
     },
     Ping,
-    /// The manager announces a round to its referees: it lost lines of its journal and asks for the
-    /// results of this round that it had acknowledged.
-    RoundAnnounced {
-        question: RoundQuestion,
-        /// The hash of the token that came with it.
-        token: Option<TokenHash>,
-    },
     /// The manager says that the league is over.
     LeagueCompleted {
         league_id: LeagueId,
@@ -79,33 +69,6 @@ pub enum Command {
         token: Option<TokenHash>,
     },
     Tick,
-}
-
-/// Asks for acknowledged results of a round.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RoundQuestion {
-    pub league_id: LeagueId,
-    pub round_id: u32,
-    /// The matches that it asks for; all of the round if it names none.
-    pub matches: Vec<MatchId>,
-}
-
-impl RoundQuestion {
-    /// The question that an announcement to a referee stands for.
-    pub fn of(announcement: &RoundAnnouncement) -> Self {
-        let matches = announcement.matches.iter();
-        Self {
-            league_id: announcement.league_id.clone(),
-            round_id: announcement.round_id,
-            matches: matches.map(|row| row.match_id.clone()).collect(),
-        }
-    }
-
-    pub(crate) fn asks_for(&self, order: &MatchOrder) -> bool {
-        order.league_id == self.league_id
-            && order.round_id == self.round_id
-            && (self.matches.is_empty() || self.matches.contains(&order.match_id))
-    }
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -228,9 +191,6 @@ pub enum Refusal {
     /// is due.
     #[error("the manager refused this referee's token: register again")]
     TokenRefused,
-    /// The manager asks for results that are on their way.
-    #[error("results of round `{0}` are being reported: ask again when they have come")]
-    StillReporting(u32),
     /// This machine cannot call the players of a match: [`Command::Begin`] with the token that is
     /// held is due, as the manager then repeats its orders, and the referee declines this one.
     #[error("match `{0}` goes back to the manager: this machine cannot call its players")]
@@ -251,7 +211,6 @@ impl Refusal {
             Self::UnknownMatch(_) => Code::MatchNotFound,
             Self::GivenBack(_) => Code::Connection,
             Self::OutOfOrder { .. } | Self::PlaysByItself { .. } => Code::OutOfTurn,
-            Self::StillReporting(_) => Code::RateLimited,
             Self::Late { .. } => Code::DeadlinePassed,
         }
     }
@@ -267,7 +226,6 @@ impl Refusal {
             Self::OutOfOrder { .. }
             | Self::PlaysByItself { .. }
             | Self::TokenRefused
-            | Self::StillReporting(_)
             | Self::GivenBack(_)
             | Self::Late { .. } => None,
         };

@@ -12,11 +12,11 @@ use thiserror::Error;
 
 use super::Decision;
 use super::Referee;
-use super::command::{Command, CorrelationId, PlayerQuestion, Refusal, Reply, RoundQuestion};
+use super::command::{Command, CorrelationId, PlayerQuestion, Refusal, Reply};
 use super::event::{Event, MatchOrder, OpenedSecrets, ReportAnswer, Secrets};
 use super::match_draw::DrawState;
 use super::match_state::{Match, ReportState, SetupError, TablePosition};
-use super::match_step::{USUAL_FACTS, outcome_bound};
+use super::match_step::USUAL_FACTS;
 use crate::letter::CallOutcome;
 use crate::timeouts::is_forced;
 
@@ -51,10 +51,6 @@ impl Referee {
             }
             Command::MatchState { match_id } => self.tell(match_id).map(Decision::reply),
             Command::Ping => Ok(noted(Vec::new())),
-            Command::RoundAnnounced { question, token } => {
-                self.prove_manager(*token)?;
-                Ok(self.weigh_question(at, question))
-            }
             Command::LeagueCompleted { league_id, token } => {
                 self.prove_manager(*token)?;
                 Ok(noted(self.end(at, league_id)))
@@ -154,8 +150,7 @@ impl Referee {
                 attempt,
                 seat,
             } => {
-                let game = self.decided(match_id, *attempt);
-                let Some(game) = game.filter(|game| !game.is_closed()) else {
+                let Some(game) = self.decided(match_id, *attempt) else {
                     return Ok(noted(Vec::new()));
                 };
                 let told = Event::PlayerTold {
@@ -165,8 +160,7 @@ impl Referee {
                 Ok(noted(game.step_ending(at, &self.context(), told)))
             }
             CorrelationId::Notice { match_id, attempt } => {
-                let game = self.decided(match_id, *attempt);
-                let Some(game) = game.filter(|game| !game.is_closed()) else {
+                let Some(game) = self.decided(match_id, *attempt) else {
                     return Ok(noted(Vec::new()));
                 };
                 let settled = Event::NoticeSettled {
@@ -196,7 +190,7 @@ impl Referee {
                 tried,
             } => match self.decided(match_id, *attempt) {
                 Some(game) => Ok(self.hear_manager(at, game, *tried, outcome)),
-                // It was told again, and may be ordered again once the referee is registered.
+                // The result of a closed match was told again.
                 None if refused_token(outcome) => Err(Refusal::TokenRefused),
                 None => Ok(noted(Vec::new())),
             },
@@ -274,7 +268,6 @@ impl Referee {
                 let opened = OpenedSecrets {
                     seed: ack.seed,
                     players: ack.players.clone(),
-                    receipt: ack.receipt,
                 };
                 settled(ReportAnswer::Acknowledged, Some(Arc::new(opened)))
             }
@@ -489,18 +482,6 @@ impl Referee {
         let held = self.running.get(&order.match_id).map(|game| &**game);
         let known = held.or_else(|| self.recent.get(&order.match_id));
         match known {
-            // The manager has lost the result that it acknowledged.
-            Some(game) if game.is_acknowledged() && game.fixture.is_same_pairing(&fixture) => {
-                let is_same = game.fixture.attempt == order.attempt && !game.is_closed();
-                let events = match held.filter(|_| is_same) {
-                    Some(game) => self.resume(at, game, order, fixture),
-                    None => Vec::new(),
-                };
-                if events.is_empty() {
-                    return Ok(self.remind(at, game));
-                }
-                Ok(events)
-            }
             Some(game) if game.fixture.attempt > order.attempt => Err(OrderRefusal::OlderAttempt {
                 match_id: order.match_id.clone(),
                 held: game.fixture.attempt,
@@ -515,8 +496,15 @@ impl Referee {
                 if game.given_back {
                     return Err(OrderRefusal::GivenBack(order.match_id.clone()));
                 }
-                let Some(game) = held.filter(|game| !game.is_closed()) else {
-                    return Ok(self.remind(at, game));
+                let Some(game) = held else {
+                    // It is closed; this manager may have been put back to before its end.
+                    let match_id = order.match_id.clone();
+                    let until = at;
+                    return Ok(vec![Event::ReportTried {
+                        match_id,
+                        at,
+                        until,
+                    }]);
                 };
                 // An old order may find a referee that restarted and has others to play by now.
                 if game.secrets.is_none() && game.ending.is_none() {
@@ -616,56 +604,6 @@ impl Referee {
             return first;
         }
         game.clone().step(at, &self.context(), first, 0)
-    }
-
-    /// The manager orders a finished match: the referee reports its result again.
-    fn remind(&self, at: Timestamp, game: &Match) -> Vec<Event> {
-        if game.is_reporting() {
-            return Vec::new();
-        }
-        vec![self.tell_again(at, &game.fixture.match_id)]
-    }
-
-    fn tell_again(&self, at: Timestamp, match_id: &MatchId) -> Event {
-        Event::ReportTried {
-            match_id: match_id.clone(),
-            at,
-            until: at + outcome_bound(self.rules.report_retry()),
-        }
-    }
-
-    /// The manager asks for what it acknowledged of a round: the referee reports it again, and
-    /// puts the answer off until all of it is settled.
-    fn weigh_question(&self, at: Timestamp, question: &RoundQuestion) -> Decision {
-        let round_id = question.round_id;
-        let put_off = |events| Decision {
-            events,
-            answer: Err(Refusal::StillReporting(round_id)),
-        };
-        let asked = |matches| Event::RoundAsked { round_id, matches };
-        if let Some(retelling) = self.retelling.as_ref().filter(|it| it.round_id == round_id) {
-            return if retelling.unsettled.is_empty() {
-                noted(vec![asked(Vec::new())])
-            } else {
-                put_off(Vec::new())
-            };
-        }
-        let held = self.running.values().map(|game| &**game);
-        let games = held.chain(self.recent.all());
-        let ended: Vec<&Match> = games
-            .filter(|game| question.asks_for(&game.fixture))
-            .filter(|game| game.is_acknowledged() || game.is_reporting())
-            .collect();
-        if ended.is_empty() {
-            return noted(Vec::new());
-        }
-        let id = |game: &&Match| game.fixture.match_id.clone();
-        let unsent = ended.iter().filter(|game| !game.is_reporting());
-        let mut events: Vec<Event> = unsent
-            .map(|game| self.tell_again(at, &game.fixture.match_id))
-            .collect();
-        events.push(asked(ended.iter().map(id).collect()));
-        put_off(events)
     }
 }
 

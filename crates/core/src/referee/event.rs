@@ -10,7 +10,7 @@ use league_protocol::id::{GameType, LeagueId, MatchId, PlayerId, RefereeId};
 use league_protocol::message::{
     HandedOver, MatchResult, Mode, ModelUse, PlayerEvidence, Score, StartMatch, WinLossDraw,
 };
-use league_protocol::secret::{Commitment, DrawMode, Proof, Receipt, Seed};
+use league_protocol::secret::{Commitment, DrawMode, Proof, Seed};
 use league_protocol::sender::{CallStyle, Dialect};
 use league_protocol::time::Timestamp;
 use league_protocol::token::{AuthToken, TokenHash};
@@ -265,13 +265,6 @@ pub enum Event {
         /// When it is tried again.
         retry_at: Timestamp,
     },
-    /// The manager asked for results of a round, and these are reported again.
-    #[serde(skip)]
-    RoundAsked {
-        round_id: u32,
-        /// The matches; none once all of them are settled and the manager knows it.
-        matches: Vec<MatchId>,
-    },
     /// The manager took the report, or will never take it.
     #[serde(skip)]
     ReportSettled {
@@ -316,7 +309,6 @@ impl Event {
             | Self::NoticeSettled { .. }
             | Self::ReportTried { .. }
             | Self::ReportFailed { .. }
-            | Self::RoundAsked { .. }
             | Self::ReportSettled { .. } => Persistence::Memory,
         }
     }
@@ -368,7 +360,6 @@ impl Event {
             | Self::ReportSettled { match_id, .. } => Some(match_id),
             Self::Enrolled { .. }
             | Self::LeagueEnded { .. }
-            | Self::RoundAsked { .. }
             | Self::MatchWanted { .. }
             | Self::TakingAnswered { .. }
             | Self::RegistrationTried { .. }
@@ -389,9 +380,6 @@ pub struct OpenedSecrets {
     pub seed: Seed,
     /// The keys of the players' proofs, and what proves that they joined.
     pub players: Vec<PlayerEvidence>,
-    /// What proves to the manager that it took the result; version 0.1 gave none.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub receipt: Option<Receipt>,
 }
 
 impl OpenedSecrets {
@@ -499,20 +487,6 @@ impl MatchOrder {
                 }
             }),
         }
-    }
-
-    /// Whether both are of the same players in the same round of a league, in any attempt.
-    pub(crate) fn is_same_pairing(&self, other: &Self) -> bool {
-        let players = |order: &Self| {
-            order
-                .players
-                .each_ref()
-                .map(|seated| seated.player_id.clone())
-        };
-        self.match_id == other.match_id
-            && self.league_id == other.league_id
-            && self.game_type == other.game_type
-            && players(self) == players(other)
     }
 
     /// Whether both say the same of the match, wherever its players are reached.

@@ -394,7 +394,6 @@ impl Match {
                     .secrets
                     .as_ref()
                     .map(|secrets| secrets.order_token.clone()),
-                receipt: self.receipt(),
                 game_over_told: self.has_notices().then_some(false),
                 game_type: fixture.game_type.clone(),
                 result: result.clone(),

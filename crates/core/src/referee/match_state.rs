@@ -8,7 +8,7 @@ use league_games::{BadSettings, Rules, Seat, Table, Turn};
 use league_protocol::fault::Code;
 use league_protocol::id::GameType;
 use league_protocol::message::{MatchResult, MatchState};
-use league_protocol::secret::{Proof, Receipt, Seed};
+use league_protocol::secret::{Proof, Seed};
 use league_protocol::sender::{Agent, CallStyle};
 use league_protocol::time::Timestamp;
 use serde_json::Value;
@@ -173,40 +173,6 @@ impl Match {
     /// Whether it goes on: it has its secrets and no result.
     pub(crate) fn is_playing(&self) -> bool {
         self.secrets.is_some() && self.ending.is_none() && !self.given_up
-    }
-
-    /// Whether the manager has taken its result; not if it refused it when it was told again,
-    /// because then it has to be played again.
-    pub(crate) fn is_acknowledged(&self) -> bool {
-        self.ending.as_ref().is_some_and(|ending| {
-            let is_refused = matches!(
-                ending.report,
-                ReportState::Settled(ReportAnswer::Refused(_))
-            );
-            ending.shown.is_some() && !is_refused
-        })
-    }
-
-    /// What proves to the manager that it took the result.
-    pub(crate) fn receipt(&self) -> Option<Receipt> {
-        let shown = self.ending.as_ref()?.shown.as_ref()?;
-        shown.opened.as_ref()?.receipt
-    }
-
-    /// Whether its result is on its way to the manager.
-    pub(crate) fn is_reporting(&self) -> bool {
-        self.ending
-            .as_ref()
-            .is_some_and(|ending| match ending.report {
-                ReportState::Fresh => !ending.closed,
-                ReportState::Sent { .. } | ReportState::Resting { .. } => true,
-                ReportState::Settled(_) => false,
-            })
-    }
-
-    /// Whether its last letter was sent, though its result may be reported once more.
-    pub(crate) fn is_closed(&self) -> bool {
-        self.ending.as_ref().is_some_and(|ending| ending.closed)
     }
 
     /// 0 while the player is invited, then the number of the move that it owes.
@@ -429,11 +395,9 @@ impl Settlement {
         }
     }
 
-    /// Shows a result that the manager has taken, with all that it opened; a later answer that opens
-    /// nothing hides nothing.
+    /// Shows a result that the manager has taken, with all that it opened.
     fn show(&mut self, report: ReportAnswer, opened: Option<&Arc<OpenedSecrets>>, at: Timestamp) {
-        let is_known = self.shown.is_some() && opened.is_none();
-        if report != ReportAnswer::Acknowledged || is_known {
+        if report != ReportAnswer::Acknowledged {
             return;
         }
         let result = match opened {

@@ -16,7 +16,6 @@ mod hands;
 mod identity;
 mod journal;
 mod levers;
-mod loss;
 mod news;
 mod offers;
 mod pool;

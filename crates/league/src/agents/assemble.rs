@@ -31,7 +31,7 @@ use crate::storage::league_store::{LeagueStore, store_keys};
 use crate::storage::record::{Opening, Record};
 use crate::storage::root::Root;
 use crate::storage::secrets::{self, SecretError};
-use crate::storage::store::{Cut, Durability, Journal, Opened, Store, StoreError, lock_of};
+use crate::storage::store::{Cut, Durability, Journal, Opened, Store, StoreError};
 use crate::wire::dispatcher::{AgentService, Dispatcher};
 use crate::wire::metrics::AgentGauges;
 use crate::wire::observed::{Deviations, Observations};
@@ -64,8 +64,6 @@ pub(crate) struct Shared {
     pub(crate) listed_referees: Vec<String>,
     /// The addresses of players that the configuration lists with another spelling than `v2`.
     pub(crate) listed_dialects: Vec<(String, Dialect)>,
-    /// Whether a manager goes on with a journal that lost lines.
-    pub(crate) accept_loss: bool,
     /// The return token that the organiser handed over, if the agent lost its own.
     pub(crate) return_token: Option<AuthToken>,
     /// The levers that a new league begins with.
@@ -107,7 +105,6 @@ impl Shared {
             referee_key: system.security.referee_key(),
             listed_referees: Vec::new(),
             listed_dialects: Vec::new(),
-            accept_loss: false,
             return_token: None,
             levers: Vec::new(),
             store: None,
@@ -139,9 +136,6 @@ pub(crate) enum StartError {
     /// The journal was written by another kind of agent, or lacks its first record.
     #[error("`{path}` is not the journal of a {role}")]
     Foreign { path: String, role: &'static str },
-    /// The journal is missing or empty, but a file knows of its lines.
-    #[error("the journal `{journal}` is not there or empty, but `{made}` knows of its lines")]
-    Lost { journal: String, made: String },
     /// The journal ends before lines that other files know of.
     #[error(
         "the journal `{journal}` ends at line {last}, and other files of the league know of line \
@@ -151,16 +145,6 @@ pub(crate) enum StartError {
         journal: String,
         last: u64,
         known: u64,
-    },
-    /// The journal ends before the start of a league that may have begun.
-    #[error(
-        "the journal `{journal}` ends at line {last}, before the league began, and `{made}` does not \
-         show that the lost lines did so too: without its players the league cannot go on"
-    )]
-    Unusable {
-        journal: String,
-        last: u64,
-        made: String,
     },
     #[error("the rules of the league do not fit: {0}")]
     Rules(#[from] league_core::league::RulesError),
@@ -173,43 +157,24 @@ pub(crate) enum StartError {
 pub(crate) struct RestoredMachine<M: Machine> {
     pub(crate) machine: M,
     pub(crate) journal: Journal,
-    /// The lines that are missing, if the agent goes on without them.
-    pub(crate) lost: Option<LostLines>,
 }
 
 /// The location of a journal, and its first record.
-pub(crate) struct JournalSource<'p, M> {
+pub(crate) struct JournalSource<'p> {
     pub(crate) path: &'p Path,
     pub(crate) durability: Durability,
     /// The first record, if the journal is new.
     pub(crate) opening: Opening,
     /// The place in the store, if the agent has one.
     pub(crate) stored: Option<StoredJournal<'p>>,
-    /// What other files know of the journal; `None` for an agent whose peers repeat what it forgot.
-    pub(crate) known: Option<KnownLines<'p, M>>,
+    /// The last line that other files know of; 0 for an agent whose peers repeat what it forgot.
+    pub(crate) known: u64,
 }
 
 /// A journal whose file is a copy of what a store has.
 pub(crate) struct StoredJournal<'p> {
     pub(crate) root: &'p Root,
     pub(crate) lease: Lease,
-}
-
-/// What the other files of an agent know of its journal.
-pub(crate) struct KnownLines<'p, M> {
-    /// The last line that they reflect.
-    pub(crate) last: u64,
-    /// Decides whether the agent may go on without lines that are missing.
-    pub(crate) judge: &'p dyn Fn(&M, &LostLines) -> Result<(), StartError>,
-}
-
-/// Lines that were in a journal and are missing at its end.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct LostLines {
-    /// The last line of the journal.
-    pub(crate) last: u64,
-    /// The last line that other files know of.
-    pub(crate) known: u64,
 }
 
 /// The first record of a journal.
@@ -235,9 +200,9 @@ struct ReplayedJournal<M> {
 ///
 /// # Errors
 ///
-/// The journal is locked, damaged, or belongs to another kind of agent.
+/// The journal is locked, damaged, lacks lines that are known, or belongs to another kind of agent.
 pub(crate) fn restore<M: Machine<Event: DeserializeOwned>>(
-    place: JournalSource<'_, M>,
+    place: JournalSource<'_>,
     mut make: impl FnMut(JournalStart<'_>) -> Result<M, StartError>,
     mut see: impl FnMut(u64, Timestamp, &Record<M::Event>, &M),
 ) -> Result<RestoredMachine<M>, StartError> {
@@ -253,15 +218,17 @@ pub(crate) fn restore<M: Machine<Event: DeserializeOwned>>(
     let journal = (path, durability, opening.role.as_str());
     let replayed = replay(journal, &mut make, &mut see)?;
     let ReplayedJournal { opened, last, .. } = replayed;
+    // Also an empty journal: a new league would replace the secrets of the old one.
+    if opened.last() < known {
+        return Err(StartError::Behind {
+            journal: path.display().to_string(),
+            last: opened.last(),
+            known,
+        });
+    }
     let (is_new, machine) = match replayed.machine {
         Some(machine) => (false, machine),
-        // A new league would replace the secrets of the old one.
-        None if known.is_some() && opened.known() > 0 => return Err(lost(path)),
         None => (true, make(JournalStart::New(&mut opening))?),
-    };
-    let lost = match known.filter(|_| !is_new) {
-        Some(known) => known.lost(&machine, &opened)?,
-        None => None,
     };
     clock::resume_from(last);
     // From here on the journal may change: nothing refuses it any more.
@@ -281,11 +248,7 @@ pub(crate) fn restore<M: Machine<Event: DeserializeOwned>>(
         let sequence = journal.append(at, std::slice::from_ref(&record))?;
         see(sequence, at, &record, &machine);
     }
-    Ok(RestoredMachine {
-        machine,
-        journal,
-        lost,
-    })
+    Ok(RestoredMachine { machine, journal })
 }
 
 /// Reads a journal of agents of this role into a machine.
@@ -322,26 +285,6 @@ fn replay<M: Machine<Event: DeserializeOwned>>(
             opened,
             last,
         }),
-    }
-}
-
-impl<M> KnownLines<'_, M> {
-    /// The lines that a journal has lost, if the agent may go on without them.
-    fn lost(&self, machine: &M, opened: &Opened) -> Result<Option<LostLines>, StartError> {
-        let (last, known) = (opened.last(), self.last.max(opened.known()));
-        if last >= known {
-            return Ok(None);
-        }
-        let lost = LostLines { last, known };
-        (self.judge)(machine, &lost).map(|()| Some(lost))
-    }
-}
-
-/// The error for a journal whose lines only its lock knows.
-fn lost(path: &Path) -> StartError {
-    StartError::Lost {
-        journal: path.display().to_string(),
-        made: lock_of(path).display().to_string(),
     }
 }
 

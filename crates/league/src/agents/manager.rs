@@ -4,7 +4,6 @@ pub(crate) mod caller_limit;
 mod event_log;
 mod hand_in;
 mod levers;
-mod loss;
 mod registration;
 mod waiting_list;
 
@@ -34,8 +33,8 @@ use waiting_list::WaitingList;
 
 use crate::agents::actor::{Handle, Observer};
 use crate::agents::assemble::{
-    AgentParts, JournalSource, JournalStart, KnownLines, RestoredMachine, Shared, StartError,
-    StoredJournal, restore, spawn,
+    AgentParts, JournalSource, JournalStart, RestoredMachine, Shared, StartError, StoredJournal,
+    restore, spawn,
 };
 use crate::agents::identity::{AgentInfo, Membership, Unregistered};
 use crate::agents::{RunningAgent, actor_unavailable, missing, not_for_me};
@@ -194,7 +193,7 @@ fn first_levers(shared: &Shared, league: &League) -> Result<Vec<Command>, StartE
     Ok(levers)
 }
 
-/// Replays the journal of a league, or begins it; goes on after an accepted loss.
+/// Replays the journal of a league, or begins it.
 fn restore_league(
     shared: &Shared,
     rules: &LeagueRules,
@@ -203,7 +202,7 @@ fn restore_league(
 ) -> Result<(RestoredMachine<League>, LeagueKeys), StartError> {
     let (root, league_id) = (&shared.root, &rules.league_id);
     let mut keys = None;
-    let mut restored = restore(
+    let restored = restore(
         JournalSource {
             path: &root.league_journal(league_id),
             durability: Durability::Synced,
@@ -213,10 +212,7 @@ fn restore_league(
                 ..Opening::of("league_manager", shared.chance.is_reproducible())
             },
             stored: lease.map(|lease| StoredJournal { root, lease }),
-            known: Some(KnownLines {
-                last: known_line(root, league_id),
-                judge: &|league, lost| loss::judge(shared, league, lost),
-            }),
+            known: known_line(root, league_id),
         },
         |beginning| {
             let (own, begun) = keys_of(shared, league_id, beginning)?;
@@ -229,9 +225,6 @@ fn restore_league(
     shared.observed.keep(root, league_id, observed::MANAGER);
     let keys = keys.ok_or_else(|| SecretError::missing(root, league_id))?;
     observer.resume();
-    loss::go_on(root, &mut restored, |sequence, at, record, league| {
-        observer.observe(sequence, at, record, league);
-    })?;
     observer.log();
     Ok((restored, keys))
 }
@@ -639,13 +632,6 @@ fn keys_of(
             Ok((keys, opening.rules.clone()))
         }
         JournalStart::New(opening) => {
-            let made = shared.root.standings(league);
-            if made.exists() {
-                return Err(StartError::Lost {
-                    journal: shared.root.league_journal(league).display().to_string(),
-                    made: made.display().to_string(),
-                });
-            }
             let keys = LeagueKeys::make(&shared.root, league, &shared.chance)?;
             opening.secret = Some(keys.fingerprint());
             Ok((keys, None))

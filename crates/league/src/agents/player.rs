@@ -75,7 +75,7 @@ pub(crate) fn start(
             durability: Durability::Written,
             opening: Opening::of("player", shared.chance.is_reproducible()),
             stored: None,
-            known: None,
+            known: 0,
         },
         |_| Ok(Player::new(rules.clone())),
         |sequence, at, record, _| publisher.take_in(sequence, at, record),

@@ -9,7 +9,7 @@ use std::time::Duration;
 use league_core::draw::{self, LeagueSecret};
 use league_core::league::is_same_place;
 use league_core::referee::{
-    Command, Event, MatchOrder, MatchView, Referee, RefereeRules, Refusal, Reply, RoundQuestion,
+    Command, Event, MatchOrder, MatchView, Referee, RefereeRules, Refusal, Reply,
 };
 use league_protocol::fault::Code;
 use league_protocol::finding::harmless;
@@ -86,7 +86,7 @@ pub(crate) fn start(
             stored: lease
                 .transpose()?
                 .map(|lease| StoredJournal { root, lease }),
-            known: None,
+            known: 0,
         },
         |_| Ok(Referee::new(rules.clone())),
         |sequence, at, record, referee| observer.observe(sequence, at, record, referee),
@@ -379,19 +379,14 @@ impl AgentService for RefereeService {
                 token,
             },
             Message::Ping => Command::Ping,
-            Message::RoundAnnouncement(announcement) => {
-                if self.identity.takes_foreign_orders()
-                    && let Some(reply) = self.take_foreign_orders(&announcement).await
-                {
-                    return reply;
-                }
-                Command::RoundAnnounced {
-                    question: RoundQuestion::of(&announcement),
-                    token,
-                }
+            Message::RoundAnnouncement(announcement) if self.identity.takes_foreign_orders() => {
+                return self.take_foreign_orders(&announcement).await;
             }
             // Notifications for players; a referee only acknowledges them.
-            Message::RoundCompleted(_) | Message::StandingsUpdate(_) | Message::LeagueStart(_) => {
+            Message::RoundAnnouncement(_)
+            | Message::RoundCompleted(_)
+            | Message::StandingsUpdate(_)
+            | Message::LeagueStart(_) => {
                 return ServiceReply::Message(Box::new(Message::Acknowledged));
             }
             // An answer is the result of the question, so one that comes as a call comes after it.
@@ -615,8 +610,24 @@ const OWN_ROLLS: u32 = 64;
 
 impl RefereeService {
     /// Runs the matches of an announcement by a manager of others that name this referee and where
-    /// their players answer; `None` if there is none.
-    async fn take_foreign_orders(&self, round: &RoundAnnouncement) -> Option<ServiceReply> {
+    /// their players answer.
+    async fn take_foreign_orders(&self, round: &RoundAnnouncement) -> ServiceReply {
+        let mut refused = None;
+        for order in self.foreign_orders(round).await.unwrap_or_default() {
+            let reply = self.start_match(Arc::new(order), None).await;
+            match reply.message() {
+                Some(Message::StartMatchAck(ack)) if ack.accepted => {}
+                Some(Message::StartMatchAck(ack)) => refused = ack.reason.clone(),
+                _ => return reply,
+            }
+        }
+        match refused {
+            Some(reason) => ServiceReply::error(LeagueError::new(Code::OutOfTurn, reason)),
+            None => ServiceReply::Message(Box::new(Message::Acknowledged)),
+        }
+    }
+
+    async fn foreign_orders(&self, round: &RoundAnnouncement) -> Option<Vec<StartMatch>> {
         let token = self.identity.latest().info.token.clone()?;
         let seen = self.actor.query(|referee| {
             let league = referee.enrolled().map(|(_, league)| league.clone());
@@ -628,25 +639,8 @@ impl RefereeService {
             row.referee_endpoint.is_empty() || is_same_place(&row.referee_endpoint, &own)
         };
         let rows = round.matches.iter().filter(is_own);
-        let orders: Vec<StartMatch> = rows
-            .filter_map(|row| foreign_order(&token, &league, round.round_id, row))
-            .collect();
-        if orders.is_empty() {
-            return None;
-        }
-        let mut refused = None;
-        for order in orders {
-            let reply = self.start_match(Arc::new(order), None).await;
-            match reply.message() {
-                Some(Message::StartMatchAck(ack)) if ack.accepted => {}
-                Some(Message::StartMatchAck(ack)) => refused = ack.reason.clone(),
-                _ => return Some(reply),
-            }
-        }
-        Some(match refused {
-            Some(reason) => ServiceReply::error(LeagueError::new(Code::OutOfTurn, reason)),
-            None => ServiceReply::Message(Box::new(Message::Acknowledged)),
-        })
+        let orders = rows.filter_map(|row| foreign_order(&token, &league, round.round_id, row));
+        Some(orders.collect())
     }
 }
 
@@ -660,7 +654,7 @@ fn foreign_order(
 ) -> Option<StartMatch> {
     let match_id = &row.match_id;
     let secret = LeagueSecret(draw::proof_key(token, league, match_id, 1).0);
-    let seed = secret.seed(league, match_id, 0);
+    let seed = secret.seed(league, match_id);
     let player = |id: &PlayerId, endpoint: &Option<Arc<str>>| {
         let match_token = secret.keyed().match_token(league, match_id, id, None);
         Some(StartMatchPlayer {

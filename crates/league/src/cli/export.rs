@@ -22,6 +22,7 @@ use crate::site::ExportSource;
 use crate::storage::documents::{MatchDocument, MatchRepository, RepositoryError};
 use crate::storage::replay::{Rebuilt, ReplayError, rebuild};
 use crate::storage::root::Root;
+use crate::storage::store::JOURNAL_HINT;
 
 /// The file of a page, unless another is named.
 const USUAL_PAGE: &str = "league.html";
@@ -280,14 +281,10 @@ impl ExportArgs {
         let hint = match error {
             ReplayError::Config(config) => return bad_config(config),
             ReplayError::Journal(store) => store.hint(),
-            ReplayError::NoJournal(_) | ReplayError::NoRules(_) | ReplayError::Rules { .. } => {
-                "restore the journal from a copy; `league verify` shows what is wrong".to_owned()
-            }
-            ReplayError::Behind { .. } => {
-                "restore the journal from a complete copy; `league manager --accept-loss` goes on \
-                 without the lines, which stays noted"
-                    .to_owned()
-            }
+            ReplayError::NoJournal(_)
+            | ReplayError::NoRules(_)
+            | ReplayError::Rules { .. }
+            | ReplayError::Behind { .. } => JOURNAL_HINT.to_owned(),
             ReplayError::Repository(_) | ReplayError::Folder { .. } => CHECK_DISK.to_owned(),
         };
         CommandError::world(self.what(), cause, hint)

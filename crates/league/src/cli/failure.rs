@@ -7,7 +7,7 @@ use crate::agents::assemble::StartError;
 use crate::config::ConfigError;
 use crate::http::descriptors::TooFewDescriptors;
 use crate::storage::secrets::SecretError;
-use crate::storage::store::StoreError;
+use crate::storage::store::{JOURNAL_HINT, StoreError};
 
 /// A command that could not do its work: what failed, the cause, and what to do about it.
 #[derive(Debug)]
@@ -170,20 +170,9 @@ pub(crate) fn start_hint(error: &StartError, flags: &str) -> String {
         StartError::Store(error @ (StoreError::Damaged { .. } | StoreError::Database(_))) => {
             return error.hint();
         }
-        StartError::Behind { .. } => {
-            "restore the journal from a complete copy; without one, repeat the command with \
-             `--accept-loss`, which stays noted"
-        }
-        StartError::Unusable { .. } => {
-            "put a complete copy of the journal in its place, or begin a new league with another \
-             `--league-id`"
-        }
+        StartError::Behind { .. } => JOURNAL_HINT,
         StartError::Secret(SecretError::Missing { .. } | SecretError::Another { .. }) => {
             "restore `secrets` as it was when the league began; without it no round can begin"
-        }
-        StartError::Lost { .. } => {
-            "restore the journal; for a new league, move the old folder out of `data/leagues` or \
-             choose another `--league-id`"
         }
         StartError::Store(_) | StartError::Secret(_) => {
             "choose a folder with write permission with `--root`"
@@ -193,14 +182,6 @@ pub(crate) fn start_hint(error: &StartError, flags: &str) -> String {
         StartError::Lever(_) => "correct `--roster` or `--registration-until`",
     };
     hint.to_owned()
-}
-
-/// The hint for a journal that lost lines; `command` resumes its league.
-pub(crate) fn accept_loss_hint(command: &str) -> String {
-    format!(
-        "restore the journal from a complete copy; without one, go on with `{command} \
-         --accept-loss`, which stays noted"
-    )
 }
 
 /// The configuration cannot be used.

@@ -16,7 +16,6 @@ use serde_json::json;
 
 use crate::agents::arena::{Arena, ArenaError, BoundPorts, Plan, SeatChoice};
 use crate::agents::assemble::Shared;
-use crate::agents::assemble::StartError;
 use crate::agents::manager::{InvitedPlayer, LeagueNews, collect_journals};
 use crate::agents::people::{NoSeat, People};
 use crate::agents::seat::ExternalSeat;
@@ -25,7 +24,7 @@ use crate::cli::agent::{check_guests, people_offer};
 use crate::cli::arguments::{
     CommonArgs, FormatArgs, dialect, duration, game_type, games, league_id, number, seed,
 };
-use crate::cli::failure::{CommandError, accept_loss_hint, chain, port_error, start_hint};
+use crate::cli::failure::{CommandError, chain, port_error, start_hint};
 use crate::cli::model::ModelArgs;
 use crate::cli::network::{NetworkArgs, load_tls, log_warning};
 use crate::cli::run::plan::RunPlan;
@@ -120,9 +119,6 @@ pub(crate) struct RunArgs {
     /// Resume an interrupted league as it was
     #[arg(long, conflicts_with_all = ["players", "people", "move_time", "referees", "strategies", "dialects", "game", "format", "rounds", "legs", "groups", "duration", "seed", "manual", "invite"])]
     resume: bool,
-    /// Resume although the journal lost lines that may have been acknowledged; this stays noted
-    #[arg(long, requires = "resume")]
-    accept_loss: bool,
     /// Write the number and the sizes of its calls to this file, for `league bench`
     #[arg(long, value_name = "FILE", hide = true)]
     record_traffic: Option<PathBuf>,
@@ -394,10 +390,7 @@ fn not_opened(error: &ArenaError, again: &str) -> CommandError {
         ArenaError::Start { agent, source } => CommandError::world(
             format!("could not start {agent}"),
             chain(&**source),
-            match **source {
-                StartError::Behind { .. } => accept_loss_hint(again),
-                _ => start_hint(source, "`--root DIR`"),
-            },
+            start_hint(source, "`--root DIR`"),
         ),
         ArenaError::Store { source, .. } => CommandError::world(
             error.to_string(),

@@ -227,16 +227,6 @@ fn write_checked(verdict: &Verdict, out: &mut impl Write) -> io::Result<()> {
         let bytes = count(checked.unfinished_bytes, "byte");
         writeln!(out, "  its end   {bytes} of an unfinished line, ignored")?;
     }
-    if verdict.accepted_losses > 0 {
-        let times = count(verdict.accepted_losses.into(), "time");
-        let (known, restored) = (checked.known_line, count(checked.restored, "result"));
-        let known = known.unwrap_or_default();
-        writeln!(
-            out,
-            "  loss      the journal lost lines {times}, the last time up to line {known}, and the \
-             organiser went on; {restored} came back from referees"
-        )?;
-    }
     if verdict.levers > 0 {
         let times = count(verdict.levers, "time");
         writeln!(out, "  organiser acted {times}, as the journal tells")?;

@@ -209,8 +209,7 @@ pub(crate) fn is_over(journal: &Path) -> bool {
             Event::AgentReturned { .. }
             | Event::OrganiserActed { .. }
             | Event::ReportConflicted { .. }
-            | Event::ReportRefused { .. }
-            | Event::LossAccepted { .. },
+            | Event::ReportRefused { .. },
         ) => ControlFlow::Continue(()),
         Record::Event(Event::LeagueCompleted { .. }) => {
             over = true;

@@ -30,7 +30,7 @@ use crate::storage::files::{FolderError, names_in};
 use crate::storage::publishers::{LeaguePublisher, PlayerPublisher, RefereePublisher};
 use crate::storage::record::Record;
 use crate::storage::root::Root;
-use crate::storage::store::{Entry, Journal, StoreError};
+use crate::storage::store::{Entry, Journal, StoreError, noted_line};
 
 /// Why the files cannot be rebuilt.
 #[derive(Debug, Error)]
@@ -50,8 +50,8 @@ pub(crate) enum ReplayError {
     },
     /// The manager's journal lost lines.
     #[error(
-        "`{}` ends at line {last}, and `standings.json` or `rounds.json` shows line {known}: lines \
-         are missing that may have been acknowledged",
+        "`{}` ends at line {last}, and other files of the league know of line {known}: lines are \
+         missing that may have been acknowledged",
         file.display()
     )]
     Behind {
@@ -102,14 +102,16 @@ struct Version {
     version: u64,
 }
 
-/// The last line of a league's journal that its documents reflect; an unreadable document knows of
-/// none.
+/// The last line of a league's journal that other files know of: its documents, and the writer's note
+/// beside it. An unreadable file knows of none.
 pub(crate) fn known_line(root: &Root, league: &LeagueId) -> u64 {
     let version = |file: &Path| {
         let found: Option<Version> = load(file).unwrap_or_default();
         found.map_or(0, |found| found.version)
     };
-    version(&root.standings(league)).max(version(&root.rounds(league)))
+    let noted = noted_line(&root.league_journal(league));
+    let documents = version(&root.standings(league)).max(version(&root.rounds(league)));
+    noted.max(documents)
 }
 
 /// Rebuilds the standings and rounds; returns the number of entries.
@@ -118,6 +120,8 @@ fn rebuild_league(root: &Root, league_id: &LeagueId) -> Result<u64, ReplayError>
     if !file.exists() {
         return Err(ReplayError::NoJournal(file));
     }
+    // A manager that runs may go on meanwhile.
+    let known = known_line(root, league_id);
     let mut publisher = LeaguePublisher::new(league_id.clone());
     let mut league = None;
     let read = read(&file, |entry: Entry<Record<Event>>| {
@@ -141,8 +145,6 @@ fn rebuild_league(root: &Root, league_id: &LeagueId) -> Result<u64, ReplayError>
         Some(Err(source)) => return Err(ReplayError::Rules { file, source }),
         Some(Ok(league)) => league,
     };
-    // The documents are the evidence that lines are missing.
-    let known = known_line(root, league_id);
     if known > read {
         let last = read;
         return Err(ReplayError::Behind { file, last, known });

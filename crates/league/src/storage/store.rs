@@ -15,13 +15,13 @@ use league_protocol::time::Timestamp;
 
 #[cfg(test)]
 pub(crate) use error::Damage;
-pub(crate) use error::StoreError;
+pub(crate) use error::{JOURNAL_HINT, StoreError};
 pub(crate) use follow::{Follower, read_backwards, read_lines};
 pub(crate) use journal::{Cut, Durability, End, Journal, Opened};
 pub(crate) use line::Head;
 #[cfg(test)]
 pub(crate) use line::MAX_LINE;
-pub(crate) use lock::{holder, lock_of, was_locked};
+pub(crate) use lock::{holder, noted_line, was_locked};
 pub(crate) use mirror::Mirror;
 #[cfg(test)]
 pub(crate) use scan::MAX_BATCH;

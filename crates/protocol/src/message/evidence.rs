@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::finding::{Path, Reading};
 use crate::id::{LeagueId, MatchId, PlayerId};
-use crate::secret::{Proof, ProofKey, Receipt, Seed};
+use crate::secret::{Proof, ProofKey, Seed};
 use crate::sender::Dialect;
 use crate::shape::{Codec, Cx, Quiet, Round, Spelling, Value as _, drafts, objects};
 use crate::token::AuthToken;
@@ -177,8 +177,6 @@ pub struct MatchResultAck {
     pub seed: Seed,
     /// The keys of the players' proofs.
     pub players: Vec<PlayerEvidence>,
-    /// What the referee shows with this result if the manager should lose it.
-    pub receipt: Option<Receipt>,
 }
 
 /// A referee tells the manager that players know the result of a match, or cannot be told.
@@ -280,8 +278,6 @@ objects! {
         "draw_seed" [seed as SeedText] Needed;
         /// The keys of the players' proofs.
         "players" [players as Players] Optional;
-        /// What the referee shows with this result if the manager should lose it.
-        "receipt" [receipt ? as Quiet] Optional;
     }
     /// A referee tells the manager that players know the result of a match, or cannot be told.
     pub(crate) GAME_OVER_TOLD: GameOverTold = "000 §2.5" {
@@ -326,7 +322,7 @@ drafts! {
     Evidence { players, moves }
     DrawRequest { league_id, round_id, match_id, attempt, order_token, moves }
     DrawResponse { match_id, attempt, seed = |_| Seed([0; 32]) }
-    MatchResultAck { match_id, seed = |_| Seed([0; 32]), players, receipt }
+    MatchResultAck { match_id, seed = |_| Seed([0; 32]), players }
     GameOverTold { league_id, match_id, attempt, player_id }
     CallQuery { league_id, match_id, attempt }
     CallQueryResponse { match_id, attempt, called }

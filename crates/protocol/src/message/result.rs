@@ -14,7 +14,7 @@ use crate::fault::Code;
 use crate::finding::{Path, Reading, excerpt};
 use crate::id::{GameType, LeagueId, MatchId, PlayerId};
 use crate::lenient::extra_fields;
-use crate::secret::{Commitment, DrawMode, Receipt, Seed};
+use crate::secret::{Commitment, DrawMode, Seed};
 use crate::sender::Dialect;
 use crate::shape::{
     Closed, Codec, Cx, Dict, Field, Quiet, Round, Slot, Spelling, Value as _, Vocabulary as _,
@@ -149,8 +149,6 @@ pub struct MatchResultReport {
     pub attempt: u32,
     /// The token of the order, which only the referee of this attempt knows.
     pub order_token: Option<AuthToken>,
-    /// What the manager gave for this result, if it took it before.
-    pub receipt: Option<Receipt>,
     /// Whether the players know the result; if not, `GAME_OVER_TOLD` follows.
     pub game_over_told: Option<bool>,
     /// What was played.
@@ -227,8 +225,6 @@ objects! {
         "attempt" [attempt ?] Optional;
         /// The token of the order (ruling 53).
         "order_token" [order_token ?] Optional;
-        /// What the manager gave for this result, if it took it before (ruling 27).
-        "receipt" [receipt ? as Quiet] Optional;
         /// Whether the players know the result; if not, `GAME_OVER_TOLD` follows.
         "game_over_told" [game_over_told ?] Optional;
         /// How it ended.
@@ -378,8 +374,7 @@ impl Codec<Value> for WholeNumber {
 
 drafts! {
     Ending {
-        league_id, round_id, match_id, game_type, attempt, order_token, receipt, game_over_told,
-        receiver,
+        league_id, round_id, match_id, game_type, attempt, order_token, game_over_told, receiver,
         result = |_| Arc::clone(&NO_RESULT), parts = |_| ResultParts::default()
     }
     OpenedDraw {
@@ -416,7 +411,6 @@ pub(crate) struct Ending {
     game_type: GameType,
     attempt: Option<u32>,
     order_token: Option<AuthToken>,
-    receipt: Option<Receipt>,
     game_over_told: Option<bool>,
     receiver: PlayerId,
     /// How it ended, to be written.
@@ -460,7 +454,6 @@ impl From<&GameOver> for Ending {
             game_type: over.game_type.clone(),
             attempt: None,
             order_token: None,
-            receipt: None,
             game_over_told: None,
             receiver: over.receiver.clone(),
             result: Arc::clone(&over.result),
@@ -478,7 +471,6 @@ impl From<&MatchResultReport> for Ending {
             game_type: report.game_type.clone(),
             attempt: Some(report.attempt),
             order_token: report.order_token.clone(),
-            receipt: report.receipt,
             game_over_told: report.game_over_told,
             receiver: PlayerId::unknown(),
             result: Arc::clone(&report.result),

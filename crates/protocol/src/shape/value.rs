@@ -14,7 +14,7 @@ use crate::id::{GameType, MatchId, RefereeId};
 use crate::lenient::no_zone;
 use crate::rpc::MAX_DEPTH;
 use crate::rpc::members::{Kind, MembersError, split, text};
-use crate::secret::{Commitment, DrawMode, Proof, ProofKey, Receipt, Seed};
+use crate::secret::{Commitment, DrawMode, Proof, ProofKey, Seed};
 use crate::sender::{CallStyle, Dialect};
 use crate::time::{EXPECTED, TimeError, Timestamp};
 use crate::token::{AuthToken, MAX_TOKEN_LENGTH, TokenHash};
@@ -477,7 +477,7 @@ macro_rules! hex {
     )*};
 }
 
-hex! { Commitment Seed TokenHash Proof ProofKey Receipt }
+hex! { Commitment Seed TokenHash Proof ProofKey }
 
 impl QuietText for DrawMode {
     const EXPECTED: &'static str = "`chance` or `reproducible`";

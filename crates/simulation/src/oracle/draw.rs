@@ -23,7 +23,7 @@ impl GroundTruth {
     /// The seed of a match.
     pub(crate) fn seed(&self, match_id: &MatchId) -> Seed {
         let league = &self.rules.league_id;
-        self.secrets.draws.seed(league, match_id, 0)
+        self.secrets.draws.seed(league, match_id)
     }
 
     /// The seed of a roll.

@@ -39,7 +39,6 @@ impl Oracle {
                 match_id,
                 referee: Some(_),
                 result,
-                restored: false,
                 ..
             } if self.facts.rules.draws.is_some() => {
                 let round = match_id.numbers().map_or(0, |(round, _)| round);

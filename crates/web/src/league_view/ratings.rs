@@ -25,12 +25,10 @@ impl LeagueView {
         let changes = match event {
             Event::RoundClosed { .. }
             | Event::OrganiserActed { .. }
-            | Event::LossAccepted { .. }
             | Event::AgentReturned { .. } => true,
-            Event::ResultRecorded { restored, .. } => {
+            Event::ResultRecorded { .. } => {
                 self.unrated += 1;
-                *restored
-                    || self.has_growing_rounds() && self.unrated >= self.league.players().len()
+                self.has_growing_rounds() && self.unrated >= self.league.players().len()
             }
             _ => false,
         };

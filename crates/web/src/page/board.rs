@@ -177,7 +177,6 @@ pub(crate) fn summary(board: &Board, links: Links) -> Markup {
                 @if league.reproducible { span.note { "drawn from a given seed: not for prizes" } }
                 @if league.draws_not_proven > 0 { span.note { (not_proven(league.draws_not_proven)) } }
                 @if !league.exposed_referees.is_empty() { span.note { (exposed(&league.exposed_referees)) } }
-                @if league.accepted_losses > 0 { span.note { (losses(league.accepted_losses)) } }
                 @if league.paused { span.note { "paused by the organiser" } }
                 @if let Some(until) = league.registration_until { span.note { "registration until " (moment(until)) } }
                 @if league.waiting > 0 { span { (counted(league.waiting as u64, "player waits", "players wait")) } }
@@ -223,12 +222,6 @@ fn not_proven(draws: u64) -> String {
 /// Says whose token players have seen.
 fn exposed(referees: &[String]) -> String {
     format!("referee token exposed: {}", referees.join(", "))
-}
-
-/// Says that the organiser went on without lines of the journal.
-fn losses(accepted: u32) -> String {
-    let times = counted(accepted.into(), "time", "times");
-    format!("went on {times} after its journal had lost lines")
 }
 
 fn phase_label(league: &LeagueSummary) -> Markup {

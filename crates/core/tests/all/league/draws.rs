@@ -85,7 +85,7 @@ fn check_journal(world: &LeagueWorld) {
 fn seed_is_given_with_the_fact_that_holds_the_moves() {
     let (mut world, referee, order, report) = signing();
     let seed = hand_over(&mut world, (&referee, &order), &report);
-    let of_match = SECRET.seed(&order.league_id, &order.match_id, 0);
+    let of_match = SECRET.seed(&order.league_id, &order.match_id);
     assert_eq!(seed, draw::roll_seed(order.draw_mode, &of_match, 1, 0));
     assert_ne!(seed, of_match, "that one stays hidden until the result");
     let Some(Event::MovesReceived { moves, last, .. }) = world.events.last() else {
@@ -478,7 +478,7 @@ fn referee_that_dies_before_the_hand_over_leaves_a_new_attempt() {
     let new = again.players.clone().map(|player| player.match_token);
     assert!(old[0] != new[0] && old[1] != new[1]);
     let seed = hand_over(&mut world, (&other, &again), &report);
-    let of_match = SECRET.seed(&order.league_id, &order.match_id, 0);
+    let of_match = SECRET.seed(&order.league_id, &order.match_id);
     assert_eq!(seed, draw::roll_seed(order.draw_mode, &of_match, 2, 0));
     world.report(&other, report).unwrap();
     check_journal(&world);
@@ -692,7 +692,7 @@ fn of_version_0_1() -> LeagueRules {
 fn referee_of_version_0_1_finishes_a_resumed_league() {
     let mut world = LeagueWorld::begun_by(of_version_0_1(), 2, 1, 1);
     let (referee, order) = world.orders().remove(0);
-    let seed = SECRET.seed(&order.league_id, &order.match_id, 0);
+    let seed = SECRET.seed(&order.league_id, &order.match_id);
     let mut report = played(&order, [json!("even"), json!("odd")]);
     (report.order_token, report.game_over_told) = (None, None);
     let result = Arc::make_mut(&mut report.result);
@@ -737,7 +737,7 @@ fn new_referee_of_a_resumed_league_gets_the_seed_of_its_time() {
     let (referee, order) = world.orders().remove(0);
     let report = played(&order, [json!("even"), json!("odd")]);
     let seed = hand_over(&mut world, (&referee, &order), &report);
-    assert_eq!(seed, SECRET.seed(&order.league_id, &order.match_id, 0));
+    assert_eq!(seed, SECRET.seed(&order.league_id, &order.match_id));
     let (_, reply) = world.report(&referee, report).unwrap();
     assert!(matches!(reply, Reply::Opened(_)));
     assert_eq!(world.fixture("R1M1").stage(), FixtureStage::Finished);

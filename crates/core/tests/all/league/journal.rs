@@ -130,7 +130,7 @@ fn journal_holds_no_token_and_no_seed_before_its_result() {
     let mut unfinished: Vec<(String, String)> = Vec::new();
     for pairing in world.league.schedule().pairings() {
         let id = league_protocol::id::MatchId::numbered(pairing.round, pairing.index + 1);
-        unfinished.push((id.to_string(), secret.seed(league, &id, 0).to_hex()));
+        unfinished.push((id.to_string(), secret.seed(league, &id).to_hex()));
     }
     let mut hidden: Vec<String> = world
         .tokens

@@ -492,28 +492,6 @@ fn probe_that_cannot_be_sent_says_nothing_of_a_referee() {
 }
 
 #[test]
-fn question_for_results_that_cannot_be_sent_is_asked_again_without_blame() {
-    let mut world = LeagueWorld::begun(4, 1, 2);
-    let loss = Command::AcceptLoss { known_version: 99 };
-    world.when(&loss).unwrap();
-    let referee = RefereeId::numbered(1);
-    let question = CorrelationId::Question {
-        referee: referee.clone(),
-        round: 1,
-    };
-    for _ in 0..10 {
-        let events = world.unsent(question.clone());
-        assert!(events.is_empty(), "{events:?}");
-    }
-    let entry = world.league.referee(&referee).unwrap();
-    assert_eq!((entry.member().failures(), entry.running()), (0, 2));
-    world.letters.clear();
-    world.pass(rules().probe_every.as_secs());
-    let mut letters = world.letters.iter();
-    assert!(letters.any(|letter| letter.correlation.as_ref() == Some(&question)));
-}
-
-#[test]
 fn referee_may_give_a_match_back_that_it_took() {
     let mut world = LeagueWorld::begun(4, 2, 2);
     let (referee, order) = world.order("R1M1");

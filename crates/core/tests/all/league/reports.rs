@@ -309,7 +309,7 @@ fn invalid_report_is_refused_with_its_path_and_noted_once() {
     assert_eq!(error.path.as_deref(), Some("result.score"));
     let text = serde_json::to_string(&events[0]).unwrap();
     assert!(!text.contains("even\""), "{text}");
-    let seed = SECRET.seed(&order.league_id, &order.match_id, 0);
+    let seed = SECRET.seed(&order.league_id, &order.match_id);
     assert!(!text.contains(&seed.to_hex()), "{text}");
     let refusal = world.report(&referee, report).unwrap_err();
     assert_eq!(refusal, Refusal::TakenAway(order.match_id.clone()));

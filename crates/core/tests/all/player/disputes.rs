@@ -1,7 +1,5 @@
 //! Draws that the player disputes, and results that it ignores.
 
-use std::sync::Arc;
-
 use league_core::draw::{LeagueSecret, commitment};
 use league_core::player::{
     Command, DrawProblem, Event, PlayerNotice, Refusal, Reply, SHOWN_DISPUTES,
@@ -24,7 +22,7 @@ const OTHER: Option<Seed> = Some(Seed([9; 32]));
 
 fn promise(id: &str) -> Commitment {
     let id = match_id(id);
-    let seed = SECRET.seed(&league(), &id, 0);
+    let seed = SECRET.seed(&league(), &id);
     commitment(&league(), &id, MODE, &seed)
 }
 
@@ -59,7 +57,7 @@ fn promised(id: &str) -> PlayerNotice {
 fn drawn(id: &str, nonce: &str, change: impl FnOnce(&mut OpenedDraw)) -> GameOver {
     let mut draw = OpenedDraw {
         commitment: promise(id),
-        seed: Some(SECRET.seed(&league(), &match_id(id), 0)),
+        seed: Some(SECRET.seed(&league(), &match_id(id))),
         mode: MODE,
         attempt: 1,
         nonces: [nonce.to_owned(), "theirs".to_owned()],
@@ -231,38 +229,4 @@ fn guarded_player_joins_only_announced_matches() {
         })
         .unwrap();
     assert!(shell.tries(invited("R1M1", Some(MATCH_TOKEN))).is_ok());
-}
-
-#[test]
-fn draw_that_was_promised_anew_may_open_either_promise() {
-    let other = LeagueSecret([8; 32]);
-    let anew = |id: &str| {
-        let (PlayerNotice::RoundAnnouncement(announcement), id) = (promised(id), match_id(id))
-        else {
-            panic!();
-        };
-        let mut announcement = Arc::unwrap_or_clone(announcement);
-        let mut matches: Vec<_> = announcement.matches.iter().cloned().collect();
-        let seed = other.seed(&league(), &id, 0);
-        matches[0].commitment = Some(commitment(&league(), &id, MODE, &seed));
-        announcement.matches = matches.into();
-        announcement.own.as_mut().unwrap().attempt = 2;
-        PlayerNotice::RoundAnnouncement(announcement.into())
-    };
-    for (secret, is_disputed) in [
-        (SECRET, false),
-        (other, false),
-        (LeagueSecret([9; 32]), true),
-    ] {
-        let mut shell = moved();
-        shell.told(anew("R1M1")).unwrap();
-        let over = drawn("R1M1", NONCE, |draw| {
-            let seed = secret.seed(&league(), &match_id("R1M1"), 0);
-            draw.seed = Some(seed);
-            draw.commitment = commitment(&league(), &match_id("R1M1"), MODE, &seed);
-        });
-        assert_eq!(!disputed(&mut shell, over).is_empty(), is_disputed);
-        shell.told(promised("R1M1")).unwrap();
-        assert!(shell.events.is_empty(), "the match is over");
-    }
 }

@@ -593,13 +593,13 @@ fn honest_evidence_is_not_disputed() {
 }
 
 #[test]
-fn key_of_an_attempt_after_a_loss_is_not_disputed() {
-    for key_of in [1, 999_998, 1_000_001, 1_000_003] {
+fn key_of_an_earlier_attempt_is_not_disputed() {
+    for key_of in [1, 2, 3] {
         let shown = |evidence: &mut Evidence| evidence.players[0].key = Some(key(key_of));
-        assert_eq!(ended_at(1_000_003, shown), [], "{key_of}");
+        assert_eq!(ended_at(3, shown), [], "{key_of}");
     }
-    let later = |evidence: &mut Evidence| evidence.players[0].key = Some(key(1_000_004));
-    assert_eq!(ended_at(1_000_003, later), [DrawProblem::KeyChanged]);
+    let later = |evidence: &mut Evidence| evidence.players[0].key = Some(key(4));
+    assert_eq!(ended_at(3, later), [DrawProblem::KeyChanged]);
 }
 
 #[test]

@@ -2,14 +2,11 @@
 
 use std::time::Duration;
 
-use league_core::letter::{Credential, Letter};
+use league_core::letter::Credential;
 use league_core::machine::Machine;
-use league_core::referee::{
-    Command, CorrelationId, Event, MatchView, Refusal, Reply, ReportAnswer, RoundQuestion,
-};
+use league_core::referee::{Event, MatchView, ReportAnswer};
 use league_protocol::fault::Code;
 use league_protocol::message::{LeagueError, MatchState, Message, StartMatch};
-use league_protocol::secret::Receipt;
 
 use league_testkit::referee::*;
 
@@ -145,136 +142,6 @@ fn unanswered_result_reaches_no_player() {
             ..
         })
     ));
-}
-
-/// The manager asks for the results of the first round.
-fn question() -> Command {
-    Command::RoundAnnounced {
-        question: RoundQuestion {
-            league_id: league(),
-            round_id: 1,
-            matches: vec![id("R1M1"), id("R1M2")],
-        },
-        token: None,
-    }
-}
-
-fn put_off() -> Result<Reply, Refusal> {
-    Err(Refusal::StillReporting(1))
-}
-
-/// A match whose result the manager took and the players know.
-fn closed() -> RefereeWorld {
-    let mut house = decided();
-    house.close();
-    house
-}
-
-fn receipt_of(letter: &Letter<CorrelationId>) -> Option<Receipt> {
-    let Message::MatchResultReport(report) = &letter.message else {
-        panic!("{letter:?}");
-    };
-    report.receipt
-}
-
-#[test]
-fn first_report_of_a_result_has_no_receipt() {
-    let mut house = decided();
-    let report = house.take().pop().unwrap();
-    assert_eq!(receipt_of(&report), None);
-}
-
-#[test]
-fn acknowledged_result_that_the_manager_refuses_later_is_played_again() {
-    let mut house = closed();
-    assert_eq!(house.tell(question()), put_off());
-    let report = house.take().pop().unwrap();
-    let error = Message::from(LeagueError::new(Code::OutOfTurn, "another attempt counts"));
-    house.hear(&report, answer(&report, error)).unwrap();
-    assert_eq!(house.tell(question()), Ok(Reply::Noted));
-    house.order(StartMatch {
-        attempt: 1_000_001,
-        ..order("R1M1")
-    });
-    assert_eq!(house.take().len(), 2, "both players are invited");
-    assert_eq!(house.referee.held(), 1);
-}
-
-#[test]
-fn acknowledged_result_is_reported_again_when_the_manager_asks() {
-    let mut house = closed();
-    for is_restarted in [false, true] {
-        if is_restarted {
-            house.restart();
-        }
-        assert_eq!(house.tell(question()), put_off());
-        assert_eq!(house.tell(question()), put_off(), "it is on its way");
-        let report = house.take();
-        assert_eq!(report.len(), 1);
-        assert_eq!(receipt_of(&report[0]), Some(RECEIPT));
-        house.hear(&report[0], acknowledged()).unwrap();
-        assert_eq!(house.reports.last(), house.shown("R1M1").as_ref());
-        assert_eq!(house.tell(question()), Ok(Reply::Noted));
-        assert_eq!((house.referee.held(), house.said().len()), (0, 0));
-    }
-    let closings = house
-        .kinds()
-        .iter()
-        .filter(|kind| **kind == "closed")
-        .count();
-    assert_eq!(closings, 1);
-}
-
-#[test]
-fn result_that_is_being_reported_puts_the_answer_off() {
-    let mut house = decided();
-    for is_restarted in [false, true] {
-        if is_restarted {
-            house.restart();
-        }
-        assert_eq!(house.tell(question()), put_off());
-    }
-    house.manager_acknowledges();
-    assert_eq!(house.tell(question()), Ok(Reply::Noted));
-}
-
-#[test]
-fn referee_without_results_of_a_round_has_nothing_to_report() {
-    let mut house = RefereeWorld::started(order("R1M1"));
-    house.both_join();
-    assert_eq!(house.tell(question()), Ok(Reply::Noted));
-    house.choose(1, even());
-    house.choose(2, odd());
-    house.close();
-    let other = Command::RoundAnnounced {
-        question: RoundQuestion {
-            league_id: league(),
-            round_id: 2,
-            matches: Vec::new(),
-        },
-        token: None,
-    };
-    assert_eq!(house.tell(other), Ok(Reply::Noted));
-    assert!(house.said().is_empty());
-}
-
-#[test]
-fn repeated_report_that_is_refused_for_its_token_registers_and_reports_again() {
-    for code in [
-        Code::TokenMissing,
-        Code::TokenInvalid,
-        Code::RefereeNotRegistered,
-    ] {
-        let mut house = closed();
-        assert_eq!(house.tell(question()), put_off());
-        let report = house.take().pop().unwrap();
-        let error = Message::from(LeagueError::new(code, "who are you?"));
-        let refused = house.hear(&report, answer(&report, error));
-        assert_eq!(refused, Err(Refusal::TokenRefused), "the shell registers");
-        assert_eq!(house.tell(question()), put_off());
-        house.wait(60);
-        assert_eq!(house.said(), ["league_manager MATCH_RESULT_REPORT"]);
-    }
 }
 
 #[test]

@@ -232,13 +232,6 @@ fn warning(event: &Event) -> Option<Line> {
             "PLAYER_REINSTATED",
             format!("{player_id} was absent, has returned and plays again"),
         ),
-        Event::LossAccepted { known_version, .. } => (
-            "LOSS_ACCEPTED",
-            format!(
-                "lines up to {known_version} of the journal were known; the league goes on without \
-                 those that are missing"
-            ),
-        ),
         _ => return None,
     })
 }

@@ -144,9 +144,6 @@ pub(crate) struct ManagerArgs {
     /// Play the next league of this folder: settings, names and ids of the last one are kept
     #[arg(long, conflicts_with_all = ["league_id", "game", "seed"])]
     next: bool,
-    /// Go on although the journal lost lines that may have been acknowledged; this stays noted
-    #[arg(long)]
-    accept_loss: bool,
     #[command(flatten)]
     store: StoreArgs,
     /// Wait until no other manager holds the league of the store, then go on with it
@@ -353,7 +350,6 @@ impl ManagerArgs {
         Ok(Shared {
             listed_referees: setup.agents.listed_referees(),
             listed_dialects: setup.agents.listed_dialects(),
-            accept_loss: self.accept_loss,
             levers,
             ..shared
         })

@@ -175,10 +175,6 @@ impl ManagerScreen {
             } => ("lever", act.line(effect, reason)),
             Event::LeagueStarted { .. } => ("started", "the league begins".to_owned()),
             Event::RoundOpened { round, .. } => ("round", format!("round {round}")),
-            Event::LossAccepted { .. } => (
-                "loss",
-                "the journal has lost lines, and the league goes on without them".to_owned(),
-            ),
             _ => return None,
         })
     }

@@ -1,5 +1,6 @@
 //! The league that `league manager --next` plays: a new one with the rules of the last, in which names
-//! and ids are kept for its agents, or that one again if it was interrupted.
+//! and ids are kept for its agents, or that one again if it was interrupted. A last league that cannot
+//! go on, because its journal is damaged or lacks lines, is followed as if it were over.
 
 use std::ops::ControlFlow;
 
@@ -10,9 +11,10 @@ use league_protocol::id::LeagueId;
 use crate::cli::failure::{CommandError, chain};
 use crate::cli::stored::{free_name, last_played};
 use crate::storage::record::{Record, is_over};
+use crate::storage::replay::known_line;
 use crate::storage::root::Root;
 use crate::storage::secrets::LeagueKeys;
-use crate::storage::store::{Entry, Journal};
+use crate::storage::store::{Entry, Journal, StoreError};
 use crate::storage::verify::leagues;
 
 const WHAT: &str = "could not start the next league";
@@ -25,8 +27,8 @@ pub(super) struct NextLeague {
 }
 
 impl NextLeague {
-    /// Finds the league after the one that was played last, which must be over; `root_flag` is for
-    /// hints.
+    /// Finds the league after the one that was played last, which must be over or beyond repair;
+    /// `root_flag` is for hints.
     pub(super) fn find(root: &Root, root_flag: &str) -> Result<Self, CommandError> {
         let none = |cause: String| {
             let hint = format!("play the first one with `league manager{root_flag}`");
@@ -35,13 +37,10 @@ impl NextLeague {
         let all = leagues(root).map_err(|error| none(chain(&error)))?;
         let newest = |all: &[LeagueId]| all.iter().max_by_key(|id| last_played(root, id)).cloned();
         let last = newest(&all).ok_or_else(|| none("there is no league in this folder".into()))?;
-        if is_over(&root.league_journal(&last)) {
-            return Ok(Self::after(
-                &read(root, &last)?.league,
-                next_id(root, &last),
-            ));
-        }
         let stored = read(root, &last)?;
+        if !stored.is_whole || is_over(&root.league_journal(&last)) {
+            return Ok(Self::after(&stored.league, next_id(root, &last)));
+        }
         if stored.took_over {
             let rules = stored.league.rules().clone();
             return Ok(Self { rules, kept: None });
@@ -112,9 +111,11 @@ struct StoredLeague {
     took_over: bool,
     /// Whether nothing has happened in it.
     is_empty: bool,
+    /// Whether its journal is neither damaged nor lacks lines.
+    is_whole: bool,
 }
 
-/// Replays the journal of a league with its keys.
+/// Replays the journal of a league with its keys, up to the first damage.
 fn read(root: &Root, id: &LeagueId) -> Result<StoredLeague, CommandError> {
     let world = |cause: String| {
         let hint = "see what is wrong with `league verify`";
@@ -123,6 +124,7 @@ fn read(root: &Root, id: &LeagueId) -> Result<StoredLeague, CommandError> {
     let mut league = None;
     let mut problem = None;
     let (mut took_over, mut is_empty) = (false, true);
+    let known = known_line(root, id);
     let visited = Journal::read(&root.league_journal(id), |entry: Entry<Record<Event>>| {
         match (entry.fact, &mut league) {
             (Record::Opened(opening), _) => {
@@ -148,12 +150,17 @@ fn read(root: &Root, id: &LeagueId) -> Result<StoredLeague, CommandError> {
             false => ControlFlow::Continue(()),
         }
     });
-    visited.map_err(|error| world(chain(&error)))?;
+    let is_whole = match visited {
+        Ok(end) => end.last >= known,
+        Err(StoreError::Damaged { .. }) => false,
+        Err(error) => return Err(world(chain(&error))),
+    };
     match (league, problem) {
         (Some(league), None) => Ok(StoredLeague {
             league,
             took_over,
             is_empty,
+            is_whole,
         }),
         (_, problem) => Err(world(
             problem.unwrap_or_else(|| "its journal is empty".to_owned()),

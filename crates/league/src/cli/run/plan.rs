@@ -197,7 +197,6 @@ impl RunArgs {
         }
         Ok(Shared {
             crowd: seats.players.len(),
-            accept_loss: self.accept_loss,
             store,
             ..shared
         })

@@ -83,10 +83,10 @@ impl StoreError {
             Self::Io { .. } => "check the disk and the permissions, then start again".to_owned(),
             Self::Full { .. } => "free some space, then start again".to_owned(),
             Self::Held { .. } => "stop that process, or choose another `--root`".to_owned(),
+            Self::Damaged { path, .. } if is_of_manager(path) => JOURNAL_HINT.to_owned(),
             Self::Damaged { line, offset, .. } => format!(
-                "put a copy in its place; without one, keep the file for inquiry and cut it \
-                 before line {line} with `truncate -s {offset}`, which forgets all that follows; the \
-                 next start of a league that was cut asks for `--accept-loss`"
+                "put back a backup of it; without one, cut it before line {line} with \
+                 `truncate -s {offset}`: the agent forgets what follows"
             ),
             Self::Fact(_) | Self::TooLong(_) | Self::TooMany(_) => {
                 "this is a fault of the program; please report it".to_owned()
@@ -95,6 +95,17 @@ impl StoreError {
             Self::Failed { .. } => "start again: what is kept will be read anew".to_owned(),
         }
     }
+}
+
+/// What to do about a league whose journal is damaged, or lacks lines that other files know of.
+pub(crate) const JOURNAL_HINT: &str = "put back a backup of the league's folder; without one, \
+    `league manager --next` begins a fresh league with the same agents, and `league export DIR` \
+    writes what is whole of this one";
+
+/// Whether a journal is that of a league, and not of an agent that its peers remind of what it lost.
+fn is_of_manager(path: &Path) -> bool {
+    let folder = path.parent().and_then(Path::parent);
+    folder.is_some_and(|folder| folder.ends_with("leagues"))
 }
 
 fn holder(pid: Option<u32>) -> String {

@@ -210,11 +210,6 @@ impl Opened {
         self.scanned.head.sequence
     }
 
-    /// The last line that was noted as synced; a journal that ends before it has lost lines.
-    pub(crate) fn known(&self) -> u64 {
-        self.lock.known()
-    }
-
     /// The incomplete end that accepting cuts off. No agent has acted on it unless the disk lost
     /// what it had synced.
     pub(crate) fn cut(&self) -> Option<Cut> {

@@ -29,8 +29,6 @@ const WAIT: Duration = Duration::from_millis(25);
 #[derive(Debug)]
 pub(super) struct Lock {
     file: File,
-    /// The last line that an earlier holder noted; 0 if none is known.
-    known: u64,
 }
 
 impl Lock {
@@ -50,15 +48,10 @@ impl Lock {
             let pid = read(&mut file).0;
             return Err(StoreError::Held { path, pid });
         }
-        let known = read(&mut file).1;
-        let mut lock = Self { file, known };
-        lock.write(known).map_err(failed)?;
+        let noted = read(&mut file).1;
+        let mut lock = Self { file };
+        lock.write(noted).map_err(failed)?;
         Ok(lock)
-    }
-
-    /// The last line that an earlier holder noted as synced; 0 if none is known.
-    pub(super) const fn known(&self) -> u64 {
-        self.known
     }
 
     /// Notes the last line that was synced. An error is left alone: the note only helps to detect a
@@ -84,13 +77,18 @@ pub(crate) fn holder(path: &Path) -> Option<Option<u32>> {
     }
 }
 
+/// The last line that a writer of the journal at `path` noted as synced; 0 if none did.
+pub(crate) fn noted_line(path: &Path) -> u64 {
+    File::open(lock_of(path)).map_or(0, |mut file| read(&mut file).1)
+}
+
 /// Whether a process has ever written the journal at `path`: a copy of a journal has no lock.
 pub(crate) fn was_locked(path: &Path) -> bool {
     lock_of(path).exists()
 }
 
 /// The lock file of the journal at `path`.
-pub(crate) fn lock_of(path: &Path) -> PathBuf {
+pub(super) fn lock_of(path: &Path) -> PathBuf {
     parent(path).join(NAME)
 }
 

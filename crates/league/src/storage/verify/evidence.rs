@@ -186,9 +186,7 @@ impl Evidence {
                 }
                 Statement::Remembered(memory) => self.hear_player(*at, recorded, memory),
                 Statement::Promised(promise) => {
-                    if !recorded.is_after_loss || !is_kept_elsewhere(&statements, *at, recorded) {
-                        self.hear_promise(*at, recorded, promise);
-                    }
+                    self.hear_promise(*at, recorded, promise);
                 }
             }
         }
@@ -414,25 +412,6 @@ impl Evidence {
     }
 }
 
-/// Whether the same player was also told the promise that a result keeps.
-fn is_kept_elsewhere(
-    statements: &[(Source, Statement)],
-    at: Source,
-    recorded: RecordedResult<'_>,
-) -> bool {
-    let opened = recorded
-        .result
-        .draw
-        .as_ref()
-        .map(|opened| opened.commitment);
-    statements.iter().any(|(other, statement)| {
-        let Statement::Promised(promise) = statement else {
-            return false;
-        };
-        other.source == at.source && Some(*promise) == opened
-    })
-}
-
 /// A hash that identifies a document.
 pub(crate) type Fingerprint = [u8; 32];
 
@@ -497,8 +476,6 @@ pub(crate) struct RecordedResult<'a> {
     pub(crate) attempt: u32,
     pub(crate) game: &'a GameType,
     pub(crate) result: &'a Arc<MatchResult>,
-    /// Whether the journal lost lines before, so that the draw may have been promised twice.
-    pub(crate) is_after_loss: bool,
 }
 
 /// Up to where a referee's journal must contain the results that the manager accepted from it.

@@ -154,17 +154,6 @@ impl<'a> ManagerReplay<'a> {
             | Event::DeclinedAfterCall { match_id, .. } => {
                 self.repeated_for.insert(match_id.clone(), reason(event));
             }
-            Event::LossAccepted {
-                known_version,
-                commitments,
-                ..
-            } => {
-                let open = commitments.iter().map(|(match_id, _)| match_id.clone());
-                self.repeated_for
-                    .extend(open.map(|match_id| (match_id, LOSS_ACCEPTED)));
-                self.evidence.verdict.accepted_losses = league.epoch();
-                self.evidence.verdict.checked.known_line = Some(*known_version);
-            }
             Event::OrganiserActed { act, effect, .. } => {
                 self.tally.act(act, effect, league);
                 self.evidence.verdict.levers += 1;
@@ -192,7 +181,6 @@ impl<'a> ManagerReplay<'a> {
                 referee,
                 attempt,
                 result,
-                restored,
                 ..
             },
         ) = (&self.league, event)
@@ -209,35 +197,24 @@ impl<'a> ManagerReplay<'a> {
             attempt: *attempt,
             game: &league.rules().game_type,
             result,
-            is_after_loss: league.epoch() > 0,
         };
         let compared = self.evidence.compare(recorded);
         let confirmed = compared.map_err(Finding::Elsewhere)?;
         let verdict = &mut self.evidence.verdict;
-        verdict.checked.restored += u64::from(*restored);
         verdict.draws_not_proven += u64::from(result.draw.is_none());
         let counts = &mut verdict.matches;
         counts.add(league, match_id, referee.as_ref(), result, confirmed);
         let why = self.repeated_for.remove(match_id);
         if *attempt > 1 {
-            // After an accepted loss all matches may have been begun before.
-            let is_first = *attempt == league.first_attempt();
             verdict.attempts_above_1.push(RepeatedMatch {
                 match_id: match_id.clone(),
                 attempts: *attempt,
-                why: why.unwrap_or(if is_first {
-                    LOSS_ACCEPTED
-                } else {
-                    "referee failed"
-                }),
+                why: why.unwrap_or("referee failed"),
             });
         }
         Ok(())
     }
 }
-
-/// Why matches are begun again after lines of the journal were lost.
-const LOSS_ACCEPTED: &str = "loss accepted";
 
 /// Why a match may be begun again after this event.
 fn reason(event: &Event) -> &'static str {

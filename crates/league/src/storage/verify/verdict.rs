@@ -33,8 +33,6 @@ pub(crate) struct Verdict {
     pub(crate) matches: EvidenceCounts,
     /// Matches that were begun more than once.
     pub(crate) attempts_above_1: Vec<RepeatedMatch>,
-    /// How often the organiser went on although the journal had lost lines.
-    pub(crate) accepted_losses: u32,
     /// How often the organiser pulled a lever.
     #[serde(skip_serializing_if = "is_none")]
     pub(crate) levers: u64,
@@ -169,11 +167,6 @@ pub(crate) struct Checked {
     pub(crate) head: Option<String>,
     /// The size of the incomplete batch at its end, in bytes.
     pub(crate) unfinished_bytes: u64,
-    /// The last line that was known when the organiser last accepted a loss of lines.
-    pub(crate) known_line: Option<u64>,
-    /// Results from before a loss that came back from referees. Each draw is held against the
-    /// commitment that it opens: the commitment of the round may be among the lost lines.
-    pub(crate) restored: u64,
     /// Admitted players.
     pub(crate) players: usize,
     /// Admitted referees.
@@ -317,7 +310,6 @@ impl Verdict {
             exposed_referees: Vec::new(),
             matches: EvidenceCounts::default(),
             attempts_above_1: Vec::new(),
-            accepted_losses: 0,
             levers: 0,
             not_compared: Vec::new(),
             checked: Checked::default(),
@@ -341,7 +333,7 @@ impl Verdict {
             self.not_compared.clear();
             self.checked.not_compared.clear();
             Conclusion::Failed
-        } else if self.not_compared.is_empty() && self.accepted_losses == 0 {
+        } else if self.not_compared.is_empty() {
             Conclusion::Verified
         } else {
             Conclusion::Incomplete
@@ -420,10 +412,6 @@ impl Verdict {
         match self.attempts_above_1.len() as u64 {
             0 => {}
             repeated => remarks.push(format!("{} begun more than once", matches(repeated))),
-        }
-        if self.accepted_losses > 0 {
-            let times = self.accepted_losses;
-            remarks.push(format!("lost journal lines accepted, {times}×"));
         }
         let (mut disputes, mut missing, mut by_referees) = (Vec::new(), Vec::new(), 0);
         for left_out in &self.not_compared {

@@ -96,7 +96,7 @@ impl Files {
 /// Before a match is over its file tells no choice, no share, no seed and no word of anybody.
 fn check_secrecy(document: &MatchDocument, file: &Path) {
     let text = fs::read_to_string(file).unwrap();
-    let seed = SECRET.seed(&document.league_id, &document.match_id, 0);
+    let seed = SECRET.seed(&document.league_id, &document.match_id);
     let shown = document.lifecycle.state == MatchState::Finished;
     for hidden in ["\"even\"", "\"odd\"", "nonce of ", &seed.to_hex()] {
         assert!(shown || !text.contains(hidden), "{file:?} tells {hidden}");
@@ -196,7 +196,7 @@ fn match_file_suffices_to_repeat_the_draw() {
     assert_eq!(said.len(), 4, "two came and two chose");
     assert_eq!(said[2].message_type, "CHOOSE_PARITY_RESPONSE");
     let told = document.draw.unwrap();
-    let seed = SECRET.seed(&league_id(), &match_id, 0);
+    let seed = SECRET.seed(&league_id(), &match_id);
     assert_eq!(told.seed, Some(seed));
     let promise = commitment(&league_id(), &match_id, told.mode, &seed);
     assert_eq!(told.commitment, promise);

@@ -198,8 +198,21 @@ fn refusal_says_which_line_and_what_to_do() {
         text.ends_with("journal.jsonl` is damaged in line 2: the sequence is `3`, expected `2`"),
         "{text}"
     );
-    let offset = place.lines()[0].len();
     let hint = refused.hint();
+    for way in ["a backup", "`league manager --next`", "`league export DIR`"] {
+        assert!(hint.contains(way), "{hint}");
+    }
+}
+
+#[test]
+fn refusal_of_an_agents_journal_says_where_to_cut_it() {
+    let mut place = with_lines(|lines| drop(lines.remove(1)));
+    let of_agent = place.path.with_file_name("P01").join("journal.jsonl");
+    fs::create_dir(of_agent.parent().unwrap()).unwrap();
+    fs::rename(&place.path, &of_agent).unwrap();
+    place.path = of_agent;
+    let offset = place.lines()[0].len();
+    let hint = place.open().unwrap_err().hint();
     assert!(hint.contains(&format!("truncate -s {offset}")), "{hint}");
     let file = fs::OpenOptions::new().write(true).open(&place.path);
     file.unwrap().set_len(offset as u64).unwrap();

@@ -46,7 +46,6 @@ fn ordinary_league_is_verified_with_all_its_proofs() {
     assert_eq!(verdict["finished"], true);
     assert_eq!(verdict["mode"], "reproducible");
     assert_eq!(verdict["open_referees"], false);
-    assert_eq!(verdict["accepted_losses"], 0);
     assert_eq!(verdict["not_compared"], json!([]));
     assert_eq!(verdict["attempts_above_1"], json!([]));
     assert_eq!(

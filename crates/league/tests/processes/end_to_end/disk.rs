@@ -59,7 +59,6 @@ struct Tally {
     not_begun: u64,
     /// Acknowledged results that were compared.
     compared: u64,
-    recovery: lost::Tally,
 }
 
 impl Tally {
@@ -73,16 +72,13 @@ impl Tally {
             .map(|(kind, count)| format!("{count} {kind}"))
             .collect();
         format!(
-            "{} failed disk calls ({}): {} managers stopped, {} crashed, {} went on; {} starts \
-             refused, {} went on by the organiser's word, {} were not begun; of {} \
-             acknowledged results 0 lost, 0 changed",
+            "{} failed disk calls ({}): {} managers stopped, {} crashed, {} went on; {} were not \
+             begun; of {} acknowledged results 0 lost, 0 changed",
             self.faults(),
             kinds.join(", "),
             self.stopped,
             self.crashed,
             self.went_on,
-            self.recovery.refused,
-            self.recovery.accepted,
             self.not_begun,
             self.compared,
         )
@@ -175,7 +171,7 @@ fn see_unchanged(ground: &Ground, what: &str, tally: &mut Tally) {
         return;
     }
     if !journal.contains("\"league_completed\"") {
-        let ended = lost::go_on(ground, &mut tally.recovery);
+        let ended = lost::resume(ground);
         assert_eq!(ended.code, Some(0), "{what}: {ended:?}");
     }
     let results = ground.results();
@@ -187,7 +183,7 @@ fn see_unchanged(ground: &Ground, what: &str, tally: &mut Tally) {
             assert_eq!(*now, result[member], "{what}: {match_id}");
         }
     }
-    ground.consistent();
+    ground.verified();
 }
 
 /// The results that the manager noted as synced, and those that it acknowledged to a referee.

@@ -1,5 +1,5 @@
-//! Journals of managers that lose lines which were acknowledged: the start is refused and says so, and
-//! a league that goes on by the organiser's word changes no result.
+//! Journals of managers that lose lines which were acknowledged: the start is refused and says so, or
+//! nothing that was acknowledged is lost.
 //!
 //! `cargo xtask campaign damage` runs the first of these tests for as many damages as it is told.
 
@@ -10,9 +10,8 @@ use std::path::Path;
 use serde_json::Value;
 
 use crate::end_to_end::campaign::{Chance, setting};
-use crate::end_to_end::ground::{Agent, Ground, LEAGUE, facts};
+use crate::end_to_end::ground::{Ground, LEAGUE, facts};
 use crate::end_to_end::process::{ProcessExit, eventually, league};
-use crate::end_to_end::stepped::referee_key;
 
 /// How many damages a usual run has; `LEAGUE_DAMAGES` names another number.
 const DAMAGES: u64 = 8;
@@ -38,56 +37,62 @@ fn no_damage_of_a_journal_changes_an_acknowledged_result() {
         }
     }
     println!("{}", tally.told());
-    assert!(tally.refused > 0 && tally.restored > 0, "{}", tally.told());
+    assert!(tally.refused > 0, "{}", tally.told());
 }
 
 #[test]
-fn cut_journal_is_refused_and_goes_on_by_the_organisers_word() {
+fn league_that_lost_lines_is_refused_and_followed_by_one_with_the_same_agents() {
     let league = InterruptedLeague::play(7);
     let ground = league.copied();
     let journal = ground.league("journal.jsonl");
-    let lines = lines_of(&journal);
     // Lines that no other file knows of yet cannot be missed.
-    let kept = noted_line(&ground) - 1;
-    fs::write(&journal, lines[..kept].concat()).unwrap();
-    let before = fs::read(&journal).unwrap();
-    let ended = resume(&ground, &[]);
-    assert_eq!(ended.code, Some(3), "{ended:?}");
     let noted = noted_line(&ground);
+    fs::write(&journal, league.lines[..noted - 1].concat()).unwrap();
+    let before = fs::read(&journal).unwrap();
+    let ended = resume(&ground);
+    assert_eq!(ended.code, Some(3), "{ended:?}");
     let cause = format!(
-        "and other files of the league know of line {noted}: lines are missing that may have been \
-         acknowledged"
+        "journal.jsonl` ends at line {}, and other files of the league know of line {noted}: lines are \
+         missing that may have been acknowledged",
+        noted - 1
     );
     assert!(ended.errors.contains(&cause), "{ended:?}");
-    assert!(ended.errors.contains("restore the journal"), "{ended:?}");
-    let command = format!(
-        "`league run --resume --league-id {LEAGUE} --root {} --accept-loss`",
-        ground.root()
-    );
-    assert!(ended.errors.contains(&command), "{ended:?}");
-    assert_eq!(
-        fs::read(&journal).unwrap(),
-        before,
-        "what is refused is left as it is"
-    );
-    let ended = resume(&ground, &["--accept-loss"]);
-    assert_eq!(ended.code, Some(0), "{ended:?}");
-    league.see_unchanged(&ground);
-    let checked = ground.consistent();
-    assert_eq!(checked["known_line"], noted, "{checked}");
-    assert_eq!(
-        checked["disputed"].as_array().unwrap().len(),
-        0,
-        "{checked}"
-    );
-    let text = league_verify(&ground);
+    for way in ["a backup", "`league manager --next`", "`league export DIR`"] {
+        assert!(ended.errors.contains(way), "{ended:?}");
+    }
+    assert_eq!(fs::read(&journal).unwrap(), before, "it is left as it is");
+    assert_eq!(kept_by_the_next(&ground), 8, "six players and two referees");
+}
+
+#[test]
+fn damaged_league_is_refused_and_followed_by_one_with_the_agents_of_its_whole_lines() {
+    let league = InterruptedLeague::play(7);
+    let ground = league.copied();
+    let journal = ground.league("journal.jsonl");
+    let is_result = |line: &Vec<u8>| String::from_utf8_lossy(line).contains("result_recorded");
+    let first = league.lines.iter().position(is_result).unwrap();
+    let mut lines = league.lines.clone();
+    lines[first][40] ^= 1;
+    fs::write(&journal, lines.concat()).unwrap();
+    let ended = resume(&ground);
+    assert_eq!(ended.code, Some(3), "{ended:?}");
+    let cause = format!("journal.jsonl` is damaged in line {}: ", first + 1);
+    assert!(ended.errors.contains(&cause), "{ended:?}");
     assert!(
-        text.contains("  loss      the journal lost lines 1 time, the last time up to line "),
-        "{text}"
+        ended.errors.contains("`league manager --next`"),
+        "{ended:?}"
     );
-    let report = crate::end_to_end::process::league(["export", ground.root(), "--json"]);
-    let report: Value = serde_json::from_str(&report.out).unwrap();
-    assert_eq!(report["accepted_losses"], 1);
+    assert_eq!(kept_by_the_next(&ground), 8);
+}
+
+/// How many seats of the last league the next one keeps.
+fn kept_by_the_next(ground: &Ground) -> usize {
+    let mut next = ground.manager(&["--next", "--players", "0"]);
+    let journal = ground.path(&format!("data/leagues/{LEAGUE}_2/journal.jsonl"));
+    let acts = || facts(&journal, "organiser_acted").into_iter().next();
+    let act = eventually(acts).unwrap();
+    next.process.kill();
+    act["act"]["seats"].as_array().unwrap().len()
 }
 
 #[test]
@@ -112,7 +117,7 @@ fn documents_alone_show_that_a_journal_lost_lines() {
         let journal = ground.league("journal.jsonl");
         let lines = lines_of(&journal);
         fs::write(&journal, lines[..known as usize - 1].concat()).unwrap();
-        let ended = resume(&ground, &[]);
+        let ended = resume(&ground);
         assert_eq!(ended.code, Some(3), "{ended:?}");
         assert!(
             ended.errors.contains(&format!("know of line {known}:")),
@@ -121,93 +126,12 @@ fn documents_alone_show_that_a_journal_lost_lines() {
     }
 }
 
-#[test]
-fn journal_that_ends_before_the_start_of_its_league_cannot_go_on() {
-    let league = InterruptedLeague::play(3);
-    let ground = league.copied();
-    let journal = ground.league("journal.jsonl");
-    let lines = lines_of(&journal);
-    fs::write(&journal, lines[..3].concat()).unwrap();
-    let ended = resume(&ground, &["--accept-loss"]);
-    assert_eq!(ended.code, Some(3), "{ended:?}");
-    assert!(
-        ended.errors.contains("before the league began"),
-        "{ended:?}"
-    );
-}
-
-#[test]
-fn referees_elsewhere_report_again_what_the_manager_lost() {
-    let manager_ground = Ground::new();
-    let grounds: Vec<Ground> = (0..8).map(|_| Ground::new()).collect();
-    let own = ["--players", "6", "--referees", "2"];
-    let mut manager = manager_ground.manager(&own);
-    let (url, port) = (manager.endpoint.clone(), manager.port());
-    let key = referee_key(&manager_ground);
-    let key = ["--referee-key", &key];
-    let referees: Vec<Agent> = (1..=2)
-        .map(|number| grounds[number as usize - 1].referee(number, &url, &key))
-        .collect();
-    let pace = ["--pace", "50ms"];
-    let players: Vec<Agent> = (1..=6)
-        .map(|number| grounds[number as usize + 1].player(number, &url, &pace))
-        .collect();
-    let journal = manager_ground.league("journal.jsonl");
-    eventually(|| (count(&journal, "result_recorded") >= 8).then_some(())).unwrap();
-    manager.process.kill();
-    let lines = lines_of(&journal);
-    let acknowledged = acknowledged(&manager_ground, &lines);
-    // Round 1 is kept: all later results are lost, with their rounds.
-    let is_second =
-        |line: &Vec<u8>| String::from_utf8_lossy(line).contains(r#""round_opened":{"round":2"#);
-    let kept = lines.iter().position(is_second).unwrap() - 2;
-    fs::write(&journal, lines[..kept].concat()).unwrap();
-    let again = [&own[..], &["--accept-loss"]].concat();
-    let manager = manager_ground.manager_at(port, &again);
-    eventually(|| (count(&journal, "league_completed") > 0).then_some(())).unwrap();
-    let results = manager_ground.results();
-    assert_eq!(results.len(), MATCHES);
-    // The kill may have come between a line and its answer: such a result was not acknowledged.
-    let refused: Vec<String> = grounds[..2].iter().flat_map(refused).collect();
-    for (match_id, result) in &acknowledged {
-        let is_same = results[match_id] == *result;
-        assert!(is_same || refused.contains(match_id), "{match_id}");
-    }
-    let restored = facts(&journal, "result_recorded");
-    let restored = restored
-        .iter()
-        .filter(|fact| fact["restored"] == true)
-        .count();
-    assert!(restored > 0);
-    manager.process.stop();
-    drop((referees, players));
-    assert_eq!(manager_ground.consistent()["restored"], restored);
-}
-
-/// The matches of which a referee's first report was refused.
-fn refused(ground: &Ground) -> Vec<String> {
-    let journals = ground.files("").into_iter();
-    let journals = journals.filter(|file| file.ends_with("journal.jsonl"));
-    let lines = journals.flat_map(|journal| lines_of(&journal));
-    let closed = lines.filter_map(|line| {
-        let line: Value = serde_json::from_slice(&line).ok()?;
-        let event = &line["fact"]["event"];
-        let is_refused = event["event"] == "closed" && event["report"]["refused"].is_string();
-        is_refused.then(|| event["match_id"].as_str().unwrap().to_owned())
-    });
-    closed.collect()
-}
-
 /// What came of all damages.
 #[derive(Default)]
-pub(crate) struct Tally {
+struct Tally {
     damages: u64,
     /// Starts that were refused because lines are missing or damaged.
-    pub(crate) refused: u64,
-    /// Leagues that then went on by the organiser's word.
-    pub(crate) accepted: u64,
-    /// Results that came back.
-    restored: u64,
+    refused: u64,
     /// Acknowledged results that were compared.
     compared: u64,
 }
@@ -217,13 +141,11 @@ impl Tally {
         let Self {
             damages,
             refused,
-            accepted,
-            restored,
             compared,
         } = self;
         format!(
-            "{damages} damages: {refused} refused, {accepted} went on by the organiser's word, \
-             {restored} results came back; of {compared} acknowledged results 0 changed"
+            "{damages} damages: {refused} refused; of {compared} acknowledged results in the others 0 \
+             changed"
         )
     }
 }
@@ -331,17 +253,19 @@ impl InterruptedLeague {
         let journal = ground.league("journal.jsonl");
         let is_start = |line: &Vec<u8>| String::from_utf8_lossy(line).contains("league_started");
         let begun = self.lines.iter().position(is_start).unwrap() + 2;
-        fs::write(
-            &journal,
-            damage.applied(&self.lines, begun.min(self.lines.len() - 1), chance),
-        )
-        .unwrap();
-        let ended = go_on(&ground, tally);
+        let damaged = damage.applied(&self.lines, begun.min(self.lines.len() - 1), chance);
+        fs::write(&journal, &damaged).unwrap();
+        let ended = resume(&ground);
+        if ended.code == Some(3) {
+            tally.refused += 1;
+            assert!(ended.errors.contains("a backup"), "{damage:?}: {ended:?}");
+            assert!(fs::read(&journal).unwrap() == damaged, "{damage:?}");
+            return;
+        }
         assert_eq!(ended.code, Some(0), "{damage:?}: {ended:?}");
         tally.compared += self.acknowledged.len() as u64;
         self.see_unchanged(&ground);
-        let checked = ground.consistent();
-        tally.restored += checked["restored"].as_u64().unwrap();
+        ground.verified();
     }
 
     /// Sees that the league is over, no acknowledged result is another, and no player disputes one.
@@ -359,46 +283,10 @@ impl InterruptedLeague {
     }
 }
 
-/// Plays a league on as an organiser would: by the hints of the program, if it refuses to start.
-pub(crate) fn go_on(ground: &Ground, tally: &mut Tally) -> ProcessExit {
-    let mut ended = resume(ground, &[]);
-    if ended.code != Some(0) {
-        tally.refused += 1;
-        assert_eq!(ended.code, Some(3), "{ended:?}");
-    }
-    if ended.errors.contains("is damaged in line") {
-        let hint = ended.errors.split("truncate -s ").nth(1).unwrap();
-        let offset: String = hint.chars().take_while(char::is_ascii_digit).collect();
-        let journal = ground.league("journal.jsonl");
-        let file = fs::OpenOptions::new().write(true).open(journal).unwrap();
-        file.set_len(offset.parse().unwrap()).unwrap();
-        ended = resume(ground, &[]);
-    }
-    if ended
-        .errors
-        .contains("lines are missing that may have been acknowledged")
-    {
-        tally.accepted += 1;
-        ended = resume(ground, &["--accept-loss"]);
-    }
-    ended
-}
-
-fn resume(ground: &Ground, arguments: &[&str]) -> ProcessExit {
-    let common = [
-        "run",
-        "--resume",
-        "-q",
-        "--root",
-        ground.root(),
-        "--pace",
-        "0ms",
-    ];
-    league(common.iter().chain(arguments))
-}
-
-fn league_verify(ground: &Ground) -> String {
-    league(["verify", ground.root()]).out
+/// Plays a league on, or is refused.
+pub(crate) fn resume(ground: &Ground) -> ProcessExit {
+    let root = ground.root();
+    league(["run", "--resume", "-q", "--root", root, "--pace", "0ms"])
 }
 
 pub(crate) fn lines_of(journal: &Path) -> Vec<Vec<u8>> {
@@ -417,7 +305,7 @@ fn count(journal: &Path, kind: &str) -> usize {
 }
 
 /// The last line that the manager noted as synced: nothing after it was acknowledged.
-pub(crate) fn noted_line(ground: &Ground) -> usize {
+fn noted_line(ground: &Ground) -> usize {
     let text = fs::read_to_string(ground.league(".lock")).unwrap();
     text.lines().nth(1).unwrap().parse().unwrap()
 }

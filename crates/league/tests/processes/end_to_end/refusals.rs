@@ -296,7 +296,7 @@ fn league_without_its_journal_is_not_started_anew() {
     fs::write(ground.league("journal.jsonl"), "").unwrap();
     let ended = ground.start("manager", &["--port", "0"]).end();
     assert_eq!(ended.code, Some(3), "{ended:?}");
-    assert!(ended.errors.contains("restore the journal"), "{ended:?}");
+    assert!(ended.errors.contains("a backup"), "{ended:?}");
 }
 
 #[test]

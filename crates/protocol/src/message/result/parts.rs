@@ -57,7 +57,6 @@ impl Ending {
             match_id: self.match_id,
             attempt: self.attempt.unwrap_or(1),
             order_token: self.order_token,
-            receipt: self.receipt,
             game_over_told: self.game_over_told,
             game_type: self.game_type,
             result: Arc::new(result),

@@ -7,7 +7,7 @@ use league_protocol::dialect::Hints;
 use league_protocol::encode::documented;
 use league_protocol::finding::Reading;
 use league_protocol::message::*;
-use league_protocol::secret::{Commitment, DrawMode, Proof, ProofKey, Receipt, Seed};
+use league_protocol::secret::{Commitment, DrawMode, Proof, ProofKey, Seed};
 use league_protocol::sender::{CallStyle, Dialect};
 use league_protocol::time::Timestamp;
 use league_protocol::token::{AuthToken, TokenHash};
@@ -174,7 +174,6 @@ fn signed_report() -> Message {
         match_id: r1m1(),
         attempt: 2,
         order_token: Some(AuthToken::new("tok-order-abc")),
-        receipt: Some(Receipt([0x44; 32])),
         game_over_told: Some(false),
         game_type: game("even_odd"),
         result: signed_result(None),
@@ -229,7 +228,6 @@ fn of_a_match() -> Vec<Message> {
                 join: None,
                 key: Some(ProofKey([0x33; 32])),
             }],
-            receipt: Some(Receipt([0x44; 32])),
         }),
         Message::from(GameOver {
             league_id: league(),
@@ -322,7 +320,7 @@ fn hand_over_is_spelled_like_this() {
     START_MATCH {"league_id":"league_2025_even_odd","round_id":1,"match_id":"R1M1","attempt":2,"game_type":"even_odd","game_settings":{"highest":10,"lowest":1},"mode":"auto","step_token_hash":"3e64cc41cf8e07b43936d7bc4eaf8bdb8e2abcec1f44c7b915ac0a0c27ebc41a","strict":false,"scoring":{"win_points":3,"draw_points":1,"loss_points":0,"technical_loss_points":0},"draw_commitment":"abababababababababababababababababababababababababababababababab","draw_mode":"reproducible","order_token":"tok-order-abc","handed_over":{"attempt":1,"moves":[{"player_id":"P01","choice":"even","nonce":"n-1","proof":"1111111111111111111111111111111111111111111111111111111111111111","language_model":{"cost_micro_usd":85,"fallback":"no answer in time","first_token_ms":310,"latency_ms":842,"model":"stub","tokens_in":400,"tokens_out":30}},{"player_id":"P02","choice":"odd"}],"draw_seeds":["cdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcd"]},"players":[{"player_id":"P01","contact_endpoint":"http://127.0.0.1:8101/mcp","dialect":"v2-api","speech":"simple","token_hash":"1a7674eb4ee78df7e1ac439a93c3fa8e3c945784d4dec9fd8e3011738b2f1d62","match_token":"tok-r1m1","record":{"wins":0,"losses":0,"draws":0}},{"player_id":"P02","contact_endpoint":"http://127.0.0.1:8101/mcp","dialect":"v2-api","speech":"simple","token_hash":"1a7674eb4ee78df7e1ac439a93c3fa8e3c945784d4dec9fd8e3011738b2f1d62","match_token":"tok-r1m1","record":{"wins":0,"losses":0,"draws":0}}]}
     DRAW_REQUEST {"league_id":"league_2025_even_odd","round_id":1,"match_id":"R1M1","attempt":2,"order_token":"tok-order-abc","moves":[{"player_id":"P01","choice":"even","nonce":"n-1","proof":"1111111111111111111111111111111111111111111111111111111111111111","language_model":{"cost_micro_usd":85,"fallback":"no answer in time","first_token_ms":310,"latency_ms":842,"model":"stub","tokens_in":400,"tokens_out":30}},{"player_id":"P02","choice":"odd"}]}
     DRAW_RESPONSE {"match_id":"R1M1","attempt":2,"draw_seed":"cdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcd"}
-    MATCH_RESULT_ACK {"status":"ok","match_id":"R1M1","draw_seed":"cdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcd","players":[{"player_id":"P01","proof_key":"3333333333333333333333333333333333333333333333333333333333333333"}],"receipt":"4444444444444444444444444444444444444444444444444444444444444444"}
+    MATCH_RESULT_ACK {"status":"ok","match_id":"R1M1","draw_seed":"cdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcd","players":[{"player_id":"P01","proof_key":"3333333333333333333333333333333333333333333333333333333333333333"}]}
     CALL_QUERY {"league_id":"league_2025_even_odd","match_id":"R1M1","attempt":2}
     CALL_QUERY_RESPONSE {"match_id":"R1M1","attempt":2,"called":false}
     TAKE_MATCH {"league_id":"league_2025_even_odd","match_id":"R1M1","attempt":2}

@@ -256,7 +256,6 @@ pub(crate) fn report(result: MatchResult) -> Message {
         match_id: r1m1(),
         attempt: 2,
         order_token: None,
-        receipt: None,
         game_over_told: None,
         game_type: game("even_odd"),
         result: Arc::new(result),

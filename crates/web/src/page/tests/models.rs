@@ -49,7 +49,6 @@ pub(crate) fn summary(phase: Phase) -> LeagueSummary {
         reproducible: true,
         draws_not_proven: 0,
         exposed_referees: Vec::new(),
-        accepted_losses: 0,
         acts: Vec::new(),
         unlisted_acts: 0,
         paused: false,

@@ -198,7 +198,6 @@ fn result_is_the_end_of_a_match_for_a_player_and_a_report_for_the_manager() {
         match_id: r1m1(),
         attempt: 1,
         order_token: None,
-        receipt: None,
         game_over_told: None,
         game_type: game("even_odd"),
         result: shown_result(),
