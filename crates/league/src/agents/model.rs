@@ -34,7 +34,7 @@ pub(crate) use prompt::{ExternalMove, Prompt, legal};
 use wire::{Speech, SpeechReader};
 
 /// The most questions about one move.
-pub(crate) const MAX_QUESTIONS: u32 = 4;
+const MAX_QUESTIONS: u32 = 4;
 /// The time for a question below which none is asked.
 const MIN_QUESTION: Duration = Duration::from_millis(100);
 /// The part of the time that is kept for the strategy and the notes: one in so many, and a bound.

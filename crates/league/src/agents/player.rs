@@ -27,7 +27,6 @@ use crate::agents::assemble::{AgentParts, JournalSource, Shared, StartError, res
 use crate::agents::bot::{Bot, legal_moves};
 use crate::agents::identity::{AgentInfo, Identity, Membership, Unregistered, first_name};
 use crate::agents::model::ModelSeat;
-use crate::agents::sampling::Sampling;
 use crate::agents::seat::ExternalSeat;
 use crate::agents::{KeptTokens, RunningAgent, actor_unavailable, not_for_me, not_in_yet};
 use crate::chance::Chance;
@@ -289,13 +288,6 @@ impl AgentService for PlayerService {
         }
         match tool {
             "get_player_state" => Some(self.ask(Command::StateWanted, None).await),
-            _ => None,
-        }
-    }
-
-    fn sampling(&self) -> Option<&Sampling> {
-        match &self.style.chooser {
-            Chooser::External(seat) => Some(&seat.sampling),
             _ => None,
         }
     }
@@ -749,11 +741,7 @@ async fn by_model(seat: &ModelSeat, think: Think, thinking: ChoiceInput) -> Comm
 
 /// An assistant or a person that does not move in time is replaced by a strategy, which says so.
 async fn by_external(seat: &ExternalSeat, think: Think, thinking: ChoiceInput) -> Command {
-    let made = tokio::select! {
-        made = seat.choose(&think) => made,
-        made = seat.sampling.choose(&think, &thinking.memory) => Some(made),
-    };
-    match made {
+    match seat.choose(&think).await {
         Some(made) => Command::Chosen {
             match_id: think.match_id,
             turn: think.turn,
