@@ -718,7 +718,7 @@ async fn by_strategy(strategy: &'static Strategy, think: Think, thinking: Choice
     }
 }
 
-/// A model that does not choose in time is replaced by its strategy; what it cost is told anyway.
+/// A model that does not choose in time is replaced by its strategy; its tokens are told anyway.
 async fn by_model(seat: &ModelSeat, think: Think, thinking: ChoiceInput) -> Command {
     let mut made = seat.choose(&think, &thinking.memory).await;
     let mut command = match made.choice.take() {

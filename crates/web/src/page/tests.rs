@@ -418,7 +418,6 @@ fn models_are_shown_as_told_and_summed_beside_the_name() {
         model: "<b>stub</b>".to_owned(),
         tokens_in: 1_400,
         tokens_out: 30,
-        cost_micro_usd: Some(85),
         first_token_ms: Some(310),
         latency_ms: 842,
         fallback: Some("no answer in time".to_owned()),
@@ -428,7 +427,6 @@ fn models_are_shown_as_told_and_summed_beside_the_name() {
         "As the players tell it; nothing proves these figures.",
         "&lt;b&gt;stub&lt;/b&gt;",
         "1,400",
-        "$0.000085",
         "310 ms",
         "842 ms",
         "no answer in time",
@@ -446,7 +444,6 @@ fn models_are_shown_as_told_and_summed_beside_the_name() {
     let html = super::board(&board, &board_parts(&board, Links::Site), Links::Site);
     for part in [
         "2,860 tokens",
-        "$0.00017",
         "2 by fallback",
         "as the player tells",
     ] {

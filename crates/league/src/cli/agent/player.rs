@@ -358,7 +358,7 @@ impl PlayerArgs {
         let models = &mut setup.system.models;
         self.models.settle(models);
         let model = find_model(name, models)?;
-        let budget = Arc::new(Budget::new(models.budget_usd));
+        let budget = Arc::new(Budget::new(models.budget_tokens));
         let seat = ModelSeat::new(model, budget, shared, (league, slot));
         Ok(Chooser::Model(Arc::new(seat)))
     }
