@@ -395,7 +395,7 @@ impl Match {
                     .as_ref()
                     .map(|secrets| secrets.order_token.clone()),
                 receipt: self.receipt(),
-                game_over_told: self.has_notices().then_some(false),
+                game_over_told: Some(false),
                 game_type: fixture.game_type.clone(),
                 result: result.clone(),
             }),

@@ -60,8 +60,7 @@ pub(crate) fn start(
     style: PlayStyle,
 ) -> Result<(RunningAgent<Player>, Arc<dyn Service>), StartError> {
     let journal = shared.root.player_journal(slot);
-    let token_file =
-        secrets::place_of_agent(&shared.root, league, "player", slot.as_str(), &journal);
+    let token_file = secrets::place_of_agent(&shared.root, league, "player", slot.as_str());
     let tokens = KeptTokens::load(shared, token_file, &rules.manager.endpoint)?;
     let name = first_name(rules.wanted_id.as_deref(), &rules.display_name);
     let (strict, dialect) = (rules.strict, rules.manager.dialect);

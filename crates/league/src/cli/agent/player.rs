@@ -252,8 +252,7 @@ impl PlayerArgs {
                 silent = silent.or(Some(manager));
                 continue;
             };
-            let journal = root.player_journal(slot);
-            let tokens = place_of_agent(&root, league, "player", slot.as_str(), &journal);
+            let tokens = place_of_agent(&root, league, "player", slot.as_str());
             let is_open = health.state == State::Registering || tokens.exists();
             if health.league_id == *league && is_open {
                 return Ok(Some(manager));

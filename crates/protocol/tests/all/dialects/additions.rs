@@ -137,7 +137,7 @@ fn start_match() -> Message {
         strict: false,
         score: Score::default(),
         commitment: Commitment([0xab; 32]),
-        draw_mode: Some(DrawMode::Reproducible),
+        draw_mode: DrawMode::Reproducible,
         order_token: AuthToken::new("tok-order-abc"),
         pace_ms: None,
         handed_over: Some(HandedOver {
@@ -329,7 +329,7 @@ fn hand_over_is_spelled_like_this() {
 }
 
 #[test]
-fn message_of_version_0_1_has_none_of_the_additions() {
+fn message_without_additions_names_none_of_them() {
     let knowledge = Knowledge::of("even_odd");
     let Message::MatchResultReport(report) = report(result()) else {
         panic!("it is a report");
