@@ -76,14 +76,14 @@ fn place(message: &Value) -> Option<(LeagueId, MatchId, u32)> {
 /// The promise on the draw of a match with this seed, as a referee is told it.
 pub(crate) fn promise(order: &Value, seed: &Seed) -> Option<String> {
     let (league, match_id, _) = place(order)?;
-    let mode = order["draw_mode"].as_str().and_then(DrawMode::parse);
+    let mode = DrawMode::parse(order["draw_mode"].as_str()?)?;
     Some(draw::commitment(&league, &match_id, mode, seed).to_hex())
 }
 
 /// The seed of an attempt at a match with this seed.
 pub(crate) fn attempt_seed(order: &Value, seed: &Seed) -> Option<Seed> {
     let (.., attempt) = place(order)?;
-    Some(draw::roll_seed(Some(MODE), seed, attempt, 0))
+    Some(draw::roll_seed(seed, attempt, 0))
 }
 
 /// The number that is drawn with the seed of an attempt.

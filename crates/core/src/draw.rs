@@ -35,7 +35,7 @@ impl std::fmt::Debug for LeagueSecret {
 }
 
 /// The two secrets of a league: with `--seed` its draws come from a number that a person chose, its
-/// tokens never do. A league of version 0.1 has one secret for both.
+/// tokens never do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LeagueSecrets {
     /// The seeds of all matches are derived from it.
@@ -148,22 +148,17 @@ impl KeyedSecret {
     }
 }
 
-/// The promise on a match's draw: SHA-256 of `["league.draw",league,match,mode,seed in hex]`; a
-/// league of version 0.1 has no mode.
+/// The promise on a match's draw: SHA-256 of `["league.draw",league,match,mode,seed in hex]`.
 pub fn commitment(
     league: &LeagueId,
     match_id: &MatchId,
-    mode: Option<DrawMode>,
+    mode: DrawMode,
     seed: &Seed,
 ) -> Commitment {
     let mut hash = Sha256::new();
-    let names = ["league.draw", league.as_str(), match_id.as_str()];
+    let (league, match_id) = (league.as_str(), match_id.as_str());
+    let names = ["league.draw", league, match_id, mode.as_str()];
     list(&names, |text| hash.update(text));
-    if let Some(mode) = mode {
-        hash.update(b",\"");
-        hash.update(mode.as_str());
-        hash.update(b"\"");
-    }
     hash.update(b",\"");
     hash.update(hex_digits(&seed.0));
     hash.update(b"\"]");
@@ -178,11 +173,8 @@ pub fn keeps_promise(league: &LeagueId, match_id: &MatchId, draw: &OpenedDraw) -
 
 /// The seed of one roll of the dice, which the manager gives when the roll is due: HMAC of the
 /// match's seed over `["attempt_seed",attempt]`, and over `["attempt_seed",attempt,roll]` for the
-/// rolls after the first, counted from 0. A league of version 0.1 has one seed for all.
-pub fn roll_seed(mode: Option<DrawMode>, seed: &Seed, attempt: u32, roll: u32) -> Seed {
-    if mode.is_none() {
-        return *seed;
-    }
+/// rolls after the first, counted from 0.
+pub fn roll_seed(seed: &Seed, attempt: u32, roll: u32) -> Seed {
     let numbers = [attempt, roll];
     let numbers = if roll == 0 { &numbers[..1] } else { &numbers };
     Seed(mac(&keyed(&seed.0), &["attempt_seed"], numbers))
@@ -261,7 +253,7 @@ pub fn have_shares(game: &GameType, result: &MatchResult) -> [bool; 2] {
     let listing = league_games::find(game.as_str());
     let table = listing.and_then(|listing| (listing.open)(&Value::Null).ok());
     let moves = &result.evidence.moves;
-    // A referee of version 0.1 shows no moves.
+    // Not every referee shows the moves.
     let Some(mut table) = table.filter(|_| !moves.is_empty()) else {
         return [true; 2];
     };
@@ -283,7 +275,7 @@ pub fn have_shares(game: &GameType, result: &MatchResult) -> [bool; 2] {
 
 /// The dice of one roll of a match whose draw is opened; [`dice_of`] says how they are made.
 pub fn dice(league: &LeagueId, match_id: &MatchId, draw: &OpenedDraw, roll: u32) -> Option<Dice> {
-    let seed = roll_seed(draw.mode, &draw.seed?, draw.attempt, roll);
+    let seed = roll_seed(&draw.seed?, draw.attempt, roll);
     let nonces = draw.nonces.each_ref().map(String::as_str);
     Some(dice_of(league, match_id, &seed, draw.attempt, nonces))
 }
@@ -407,7 +399,7 @@ mod tests {
         )
     }
 
-    fn opened(mode: Option<DrawMode>, nonces: [&str; 2]) -> OpenedDraw {
+    fn opened(mode: DrawMode, nonces: [&str; 2]) -> OpenedDraw {
         let (league, match_id) = ids();
         let seed = LeagueSecret([7; 32]).seed(&league, &match_id);
         OpenedDraw {
@@ -422,28 +414,11 @@ mod tests {
     // The figures of these tests were computed with Python's hmac, hashlib and json modules.
 
     #[test]
-    fn draw_of_version_0_1_is_plain_hmac_over_plain_json() {
-        let (league, match_id) = ids();
-        let draw = opened(None, ["é\"|", ""]);
-        assert_eq!(
-            draw.seed.unwrap().to_hex(),
-            "b03f86fad2edc03bc5e54c269ba7e96f45960982371ff157d46d8f7b31815a1f"
-        );
-        assert_eq!(
-            draw.commitment.to_hex(),
-            "4e66b95f9684d4d8f367506abc66df89738943c56c2e361292ba3b12026a717a"
-        );
-        let mut dice = dice(&league, &match_id, &draw, 0).unwrap();
-        let rolls: Vec<_> = (0..6).map(|_| dice.roll(1..=10)).collect();
-        assert_eq!(rolls, [7, 7, 10, 2, 7, 5]);
-    }
-
-    #[test]
     fn seeds_commitments_and_proofs_are_plain_hmac_over_plain_json() {
         let (league, match_id) = ids();
         let seed = LeagueSecret([7; 32]).seed(&league, &match_id);
-        let promise = |mode| commitment(&league, &match_id, Some(mode), &seed).to_hex();
-        let roll = |roll| roll_seed(Some(DrawMode::Chance), &seed, 1, roll).to_hex();
+        let promise = |mode| commitment(&league, &match_id, mode, &seed).to_hex();
+        let roll = |roll| roll_seed(&seed, 1, roll).to_hex();
         let key = proof_key(&AuthToken::new("tok-return-abc"), &league, &match_id, 3);
         let (one, two) = (PlayerId::numbered(1), PlayerId::numbered(2));
         let (first, second) = (json!({"row": 0, "column": 2}), json!("é"));
@@ -476,12 +451,12 @@ mod tests {
     #[test]
     fn promise_is_kept_by_its_own_match_seed_and_mode_alone() {
         let (league, match_id) = ids();
-        let draw = opened(Some(DrawMode::Reproducible), ["", ""]);
+        let draw = opened(DrawMode::Reproducible, ["", ""]);
         assert!(keeps_promise(&league, &match_id, &draw));
         let other = MatchId::new("R1M2").unwrap();
         assert!(!keeps_promise(&league, &other, &draw));
         let by_chance = OpenedDraw {
-            mode: Some(DrawMode::Chance),
+            mode: DrawMode::Chance,
             ..draw.clone()
         };
         assert!(!keeps_promise(&league, &match_id, &by_chance));
@@ -492,7 +467,7 @@ mod tests {
     #[test]
     fn each_part_changes_the_draw() {
         let (league, match_id) = ids();
-        let draw = opened(Some(DrawMode::Chance), ["a", "b"]);
+        let draw = opened(DrawMode::Chance, ["a", "b"]);
         let number = |draw: &OpenedDraw, roll| {
             let mut dice = dice(&league, &match_id, draw, roll).unwrap();
             dice.roll(0..=u64::MAX - 1)

@@ -40,14 +40,9 @@ pub struct Timeouts {
     pub query: Duration,
     pub other: Duration,
     /// How long a match waits for a player that cannot be reached, once for each absence.
-    #[serde(default = "usual_absence")]
     pub absence: Duration,
     pub attempts: u32,
     pub backoff: Backoff,
-}
-
-const fn usual_absence() -> Duration {
-    Duration::from_secs(20)
 }
 
 impl Default for Timeouts {
@@ -60,7 +55,7 @@ impl Default for Timeouts {
             report: Duration::from_secs(10),
             query: Duration::from_secs(10),
             other: Duration::from_secs(10),
-            absence: usual_absence(),
+            absence: Duration::from_secs(20),
             attempts: 3,
             backoff: Backoff::default(),
         }

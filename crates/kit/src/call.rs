@@ -1,11 +1,22 @@
-//! The call to the manager: its address, one POST over HTTP or TLS, and the reading of the answer.
+//! The call to the manager: its address, and one request over HTTP or TLS.
 
-use std::io::{self, BufReader, Error, ErrorKind, Read, Write};
-use std::net::{TcpStream, ToSocketAddrs};
+use std::fmt::{self, Display, Formatter};
+use std::io::{self, Error, ErrorKind};
 use std::path::PathBuf;
+use std::sync::mpsc::channel;
 use std::time::Duration;
 
-use crate::http::{HttpHead, ReadStop, TimedStream};
+use http_body_util::{BodyExt, Full, Limited};
+use hyper::Request;
+use hyper::body::Bytes;
+use hyper::client::conn::http1;
+use hyper::header::{ACCEPT, CONTENT_TYPE, HOST};
+use hyper::http::request::Builder;
+use hyper_util::rt::TokioIo;
+use league_protocol::rpc::MAX_BODY;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::TcpStream;
+use tokio::runtime::Handle;
 
 /// The address of a manager.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,8 +29,8 @@ pub(crate) struct ManagerUrl {
     pub(crate) ca: Option<PathBuf>,
 }
 
-impl std::fmt::Display for ManagerUrl {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl Display for ManagerUrl {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let scheme = if self.is_tls { "https" } else { "http" };
         write!(f, "{scheme}://{}:{}{}", self.host, self.port, self.path)
     }
@@ -65,61 +76,91 @@ impl ManagerUrl {
         }
     }
 
+    fn host(&self) -> &str {
+        self.host.trim_start_matches('[').trim_end_matches(']')
+    }
+}
+
+/// The manager of a player: its address, and the runtime in which it is called.
+pub(crate) struct Manager {
+    url: ManagerUrl,
+    runtime: Handle,
+}
+
+impl Display for Manager {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        self.url.fmt(f)
+    }
+}
+
+impl Manager {
+    pub(crate) const fn new(url: ManagerUrl, runtime: Handle) -> Self {
+        Self { url, runtime }
+    }
+
     /// Posts a body; returns the status and the body of the answer.
-    pub(crate) fn post(&self, body: &[u8], timeout: Duration) -> io::Result<(u16, Vec<u8>)> {
-        self.send(&self.request("POST", &self.path, body), timeout)
+    pub(crate) fn post(&self, body: Vec<u8>, timeout: Duration) -> io::Result<(u16, Bytes)> {
+        self.send(Request::post(&self.url.path), body, timeout)
     }
 
     /// Gets how the league stands; returns the body of the answer.
-    pub(crate) fn health(&self, timeout: Duration) -> io::Result<Vec<u8>> {
-        let site = self.path.strip_suffix("/mcp").unwrap_or(&self.path);
-        let request = self.request("GET", &format!("{site}/health"), b"");
-        Ok(self.send(&request, timeout)?.1)
+    pub(crate) fn health(&self, timeout: Duration) -> io::Result<Bytes> {
+        let path = &self.url.path;
+        let site = path.strip_suffix("/mcp").unwrap_or(path);
+        let get = Request::get(format!("{site}/health"));
+        Ok(self.send(get, Vec::new(), timeout)?.1)
     }
 
-    fn send(&self, request: &[u8], timeout: Duration) -> io::Result<(u16, Vec<u8>)> {
-        let stream = TimedStream::new(self.connect(timeout)?.into(), timeout)?;
+    /// Sends a request and waits for the answer.
+    fn send(&self, request: Builder, body: Vec<u8>, timeout: Duration) -> io::Result<(u16, Bytes)> {
+        let host = format!("{}:{}", self.url.host, self.url.port);
+        let request = request
+            .header(HOST, host)
+            .header(CONTENT_TYPE, "application/json")
+            .header(ACCEPT, "application/json")
+            .body(Full::from(body))
+            .map_err(Error::other)?;
+        let (url, (answer, came)) = (self.url.clone(), channel());
+        self.runtime.spawn(async move {
+            let exchanged = tokio::time::timeout(timeout, url.exchange(request)).await;
+            // The thread that called waits for it.
+            let _ = answer.send(exchanged.unwrap_or_else(|_| Err(ErrorKind::TimedOut.into())));
+        });
+        came.recv().map_err(Error::other)?
+    }
+}
+
+impl ManagerUrl {
+    async fn exchange(&self, request: Request<Full<Bytes>>) -> io::Result<(u16, Bytes)> {
+        let stream = TcpStream::connect((self.host(), self.port)).await?;
+        stream.set_nodelay(true)?;
         if self.is_tls {
-            self.exchange_tls(stream, request)
+            self.exchange_tls(stream, request).await
         } else {
-            exchange(stream, request)
+            exchange(stream, request).await
         }
-    }
-
-    fn connect(&self, timeout: Duration) -> io::Result<TcpStream> {
-        let host = self.host.trim_start_matches('[').trim_end_matches(']');
-        let mut last = Error::new(ErrorKind::NotFound, "the name has no address");
-        for address in (host, self.port).to_socket_addrs()? {
-            match TcpStream::connect_timeout(&address, timeout) {
-                Ok(stream) => return Ok(stream),
-                Err(error) => last = error,
-            }
-        }
-        Err(last)
-    }
-
-    fn request(&self, method: &str, path: &str, body: &[u8]) -> Vec<u8> {
-        let mut request = format!(
-            "{method} {path} HTTP/1.1\r\nHost: {}:{}\r\nContent-Type: application/json\r\n\
-             Accept: application/json\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
-            self.host,
-            self.port,
-            body.len()
-        )
-        .into_bytes();
-        request.extend_from_slice(body);
-        request
     }
 
     #[cfg(not(feature = "tls"))]
-    fn exchange_tls(&self, _stream: TimedStream, _request: &[u8]) -> io::Result<(u16, Vec<u8>)> {
+    async fn exchange_tls(
+        &self,
+        _stream: TcpStream,
+        _request: Request<Full<Bytes>>,
+    ) -> io::Result<(u16, Bytes)> {
         Err(ErrorKind::Unsupported.into())
     }
 
     #[cfg(feature = "tls")]
-    fn exchange_tls(&self, stream: TimedStream, request: &[u8]) -> io::Result<(u16, Vec<u8>)> {
-        use rustls::pki_types::{CertificateDer, ServerName, pem::PemObject};
-        use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
+    async fn exchange_tls(
+        &self,
+        stream: TcpStream,
+        request: Request<Full<Bytes>>,
+    ) -> io::Result<(u16, Bytes)> {
+        use std::sync::Arc;
+
+        use tokio_rustls::TlsConnector;
+        use tokio_rustls::rustls::pki_types::{CertificateDer, ServerName, pem::PemObject};
+        use tokio_rustls::rustls::{ClientConfig, RootCertStore, crypto};
 
         let mut roots = RootCertStore::empty();
         match &self.ca {
@@ -135,33 +176,30 @@ impl ManagerUrl {
                 }
             }
         }
-        let provider = rustls::crypto::ring::default_provider().into();
+        let provider = crypto::ring::default_provider().into();
         let config = ClientConfig::builder_with_provider(provider)
             .with_safe_default_protocol_versions()
             .map_err(Error::other)?
             .with_root_certificates(roots)
             .with_no_client_auth();
-        let host = self.host.trim_start_matches('[').trim_end_matches(']');
-        let name = ServerName::try_from(host.to_owned()).map_err(Error::other)?;
-        let connection = ClientConnection::new(config.into(), name).map_err(Error::other)?;
-        exchange(StreamOwned::new(connection, stream), request)
+        let name = ServerName::try_from(self.host().to_owned()).map_err(Error::other)?;
+        let connector = TlsConnector::from(Arc::new(config));
+        exchange(connector.connect(name, stream).await?, request).await
     }
 }
 
-fn exchange(mut stream: impl Read + Write, request: &[u8]) -> io::Result<(u16, Vec<u8>)> {
-    stream.write_all(request)?;
-    stream.flush()?;
-    let mut reader = BufReader::new(stream);
-    let unreadable = |stop| match stop {
-        ReadStop::Gone(error) => error,
-        ReadStop::Refused(refusal) => refusal.into(),
-    };
-    let head = HttpHead::read(&mut reader).map_err(unreadable)?;
-    let head = head.ok_or(ErrorKind::UnexpectedEof)?;
-    let status = head.start.split(' ').nth(1).and_then(|it| it.parse().ok());
-    let broken = || Error::new(ErrorKind::InvalidData, "not an HTTP response");
-    let status = status.ok_or_else(broken)?;
-    Ok((status, head.body(&mut reader, true).map_err(unreadable)?))
+async fn exchange(
+    stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static,
+    request: Request<Full<Bytes>>,
+) -> io::Result<(u16, Bytes)> {
+    let begun = http1::handshake(TokioIo::new(stream)).await;
+    let (mut sender, connection) = begun.map_err(Error::other)?;
+    // What breaks the connection ends the request too.
+    tokio::spawn(connection);
+    let response = sender.send_request(request).await.map_err(Error::other)?;
+    let status = response.status().as_u16();
+    let body = Limited::new(response, MAX_BODY).collect().await;
+    Ok((status, body.map_err(Error::other)?.to_bytes()))
 }
 
 #[cfg(test)]

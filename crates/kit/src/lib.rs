@@ -1,9 +1,8 @@
 //! A player in Rust: write the trait [`Entrant`], play it in this process with [`League::builder`],
 //! and serve it to a real league with [`Kit`].
 //!
-//! The crate has no runtime and few dependencies. The rules of the protocol are those of
-//! `league-core`, which `league player` uses too; this crate adds a small HTTP server, the call to the
-//! manager and a file for restarts.
+//! The rules of the protocol are those of `league-core`, which `league player` uses too; this crate
+//! adds HTTP by `hyper` in a thread of its own, and a file for restarts.
 //!
 //! ```
 //! use std::sync::Arc;

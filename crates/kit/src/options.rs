@@ -5,7 +5,6 @@ use std::net::TcpListener;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::thread;
 
 use league_core::entrant::Entrant;
 use league_core::letter::Peer;
@@ -18,7 +17,7 @@ use league_protocol::sender::{Agent, CallStyle, Dialect};
 use league_protocol::token::AuthToken;
 use thiserror::Error;
 
-use crate::call::ManagerUrl;
+use crate::call::{Manager, ManagerUrl};
 use crate::http::{MAX_CONNECTIONS, serve};
 use crate::mind::Mind;
 use crate::seat::KitPlayer;
@@ -158,7 +157,7 @@ impl Kit {
     fn start(
         self,
         entrant: impl Entrant + Send + 'static,
-    ) -> Result<(Arc<KitPlayer>, ManagerUrl), KitError> {
+    ) -> Result<(Arc<KitPlayer>, Manager), KitError> {
         let manager = ManagerUrl::parse(&self.manager, self.ca.clone());
         let manager = manager.map_err(KitError::Manager)?;
         let listener = self.listen()?;
@@ -169,10 +168,8 @@ impl Kit {
         let player = Player::new(self.rules(port, &manager));
         let memory = self.memory_file();
         let seat = Arc::new(KitPlayer::new(player, &memory, mind)?);
-        let served = Arc::clone(&seat);
-        let name = thread::Builder::new().name("server".to_owned());
-        let server = name.spawn(move || serve(&listener, &served, MAX_CONNECTIONS));
-        server.map_err(KitError::Thread)?;
+        let runtime = serve(listener, Arc::clone(&seat), MAX_CONNECTIONS);
+        let manager = Manager::new(manager, runtime.map_err(KitError::Thread)?);
         Ok((seat, manager))
     }
 

@@ -19,7 +19,7 @@ impl Registration {
         let mut reader = BufReader::new(&stream);
         let (mut line, mut length) = (String::new(), 0);
         while reader.read_line(&mut line).unwrap() > 2 {
-            if let Some(value) = line.strip_prefix("Content-Length: ") {
+            if let Some(value) = line.strip_prefix("content-length: ") {
                 length = value.trim().parse().unwrap();
             }
             line.clear();

@@ -11,7 +11,6 @@ pub(crate) mod model;
 pub(crate) mod people;
 pub(crate) mod player;
 pub(crate) mod referee;
-pub(crate) mod sampling;
 pub(crate) mod seat;
 pub(crate) mod traffic;
 

@@ -41,8 +41,7 @@ pub use league::{
     Strictness, breaker_rule, league_rules, referee_timeouts, timeouts,
 };
 pub use loader::{ConfigError, ConfigLoader, UnknownKey, Wrong};
-pub(crate) use models::is_amount;
-pub use models::{ModelWire, ModelsConfig, PriceConfig, ProviderConfig};
+pub use models::{ModelWire, ModelsConfig, ProviderConfig};
 pub use system::{
     BackoffStrategy, BotsConfig, CircuitBreakerConfig, LimitsConfig, LogLevel, LoggingConfig,
     NetworkConfig, Protocol, RetryPolicy, SecurityConfig, SystemConfig, TOKEN_BYTES,

@@ -294,6 +294,8 @@ fn draw_game(chance: &mut Rng, plan: &SimulationPlan) -> &'static Listing {
     wanted.unwrap_or(&games[0])
 }
 
+const MODES: [DrawMode; 2] = [DrawMode::Chance, DrawMode::Reproducible];
+
 fn draw_rules(
     chance: &mut Rng,
     listing: &Listing,
@@ -334,9 +336,7 @@ fn draw_rules(
         pool: plan.pool,
         assignment: chance.pick(&assignments).copied().unwrap_or_default(),
         token_ttl: Duration::from_secs(365 * 24 * 3_600),
-        draws: chance
-            .pick(&[DrawMode::Chance, DrawMode::Reproducible])
-            .copied(),
+        draws: MODES[usize::from(chance.below(2) > 0)],
         ..plain
     };
     if !plan.faults {

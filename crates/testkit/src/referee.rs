@@ -315,7 +315,7 @@ pub fn seed(match_id: &MatchId) -> Seed {
 }
 
 pub fn commitment(match_id: &MatchId) -> Commitment {
-    draw::commitment(&league(), match_id, Some(MODE), &seed(match_id))
+    draw::commitment(&league(), match_id, MODE, &seed(match_id))
 }
 
 /// The token of the first order to run a match.
@@ -404,7 +404,7 @@ pub fn order_between(match_id: &str, players: [u32; 2]) -> StartMatch {
         strict: false,
         score: Score::default(),
         commitment: commitment(&match_id),
-        draw_mode: Some(MODE),
+        draw_mode: MODE,
         order_token: order_token(&match_id),
         pace_ms: None,
         handed_over: None,
@@ -575,7 +575,7 @@ pub fn drawn(letter: &Letter<CorrelationId>) -> CallOutcome {
         message: Message::from(DrawResponse {
             match_id: request.match_id.clone(),
             attempt: request.attempt,
-            seed: draw::roll_seed(Some(MODE), &seed, request.attempt, roll),
+            seed: draw::roll_seed(&seed, request.attempt, roll),
         }),
         token: None,
     })

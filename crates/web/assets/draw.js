@@ -36,8 +36,7 @@ function isNumbered(draw) {
 
 /** What is wrong with a draw; empty if nothing is. */
 async function faultOf(draw) {
-  // A league of version 0.1 has no mode.
-  const parts = ["league.draw", draw.league, draw.match, ...(draw.mode ? [draw.mode] : []), draw.seed];
+  const parts = ["league.draw", draw.league, draw.match, draw.mode, draw.seed];
   const promise = await sha256(parts);
   if (promise !== draw.commitment) return "the seed does not fit the commitment in the result.";
   if (draw.promise && promise !== draw.promise) return "the seed is not the one that was promised before the round.";
@@ -65,10 +64,9 @@ function noncesOf(draw) {
   return draw.nonces ? JSON.parse(draw.nonces) : [draw.nonceA, draw.nonceB];
 }
 
-/** The seed of the first roll of an attempt; a league of version 0.1 has one seed for all. */
-async function seedOf(draw) {
-  const seed = unhex(draw.seed);
-  return draw.mode ? mac(seed, ["attempt_seed", Number(draw.attempt)]) : seed;
+/** The seed of the first roll of an attempt. */
+function seedOf(draw) {
+  return mac(unhex(draw.seed), ["attempt_seed", Number(draw.attempt)]);
 }
 
 /** Each block yields four words of 64 bits. */

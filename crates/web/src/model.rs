@@ -228,8 +228,6 @@ pub struct ModelSum {
     pub fallbacks: u64,
     pub tokens_in: u64,
     pub tokens_out: u64,
-    /// In millionths of a US dollar; `None` if no move had a price.
-    pub cost_micro_usd: Option<u64>,
     /// All times to a first token, and how many there were.
     pub first_token_ms: u64,
     pub first_tokens: u64,
@@ -244,9 +242,6 @@ impl ModelSum {
         add(&mut self.fallbacks, u64::from(told.fallback.is_some()));
         add(&mut self.tokens_in, told.tokens_in);
         add(&mut self.tokens_out, told.tokens_out);
-        if let Some(cost) = told.cost_micro_usd {
-            add(self.cost_micro_usd.get_or_insert(0), cost);
-        }
         if let Some(time) = told.first_token_ms {
             add(&mut self.first_token_ms, time);
             add(&mut self.first_tokens, 1);

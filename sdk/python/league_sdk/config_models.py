@@ -187,8 +187,7 @@ class ModelsConfig(Model):
     """How language models are asked."""
 
     providers: dict[str, Any] = field(default_factory=dict)
-    prices: dict[str, Any] = field(default_factory=dict)
-    budget_usd: float | None = None
+    budget_tokens: int | None = None
     fallback: str = "random"
     max_output_tokens: int = 2000
 

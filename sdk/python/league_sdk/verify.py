@@ -58,12 +58,12 @@ GAMES, OTHER_RULES = {"even_odd": even_odd, "tic_tac_toe": tic_tac_toe}, {"tiebr
 class League:
     def __init__(self, name, opening):
         self.id, self.rules, self.phase, self.round = name, opening["rules"], "new", 0
-        self.mode, self.game = self.rules.get("draws"), self.rules["game_type"]
-        modes = {None: opening["reproducible"], "chance": False, "reproducible": True}
+        self.mode, self.game = self.rules["draws"], self.rules["game_type"]
+        modes = {"chance": False, "reproducible": True}
         compare(opening, dict(role="league_manager", league_id=name, reproducible=modes[self.mode]))
         self.players, self.referees, self.rounds, self.signs = [], [], 0, {}
         self.open, self.results, self.left_out = {}, {}, collections.Counter()
-        is_known = self.mode and self.game in GAMES and not OTHER_RULES & {*self.rules}
+        is_known = self.game in GAMES and not OTHER_RULES & {*self.rules}
         self.stopped = None if is_known else f"lines of a league of `{self.game}`"
     def take(self, kind, event):
         before, after, handle = EVENTS.get(kind, (None, None, None))
@@ -87,8 +87,8 @@ class League:
             self.circle = len(self.players) - 1 + len(self.players) % 2
             self.rounds = self.circle * self.rules.get("legs", 1)
         elif "referee_id" in event:
-            words = ("key", "listed", "open" if self.rules.get("open_referees", True) else "key")
-            expect(event.get("admitted", "open") in words, f"{name} cannot be admitted")
+            words = ("key", "listed", "open" if self.rules["open_referees"] else "key")
+            expect(event["admitted"] in words, f"{name} cannot be admitted")
             self.referees.append(name)
     def open_round(self, event):
         self.round, promises = self.round + 1, event["commitments"]
@@ -231,7 +231,7 @@ def judge(folder, at):  # the members of the verdict on a league that holds
              for name, _, attempt in league.results if attempt > 1]
     return dict(verdict="consistent, not complete" if rows else "verified", mode=league.mode,
                 finished=league.phase == "over", matches=matches, attempts_above_1=again,
-                open_referees=league.rules.get("open_referees", True), not_compared=rows)
+                open_referees=league.rules["open_referees"], not_compared=rows)
 
 def verify(folder):
     at = {"file": str(folder), "line": None}  # what is read

@@ -84,9 +84,8 @@ def change_seed(facts):
 def change_seed_and_promise(facts):
     draw, match = results(facts)[0]["result"]["draw"], results(facts)[0]["match_id"]
     draw["seed"] = "01" * 32
-    mode = [draw["mode"]] if draw.get("mode") else []
     league = facts[0]["opened"]["league_id"]
-    old, draw["commitment"] = draw["commitment"], verify.sha256(["league.draw", league, match, *mode, draw["seed"]])
+    old, draw["commitment"] = draw["commitment"], verify.sha256(["league.draw", league, match, draw["mode"], draw["seed"]])
     for fact in facts:
         promises = fact.get("event", {}).get("round_opened", {}).get("commitments", [])
         promises[:] = [draw["commitment"] if promise == old else promise for promise in promises]
@@ -126,18 +125,15 @@ def change_referee(facts):
 
 def change_mode(facts):
     rules, opening = facts[0]["opened"]["rules"], facts[0]["opened"]
-    if rules.get("draws"):
-        opening["reproducible"] = not opening["reproducible"]
-        rules["draws"] = "reproducible" if opening["reproducible"] else "chance"
-    else:
-        rules["draws"] = "chance"
+    opening["reproducible"] = not opening["reproducible"]
+    rules["draws"] = "reproducible" if opening["reproducible"] else "chance"
 
 
 def hide_mode(facts):
-    """As if the league were of version 0.1, which needs neither proofs nor a hand-over."""
-    facts[0]["opened"]["rules"].pop("draws", None)
+    """As if no mode were promised, and neither proofs nor a hand-over were needed."""
+    del facts[0]["opened"]["rules"]["draws"]
     for event in results(facts):
-        event["result"]["draw"].pop("mode", None)
+        del event["result"]["draw"]["mode"]
         event["result"].pop("evidence", None)
     facts[:] = [fact for fact in facts if "moves_received" not in fact.get("event", {})]
 
@@ -225,7 +221,7 @@ def forged(root, into):
     rules = facts[0]["opened"]["rules"]
     chooses = rules["game_type"] == "even_odd"
     ways = ANY_GAME + (EVEN_ODD if chooses else [])
-    ways += PROVEN + (HANDED_OVER if chooses else []) if rules.get("draws") else []
+    ways += PROVEN + (HANDED_OVER if chooses else [])
     journals = []
     for way in ways:
         changed = copy.deepcopy(facts)

@@ -30,7 +30,7 @@ def match_seed(match):
 
 
 def commitment(match, mode):
-    return sha256(["league.draw", LEAGUE, match, *([mode] if mode else []), match_seed(match).hex()])
+    return sha256(["league.draw", LEAGUE, match, mode, match_seed(match).hex()])
 
 
 def key_of(player, match, attempt):
@@ -41,9 +41,9 @@ def proof(player, match, attempt, *signed):
     return mac(key_of(player, match, attempt), list(signed)).hex()
 
 
-def number_of(match, mode, attempt, nonces):
+def number_of(match, attempt, nonces):
     """The number from 1 to 10 that a match draws."""
-    seed = mac(match_seed(match), ["attempt_seed", attempt]) if mode else match_seed(match)
+    seed = mac(match_seed(match), ["attempt_seed", attempt])
     block = mac(seed, [LEAGUE, match, attempt, *nonces, 0])
     words = [int.from_bytes(block[place:place + 8], "big") for place in range(0, 32, 8)]
     return next(1 + word % 10 for word in words if word < 2**64 // 10 * 10)
@@ -53,7 +53,7 @@ def played(match, seats, mode, signs, attempt):
     """The moves of a match of Even/Odd as they are handed over, and its result."""
     choices = dict(zip(seats, ("even", "odd") if match != "R2M2" else ("odd", "odd")))
     nonces = [hashlib.sha256(f"{match}{player}".encode()).hexdigest()[:16] for player in seats]
-    number = number_of(match, mode, attempt, nonces)
+    number = number_of(match, attempt, nonces)
     parity = ("even", "odd")[number % 2]
     right = [choices[player] == parity for player in seats]
     winner = None if right[0] == right[1] else seats[right.index(True)]
@@ -63,19 +63,18 @@ def played(match, seats, mode, signs, attempt):
         signed = proof(player, match, attempt, 1, sha256([]), choices[player], nonce)
         made = {"player_id": player, "choice": choices[player], "nonce": nonce}
         moves.append({**made, "proof": signed} if player in signs else made)
-    draw = {"commitment": commitment(match, mode), "seed": match_seed(match).hex(),
+    draw = {"commitment": commitment(match, mode), "seed": match_seed(match).hex(), "mode": mode,
             "attempt": attempt, "nonces": nonces}
     result = {
         "players": list(seats), "status": "WIN" if winner else "DRAW", "winner": winner, "points": points,
         "choices": choices, "details": {"drawn_number": number, "number_parity": parity}, "reason": "",
-        "draw": {**draw, "mode": mode} if mode else draw,
+        "draw": draw,
     }
     if winner is None:
         del result["winner"]
-    if mode:
-        joined = [{"player_id": player, "join": proof(player, match, attempt, 0, sha256([]), True, ""),
-                   "key": key_of(player, match, attempt).hex()} for player in seats if player in signs]
-        result["evidence"] = {"players": joined, "moves": moves}
+    joined = [{"player_id": player, "join": proof(player, match, attempt, 0, sha256([]), True, ""),
+               "key": key_of(player, match, attempt).hex()} for player in seats if player in signs]
+    result["evidence"] = {"players": joined, "moves": moves}
     return moves, result
 
 
@@ -83,15 +82,12 @@ def events(mode, signs, again=()):
     """The facts of the manager's journal; the matches of `again` have a second attempt."""
     score = {"win": 3, "draw": 1, "loss": 0, "technical_loss": 0}
     rules = {"league_id": LEAGUE, "game_type": "even_odd", "game_settings": {"lowest": 1, "highest": 10},
-             "sides_matter": False, "score": score, "max_fail": 5}
-    if mode:
-        rules |= {"draws": mode, "open_referees": False}
+             "sides_matter": False, "score": score, "max_fail": 5, "draws": mode, "open_referees": False}
     yield {"opened": {"role": "league_manager", "league_id": LEAGUE, "rules": rules,
-                      "reproducible": mode == "reproducible", "version": "0.2.0" if mode else "0.1.0"}}
+                      "reproducible": mode == "reproducible", "version": "0.1.0"}}
     told = []
     for referee in ("REF01", "REF02"):
-        word = {"admitted": "key"} if mode else {}
-        told.append(("referee_registered", {"referee_id": referee, "meta": {}, "dialect": "v2", **word}))
+        told.append(("referee_registered", {"referee_id": referee, "meta": {}, "dialect": "v2", "admitted": "key"}))
     for player in PLAYERS:
         meta = {"proofs": True} if player in signs else {}
         told.append(("player_registered", {"player_id": player, "meta": meta, "dialect": "v2"}))
@@ -108,8 +104,7 @@ def events(mode, signs, again=()):
                 told.append(("matches_moved", {"moves": [move]}))
             moves, result = played(name, seats, mode, signs, attempt)
             place = {"match_id": name, "referee": referee, "attempt": attempt}
-            if mode:
-                told.append(("moves_received", {**place, "moves": moves, "last": True}))
+            told.append(("moves_received", {**place, "moves": moves, "last": True}))
             told.append(("result_recorded", {**place, "result": result}))
         told.append(("round_closed", {"round": number}))
     told.append(("league_completed", {}))

@@ -331,7 +331,7 @@ impl Auditor<'_> {
         }
     }
 
-    /// A referee is let in by what spoke for it; journals of version 0.1 do not say what.
+    /// A referee is let in by what spoke for it.
     fn check_admission(
         &self,
         referee: &RefereeId,
@@ -343,7 +343,7 @@ impl Auditor<'_> {
         let allowed = match admitted {
             Admission::Organiser => league.invited.contains(&place(endpoint)),
             Admission::Key | Admission::Listed => league.takes_known_referees(),
-            Admission::Open => rules.draws.is_none() || registering && rules.open_referees,
+            Admission::Open => registering && rules.open_referees,
         };
         if allowed {
             Ok(())
@@ -623,15 +623,7 @@ impl Auditor<'_> {
         let ruling = seed.and_then(|seed| self.league.ruling(fixture, &seed));
         let (mut ruling, _) = ruling.ok_or_else(wrong)?;
         ruling.evidence.players.clone_from(&result.evidence.players);
-        self.league.use_old_words(fixture, &mut ruling, result);
-        // Earlier versions did not tell the nonces of a draw before a ruling.
-        let mut told = ruling.clone();
-        if let (Some(told), Some(draw)) = (&mut told.draw, &result.draw)
-            && draw.nonces.iter().all(String::is_empty)
-        {
-            told.nonces.clone_from(&draw.nonces);
-        }
-        if told == *result && fixture.stage == FixtureStage::Unplayable {
+        if ruling == *result && fixture.stage == FixtureStage::Unplayable {
             Ok(ruling)
         } else {
             Err(wrong())

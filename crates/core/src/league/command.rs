@@ -175,7 +175,7 @@ pub enum Reply {
     NewToken(AuthToken),
     /// The moves are written down; the seed of the draw that is due.
     Draw(DrawResponse),
-    /// The result is recorded as reported, by a referee of version 0.1, or what it told is noted.
+    /// What a referee told is noted.
     Acknowledged,
     /// The result is recorded as reported; what was hidden until then.
     Opened(Box<MatchResultAck>),

@@ -47,7 +47,6 @@ pub enum Event {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         pledge: Option<TokenHash>,
         /// What spoke for it.
-        #[serde(default)]
         admitted: Admission,
         at: Timestamp,
     },
@@ -328,11 +327,10 @@ pub enum Event {
 }
 
 /// What spoke for a referee when it was admitted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Admission {
-    /// Nothing: the league takes any referee, as in version 0.1.
-    #[default]
+    /// Nothing: the league takes any referee.
     Open,
     /// The key by which the manager admits referees.
     Key,

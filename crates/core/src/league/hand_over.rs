@@ -117,7 +117,7 @@ impl League {
 
     fn roll_seed(&self, fixture: &LeagueFixture, seed: &Seed, roll: usize) -> Seed {
         let roll = u32::try_from(roll).unwrap_or(u32::MAX);
-        draw::roll_seed(self.rules.draws, seed, fixture.draw_attempt(), roll)
+        draw::roll_seed(seed, fixture.draw_attempt(), roll)
     }
 
     /// Checks that the order of this attempt was given to this referee.

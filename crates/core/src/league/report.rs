@@ -66,12 +66,10 @@ impl League {
             return Ok(Decision::reply(reply));
         }
         let is_bare = report.order_token.is_none() && report.result.draw.is_none();
-        if is_bare && self.rules.draws.is_some() && !self.rules.takes_told_draws() {
+        if is_bare && !self.rules.takes_told_draws() {
             return Err(Refusal::ToldDraw(fixture.match_id.clone()));
         }
-        if report.order_token.is_some() || self.rules.draws.is_some() {
-            self.check_order_token(fixture, referee, report.order_token.as_ref())?;
-        }
+        self.check_order_token(fixture, referee, report.order_token.as_ref())?;
         let match_id = fixture.match_id.clone();
         let digest = self.digest(&(
             (&report.league_id, report.round_id, &report.match_id),
@@ -162,16 +160,13 @@ impl League {
             && report.game_type == self.rules.game_type
     }
 
-    /// The answer to a report that counts; a referee of version 0.1 knows all of it already.
+    /// The answer to a report that counts.
     fn acknowledged(
         &self,
         fixture: &LeagueFixture,
         report: &MatchResultReport,
         result: &MatchResult,
     ) -> Reply {
-        if report.order_token.is_none() && self.rules.draws.is_none() {
-            return Reply::Acknowledged;
-        }
         Reply::Opened(Box::new(MatchResultAck {
             match_id: fixture.match_id.clone(),
             seed: fixture.seed,
@@ -327,30 +322,6 @@ impl League {
         Some((result, ending))
     }
 
-    /// Puts a ruling into the words of earlier versions, if a journal holds it in them.
-    pub(crate) fn use_old_words(
-        &self,
-        fixture: &LeagueFixture,
-        ruling: &mut MatchResult,
-        found: &MatchResult,
-    ) {
-        let gone = fixture.pairing.seats.map(|seat| self.is_gone(seat));
-        let unproven = ruling.players.each_ref();
-        let unproven = unproven.map(|player| fixture.is_unproven(player));
-        let old = [PUT_OUT, NO_LONGER].map(|words| {
-            let gone = gone.map(|gone| gone.then_some(words));
-            reason_of_ruling(&ruling.players, gone, unproven)
-        });
-        if !ruling.failed.is_empty() && old.contains(&found.reason) {
-            ruling.reason.clone_from(&found.reason);
-            let failed = ruling.failed.iter().map(|(player, code)| match code {
-                Code::PlayerNotRegistered => (player.clone(), Code::Connection),
-                code => (player.clone(), *code),
-            });
-            ruling.failed = failed.collect();
-        }
-    }
-
     /// What put a player out of the league, if it is out.
     fn exit_cause(&self, player: u32) -> Option<ExitCause> {
         let player = self.players.get(player).filter(|player| player.is_out())?;
@@ -453,8 +424,6 @@ fn is_same(standing: &MatchResult, reported: &MatchResult) -> bool {
 type OutWords = [&'static str; 2];
 
 const PUT_OUT: OutWords = ["was put out of the league", "were put out of the league"];
-/// The words of version 0.1.
-const NO_LONGER: OutWords = ["no longer takes part", "no longer take part"];
 
 /// What became of a player that is out, and of two.
 const fn out_words(cause: ExitCause) -> OutWords {

@@ -41,7 +41,6 @@ pub struct LeagueRules {
     pub start_when: Option<(u32, u32)>,
     /// Whether messages are read strictly.
     pub strict: bool,
-    #[serde(default)]
     pub mode: Mode,
     /// How matches are given to referees.
     pub assignment: Assignment,
@@ -65,11 +64,9 @@ pub struct LeagueRules {
     pub probe_every: Duration,
     /// How long a match may run before it is taken from its referee.
     pub match_limit: Duration,
-    /// Where the chance of the draws comes from; `None` in a league of version 0.1.
-    #[serde(default)]
-    pub draws: Option<DrawMode>,
-    /// Whether any referee is let in before the start, as in version 0.1.
-    #[serde(default = "yes")]
+    /// Where the chance of the draws comes from.
+    pub draws: DrawMode,
+    /// Whether any referee is let in before the start.
     pub open_referees: bool,
     /// How the table is ordered, the most important first.
     #[serde(default = "usual_order", skip_serializing_if = "is_usual_order")]
@@ -94,7 +91,6 @@ pub struct LeagueRules {
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub late_entry: bool,
     /// Whether only results count whose draw is proven, from any referee.
-    #[serde(default)]
     pub proven_draws: bool,
     /// The least time from the beginning of a round to that of the next.
     #[serde(default, skip_serializing_if = "Duration::is_zero")]
@@ -131,10 +127,6 @@ const fn is_one(legs: &u32) -> bool {
     *legs == 1
 }
 
-const fn yes() -> bool {
-    true
-}
-
 impl LeagueRules {
     /// The usual rules for a league that plays this game.
     pub fn new(league_id: LeagueId, game_type: GameType) -> Self {
@@ -160,7 +152,7 @@ impl LeagueRules {
             token_ttl: Duration::from_secs(24 * 60 * 60),
             probe_every: Duration::from_secs(5),
             match_limit: Duration::ZERO,
-            draws: Some(DrawMode::Chance),
+            draws: DrawMode::Chance,
             open_referees: false,
             tiebreakers: usual_order(),
             format: Format::default(),
@@ -226,7 +218,7 @@ impl LeagueRules {
 
     /// Whether a result counts whose draw is only told, by a referee written by the documents.
     pub fn takes_told_draws(&self) -> bool {
-        !self.strict && !self.proven_draws && self.draws.is_some()
+        !self.strict && !self.proven_draws
     }
 
     /// The time of a match whose players use all tries for each answer, and two minutes; twice

@@ -2,9 +2,9 @@
 //! the referee handed over and what players signed must agree with it. A journal is verified by the
 //! same code as a report.
 
-use league_games::{Outcome, Turn};
+use league_games::Turn;
 use league_protocol::id::{GameType, LeagueId, PlayerId};
-use league_protocol::message::{MatchResult, MatchResultReport, MatchStatus, OpenedDraw};
+use league_protocol::message::{MatchResult, MatchResultReport, MatchStatus};
 use league_protocol::secret::Seed;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -46,19 +46,9 @@ impl League {
     ) -> Result<MatchEnding, ReportProblem> {
         self.check_players(fixture, result)?;
         let ending = self.check_ending(result)?;
-        let (opened, seed) = self.check_draw(fixture, result)?;
+        let seed = self.check_draw(fixture, result)?;
         check_length(result)?;
-        let of_version_0_1 = self.rules.draws.is_none()
-            && fixture.handed.is_none()
-            && result.evidence.is_empty()
-            && fixture.signs == [false; 2];
-        if !of_version_0_1 {
-            self.check_course(fixture, result, ending, seed)?;
-        } else if matches!(ending, MatchEnding::Win(_) | MatchEnding::Draw) {
-            self.play_again(fixture, result, ending, opened)?;
-        } else if !result.details.is_empty() {
-            return Err(ReportProblem::Unplayed);
-        }
+        self.check_course(fixture, result, ending, seed)?;
         Ok(ending)
     }
 
@@ -116,12 +106,12 @@ impl League {
         }
     }
 
-    /// Checks that the draw is the promised one, and gives it with its seed.
+    /// Checks that the draw is the promised one, and gives its seed.
     fn check_draw<'r>(
         &self,
         fixture: &LeagueFixture,
         result: &'r MatchResult,
-    ) -> Result<(&'r OpenedDraw, &'r Seed), ReportProblem> {
+    ) -> Result<&'r Seed, ReportProblem> {
         let Some(opened) = &result.draw else {
             return Err(ReportProblem::DrawMissing);
         };
@@ -133,7 +123,7 @@ impl League {
         let mut nonces = opened.nonces.iter();
         match seed {
             None => Err(ReportProblem::Draw),
-            Some(seed) if nonces.all(|nonce| nonce.len() <= MAX_NONCE_LENGTH) => Ok((opened, seed)),
+            Some(seed) if nonces.all(|nonce| nonce.len() <= MAX_NONCE_LENGTH) => Ok(seed),
             Some(_) => Err(ReportProblem::TooLong(ReportPart::Nonces)),
         }
     }
@@ -168,12 +158,12 @@ impl League {
                 return Err(ReportProblem::NotHandedOver);
             }
             Turn::Over(outcome) if played => {
-                agree(
-                    outcome,
-                    ending,
-                    true,
-                    replay.table.details() == result.details,
-                )?;
+                if !ending.is(outcome) {
+                    return Err(ReportProblem::End);
+                }
+                if replay.table.details() != result.details {
+                    return Err(ReportProblem::Details);
+                }
             }
             Turn::Seats(_) if played => return Err(ReportProblem::Choices),
             Turn::Seats(_) | Turn::Dice if result.details.is_empty() => {}
@@ -185,37 +175,6 @@ impl League {
         }
         self.check_opened(fixture, result)
     }
-
-    /// Plays a game of version 0.1 again from its choices and its draw.
-    fn play_again(
-        &self,
-        fixture: &LeagueFixture,
-        result: &MatchResult,
-        ending: MatchEnding,
-        opened: &OpenedDraw,
-    ) -> Result<(), ReportProblem> {
-        let mut table = self.opening.0.boxed_clone();
-        let mut moves = [0, 1].map(|seat| moves_of(result, seat));
-        let mut dice = draw::dice(&self.rules.league_id, &fixture.match_id, opened, 0);
-        for _ in 0..2 * MAX_MOVES {
-            match table.turn() {
-                Turn::Over(outcome) => {
-                    let whole = moves.iter().all(|moves| moves.is_empty());
-                    return agree(outcome, ending, whole, table.details() == result.details);
-                }
-                Turn::Dice => table.roll(dice.as_mut().ok_or(ReportProblem::DrawMissing)?),
-                Turn::Seats(seats) => {
-                    for seat in seats {
-                        let left = moves.get_mut(seat.index()).ok_or(ReportProblem::Choices)?;
-                        let (mv, rest) = left.split_first().ok_or(ReportProblem::Choices)?;
-                        table.play(seat, mv).map_err(|_| ReportProblem::Choices)?;
-                        *left = rest;
-                    }
-                }
-            }
-        }
-        Err(ReportProblem::Choices)
-    }
 }
 
 /// The moves of a seat: a list in the order of play, or the one move of a game that has one.
@@ -224,23 +183,6 @@ pub(crate) fn moves_of(result: &MatchResult, seat: usize) -> &[Value] {
         Some(Value::Array(moves)) => moves,
         Some(mv) => std::slice::from_ref(mv),
         None => &[],
-    }
-}
-
-fn agree(
-    outcome: Outcome,
-    ending: MatchEnding,
-    whole: bool,
-    same_details: bool,
-) -> Result<(), ReportProblem> {
-    if !ending.is(outcome) {
-        Err(ReportProblem::End)
-    } else if !whole {
-        Err(ReportProblem::Choices)
-    } else if !same_details {
-        Err(ReportProblem::Details)
-    } else {
-        Ok(())
     }
 }
 

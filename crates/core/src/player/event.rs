@@ -48,7 +48,6 @@ pub enum Event {
         match_id: MatchId,
         /// Counts the referees that were told to run this match, from 1; a higher one takes the
         /// place of all that belongs to a lower one.
-        #[serde(default = "first_attempt")]
         attempt: u32,
         /// What the token must hash to.
         token: TokenHash,
@@ -156,10 +155,6 @@ pub struct MoveQuestion {
     pub signed: bool,
     /// Whether the options are those of the rules, so that a refusal does not change the answer.
     pub by_rules: bool,
-}
-
-const fn first_attempt() -> u32 {
-    1
 }
 
 impl Event {

@@ -457,7 +457,7 @@ impl Player {
         if keys.any(|key| !self.is_own_key(over, &key)) {
             return Some(DrawProblem::KeyChanged);
         }
-        // A referee of version 0.1 shows no moves.
+        // Not every referee shows the moves.
         if evidence.moves.is_empty() {
             return None;
         }

@@ -437,9 +437,8 @@ pub struct MatchOrder {
     pub score: Score,
     /// The promise on the draw.
     pub commitment: Commitment,
-    /// Where the chance of the league comes from; `None` in a league of version 0.1.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub draw_mode: Option<DrawMode>,
+    /// Where the chance of the league comes from.
+    pub draw_mode: DrawMode,
     /// How many moves the manager held when the match was ordered; they come with each order, and
     /// the moves that are written here follow them.
     #[serde(default, skip_serializing_if = "is_zero")]

@@ -394,7 +394,7 @@ impl Match {
                     .secrets
                     .as_ref()
                     .map(|secrets| secrets.order_token.clone()),
-                game_over_told: self.has_notices().then_some(false),
+                game_over_told: Some(false),
                 game_type: fixture.game_type.clone(),
                 result: result.clone(),
             }),

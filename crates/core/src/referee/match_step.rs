@@ -102,7 +102,7 @@ impl Match {
     /// When time alone brings the next fact.
     pub(crate) fn due(&self, rules: &RefereeRules) -> Option<Timestamp> {
         if let Some(ending) = &self.ending {
-            return ending.due(self, rules);
+            return ending.due(rules);
         }
         if !self.is_playing() {
             return None;
@@ -294,12 +294,6 @@ impl Match {
         }
     }
 
-    /// Whether the manager wants to know when the players know the result; one of version 0.1 does
-    /// not.
-    pub(crate) fn has_notices(&self) -> bool {
-        self.fixture.draw_mode.is_some()
-    }
-
     fn ask(&self, seat: Seat, at: Timestamp, context: &StepContext<'_>) -> Event {
         let (seated, breaker) = (self.seated(seat), &context.rules.breaker);
         // The breaker does not know yet of an answer that came in this step.
@@ -362,7 +356,7 @@ impl Match {
 }
 
 impl Settlement {
-    fn due(&self, game: &Match, rules: &RefereeRules) -> Option<Timestamp> {
+    fn due(&self, rules: &RefereeRules) -> Option<Timestamp> {
         let told = self.told_by(rules).filter(|_| self.told != [true; 2]);
         let report = match self.report {
             ReportState::Fresh => Some(self.at + outcome_bound(rules.report_retry())),
@@ -371,8 +365,7 @@ impl Settlement {
             }
             ReportState::Settled(_) => None,
         };
-        let notice = self.notice().filter(|_| game.has_notices());
-        let notice = notice.and_then(|_| self.notice_at());
+        let notice = self.notice().and_then(|_| self.notice_at());
         told.into_iter().chain(report).chain(notice).min()
     }
 
@@ -413,7 +406,7 @@ impl Settlement {
         }
         let is_early = self.told != [true; 2] || self.notice_again.is_some();
         let waits = is_early && self.notice_at().is_none_or(|notice| at < notice);
-        if let Some(seat) = self.notice().filter(|_| game.has_notices() && !waits) {
+        if let Some(seat) = self.notice().filter(|_| !waits) {
             return Some(Event::ManagerNoticed { match_id, seat });
         }
         match self.report {

@@ -29,5 +29,4 @@ mod rounds;
 mod seats;
 mod speech;
 mod standings;
-mod version_0_1;
 mod whole;

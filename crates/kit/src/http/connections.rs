@@ -1,9 +1,11 @@
 //! The open connections of a player's server. A full table closes the connection that waits longest
 //! for a request, of the address that holds most: connections that ask nothing keep no caller out.
 
-use std::net::{IpAddr, Ipv4Addr, Shutdown, TcpStream};
+use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
+
+use tokio::sync::Notify;
 
 pub(crate) struct ConnectionTable {
     most: usize,
@@ -11,7 +13,8 @@ pub(crate) struct ConnectionTable {
 }
 
 struct Row {
-    stream: Arc<TcpStream>,
+    /// Notified when the connection has to close.
+    closed: Arc<Notify>,
     from: IpAddr,
     /// Since when it waits for its caller; `None` while a request is being answered.
     waits_since: Option<Instant>,
@@ -28,24 +31,20 @@ impl ConnectionTable {
     }
 
     /// Enters a connection; `None` if the table is full of requests that are being answered.
-    pub(crate) fn enter(self: &Arc<Self>, stream: &Arc<TcpStream>) -> Option<TableEntry> {
-        let from = stream.peer_addr().map(|from| from.ip());
+    pub(crate) fn enter(self: &Arc<Self>, from: IpAddr) -> Option<TableEntry> {
         let mut rows = self.lock();
         if rows.len() >= self.most {
             let waiting: Vec<_> = rows.iter().map(|row| (row.from, row.waits_since)).collect();
-            let closed = rows.swap_remove(to_close(&waiting)?);
-            // The thread of the connection reads its end; the caller may be gone already.
-            let _ = closed.stream.shutdown(Shutdown::Both);
+            rows.swap_remove(to_close(&waiting)?).closed.notify_one();
         }
+        let closed = Arc::new(Notify::new());
         rows.push(Row {
-            stream: Arc::clone(stream),
-            from: from.unwrap_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED)),
+            closed: Arc::clone(&closed),
+            from,
             waits_since: Some(Instant::now()),
         });
-        Some(TableEntry {
-            table: Arc::clone(self),
-            stream: Arc::clone(stream),
-        })
+        let table = Arc::clone(self);
+        Some(TableEntry { table, closed })
     }
 }
 
@@ -61,15 +60,20 @@ fn to_close(rows: &[(IpAddr, Option<Instant>)]) -> Option<usize> {
 /// A connection in the table, which leaves it when it ends.
 pub(crate) struct TableEntry {
     table: Arc<ConnectionTable>,
-    stream: Arc<TcpStream>,
+    closed: Arc<Notify>,
 }
 
 impl TableEntry {
+    /// Completes when the connection has to make room.
+    pub(crate) async fn closed(&self) {
+        self.closed.notified().await;
+    }
+
     /// Notes that a whole request has come, or that the connection waits for its caller again.
     pub(crate) fn set_waiting(&self, is_waiting: bool) {
         let mut rows = self.table.lock();
         let mut rows = rows.iter_mut();
-        if let Some(row) = rows.find(|row| Arc::ptr_eq(&row.stream, &self.stream)) {
+        if let Some(row) = rows.find(|row| Arc::ptr_eq(&row.closed, &self.closed)) {
             row.waits_since = is_waiting.then(Instant::now);
         }
     }
@@ -78,12 +82,13 @@ impl TableEntry {
 impl Drop for TableEntry {
     fn drop(&mut self) {
         let mut rows = self.table.lock();
-        rows.retain(|row| !Arc::ptr_eq(&row.stream, &self.stream));
+        rows.retain(|row| !Arc::ptr_eq(&row.closed, &self.closed));
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::net::Ipv4Addr;
     use std::time::Duration;
 
     use super::*;

@@ -21,7 +21,7 @@ use league_protocol::wire::{self, Context, SentCall, Unread};
 use serde_json::Value;
 
 use super::{KitPlayer, KitState, PlayerLetter};
-use crate::call::ManagerUrl;
+use crate::call::Manager;
 use crate::now;
 use crate::options::{KitError, MAX_WORDS, tell};
 
@@ -35,7 +35,7 @@ const WRITE_PAUSE: Duration = Duration::from_secs(1);
 
 impl KitPlayer {
     /// Registers with the manager and stays in the league; returns when the manager rejects it.
-    pub(crate) fn live(&self, manager: &ManagerUrl) -> KitError {
+    pub(crate) fn live(&self, manager: &Manager) -> KitError {
         self.begin();
         let mut told = String::new();
         loop {
@@ -78,7 +78,7 @@ impl KitPlayer {
     }
 
     /// Whether the league is over, and the manager takes players for another one.
-    fn has_next_league(&self, manager: &ManagerUrl) -> bool {
+    fn has_next_league(&self, manager: &Manager) -> bool {
         let own = {
             let state = self.lock();
             let is_over = state.player.phase() == PlayerPhase::Completed;
@@ -123,7 +123,7 @@ impl KitPlayer {
     }
 
     /// Sends a letter to the manager and reads the answer.
-    fn carry(&self, letter: &PlayerLetter, manager: &ManagerUrl) -> CallOutcome {
+    fn carry(&self, letter: &PlayerLetter, manager: &Manager) -> CallOutcome {
         const CALL: u64 = 1;
         let (known, token) = {
             let state = self.lock();
@@ -144,7 +144,7 @@ impl KitPlayer {
         let outgoing = encode(&letter.message, Dialect::V2, stamp, &hints);
         let body = rpc::request(CALL, letter.message.tool(), outgoing.as_ref());
         let body = body.map_err(|error| broken(error.to_string()))?;
-        let came = manager.post(&body, letter.retry.timeout);
+        let came = manager.post(body, letter.retry.timeout);
         let (status, body) = came
             .map_err(|error| CallFailure::of_peer(Code::Connection, excerpt(&error.to_string())))?;
         let sent = SentCall {

@@ -381,7 +381,7 @@ pub(crate) struct Plan {
     pub(crate) players: Vec<PlayerPlan>,
     /// How long each player pretends to think.
     pub(crate) pace: Duration,
-    /// What all language models of the league may cost.
+    /// The tokens that all language models of the league may take.
     pub(crate) budget: Arc<Budget>,
     /// The seats for people, once they are open.
     pub(crate) people: Option<Arc<People>>,

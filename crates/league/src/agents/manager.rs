@@ -124,7 +124,7 @@ pub(crate) fn start(
     let shared = &shared;
     let league_id = rules.league_id.clone();
     let rules = LeagueRules {
-        draws: Some(shared.chance.draw_mode()),
+        draws: shared.chance.draw_mode(),
         ..rules
     };
     let mut observer = ManagerObserver::new(&league_id, shared, news);

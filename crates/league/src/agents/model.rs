@@ -3,7 +3,7 @@
 //!
 //! The model never costs a match: each question ends before the deadline, and a named strategy moves
 //! in its place. `prompt` holds what is asked and how an answer is read, `wire` how servers are
-//! called, `ledger` the money and the notes.
+//! called, `ledger` the budget and the notes.
 
 mod ledger;
 mod prompt;
@@ -23,18 +23,18 @@ use tokio::time::Instant;
 
 use crate::agents::assemble::Shared;
 use crate::clock;
-use crate::config::{ModelWire, ModelsConfig, PriceConfig};
+use crate::config::{ModelWire, ModelsConfig};
 use crate::http::client::{AnswerStream, CallError, Client};
 use crate::http::endpoint::{BadEndpoint, Endpoint, Scheme};
 use league_core::strategy::{self, Strategy, UnknownStrategy};
+pub(crate) use ledger::Budget;
 use ledger::Ledger;
-pub(crate) use ledger::{Budget, cost};
 use prompt::UnusableAnswer;
 pub(crate) use prompt::{ExternalMove, Prompt, legal};
 use wire::{Speech, SpeechReader};
 
 /// The most questions about one move.
-pub(crate) const MAX_QUESTIONS: u32 = 4;
+const MAX_QUESTIONS: u32 = 4;
 /// The time for a question below which none is asked.
 const MIN_QUESTION: Duration = Duration::from_millis(100);
 /// The part of the time that is kept for the strategy and the notes: one in so many, and a bound.
@@ -57,7 +57,6 @@ pub(crate) struct Model {
     key: Option<AuthToken>,
     /// The member and the number of the longest answer.
     limit: (String, u32),
-    price: Option<PriceConfig>,
     /// Who moves if the model does not.
     pub(crate) fallback: &'static Strategy,
 }
@@ -75,8 +74,6 @@ pub(crate) enum ModelError {
     NoKey(String),
     #[error("the key in `{0}` would go unencrypted to another machine")]
     PlainKey(String),
-    #[error("a budget needs a price, and `models.prices` has none for `{0}`")]
-    NoPrice(String),
     #[error(transparent)]
     Fallback(#[from] UnknownStrategy),
 }
@@ -108,26 +105,19 @@ impl Model {
         let key_env = provider.key_env.as_deref();
         // With an address alone, the user may not know whose key would go there.
         let key_env = key_env.filter(|_| is_named || !provider.is_moved);
-        let price = config.prices.get(name).copied();
-        if config.budget_usd.is_some() && price.is_none() {
-            return Err(ModelError::NoPrice(name.to_owned()));
-        }
         Ok(Self {
             name: name.to_owned(),
             wire: provider.wire,
             key: key(key_env, &endpoint)?,
             endpoint,
             limit: (provider.limit_key.clone(), config.max_output_tokens),
-            price,
             fallback: strategy::find(&config.fallback)?,
         })
     }
 
-    /// The most that a question may cost.
+    /// The most tokens that a question may take.
     fn most(&self, prompt: &Prompt) -> u64 {
-        let (tokens_in, tokens_out) = (tokens_of(prompt.bytes()), self.limit.1.into());
-        self.price
-            .map_or(0, |price| cost(price, tokens_in, tokens_out))
+        tokens_of(prompt.bytes()) + u64::from(self.limit.1)
     }
 
     /// A text of the server without the key, which some servers repeat.
@@ -192,7 +182,7 @@ pub(crate) struct ModelMove {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum NoChoice {
     Budget,
-    /// What the question may cost could not be written down.
+    /// What the question may take of the budget could not be written down.
     NotNoted,
     TooLong,
     NoTime,
@@ -208,7 +198,7 @@ impl NoChoice {
     fn reason(self) -> String {
         match self {
             Self::Budget => "budget spent".to_owned(),
-            Self::NotNoted => "cost could not be noted".to_owned(),
+            Self::NotNoted => "question could not be noted".to_owned(),
             Self::TooLong => "position too long for a prompt".to_owned(),
             Self::NoTime => "no answer in time".to_owned(),
             Self::Refused(status) => format!("server refused ({status})"),
@@ -225,8 +215,8 @@ impl NoChoice {
 struct ModelCall {
     speech: Speech,
     first_token: Option<Duration>,
-    /// Whether the server began to answer, so that it may charge for it.
-    is_charged: bool,
+    /// Whether the server began to answer, so that it may have taken tokens.
+    has_begun: bool,
 }
 
 /// Why an exchange gave no whole answer.
@@ -272,7 +262,6 @@ impl ModelSeat {
         let mut told = notes.told;
         told.model.clone_from(&self.model.name);
         told.latency_ms = millis(began.elapsed());
-        told.cost_micro_usd = self.model.price.and(told.cost_micro_usd.or(Some(0)));
         let answer = match answer {
             Ok(answer) => Some(answer),
             Err(problem) => {
@@ -384,7 +373,7 @@ impl ModelSeat {
             .unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Asks once, and notes what it cost before the answer is used.
+    /// Asks once, and notes the tokens before the answer is used.
     async fn question(
         &self,
         prompt: &Prompt,
@@ -395,33 +384,34 @@ impl ModelSeat {
         let most = self.model.most(prompt);
         let reserve = self.budget.reserve(most);
         let reserve = reserve.ok_or(ModelCallError::Final(NoChoice::Budget))?;
-        let Ok(number) = self.ledger.asking(most).await else {
-            self.budget.settle(reserve, 0);
-            return Err(ModelCallError::Final(NoChoice::NotNoted));
-        };
+        let mut number = 0;
+        if self.budget.has_limit() {
+            number = match self.ledger.asking(most).await {
+                Ok(number) => number,
+                Err(_) => {
+                    self.budget.settle(reserve, 0);
+                    return Err(ModelCallError::Final(NoChoice::NotNoted));
+                }
+            };
+        }
         let (began, mut exchange) = (Instant::now(), ModelCall::default());
         let asked = self.exchange(prompt, until, &mut exchange).await;
         let speech = &exchange.speech;
-        // A server that began to answer and did not count to the end may have charged for all of it.
+        // A server that began to answer and did not count to the end may have taken all tokens.
         let counted = speech.tokens_in.zip(speech.tokens_out);
         let counted = counted.filter(|_| speech.is_whole);
         let (tokens_in, tokens_out) = match counted {
             Some(counted) => counted,
-            None if exchange.is_charged => {
-                (tokens_of(prompt.bytes()), tokens_of(speech.text.len()))
-            }
+            None if exchange.has_begun => (tokens_of(prompt.bytes()), tokens_of(speech.text.len())),
             None => (0, 0),
         };
-        let price = self.model.price;
-        let cost = match counted {
-            Some(_) => price.map_or(0, |price| cost(price, tokens_in, tokens_out)),
-            None if exchange.is_charged => most,
-            None => 0,
+        let spent = match counted {
+            None if exchange.has_begun => most,
+            _ => tokens_in.saturating_add(tokens_out),
         };
-        self.budget.settle(reserve, cost);
+        self.budget.settle(reserve, spent);
         notes.told.tokens_in += tokens_in;
         notes.told.tokens_out += tokens_out;
-        notes.told.cost_micro_usd = Some(notes.told.cost_micro_usd.unwrap_or(0) + cost);
         let first_token = exchange.first_token.map(millis);
         notes.told.first_token_ms = notes.told.first_token_ms.or(first_token);
         let problem = asked.as_ref().err().map(|error| error.problem().reason());
@@ -434,7 +424,7 @@ impl ModelSeat {
             "tokens_in": tokens_in,
             "tokens_out": tokens_out,
             "tokens_counted": counted.is_some(),
-            "cost_micro_usd": price.map(|_| cost),
+            "tokens_spent": spent,
             "first_token_ms": first_token,
             "latency_ms": millis(began.elapsed()),
             "problem": problem,
@@ -470,7 +460,7 @@ impl ModelSeat {
         if !(200..300).contains(&stream.status) {
             return Err(self.refused(&mut stream, silence).await);
         }
-        exchange.is_charged = true;
+        exchange.has_begun = true;
         let mut reader = SpeechReader::new(model.wire);
         loop {
             let whole = reader.speech.is_whole;

@@ -27,7 +27,6 @@ use crate::agents::assemble::{AgentParts, JournalSource, Shared, StartError, res
 use crate::agents::bot::{Bot, legal_moves};
 use crate::agents::identity::{AgentInfo, Identity, Membership, Unregistered, first_name};
 use crate::agents::model::ModelSeat;
-use crate::agents::sampling::Sampling;
 use crate::agents::seat::ExternalSeat;
 use crate::agents::{KeptTokens, RunningAgent, actor_unavailable, not_for_me, not_in_yet};
 use crate::chance::Chance;
@@ -61,8 +60,7 @@ pub(crate) fn start(
     style: PlayStyle,
 ) -> Result<(RunningAgent<Player>, Arc<dyn Service>), StartError> {
     let journal = shared.root.player_journal(slot);
-    let token_file =
-        secrets::place_of_agent(&shared.root, league, "player", slot.as_str(), &journal);
+    let token_file = secrets::place_of_agent(&shared.root, league, "player", slot.as_str());
     let tokens = KeptTokens::load(shared, token_file, &rules.manager.endpoint)?;
     let name = first_name(rules.wanted_id.as_deref(), &rules.display_name);
     let (strict, dialect) = (rules.strict, rules.manager.dialect);
@@ -289,13 +287,6 @@ impl AgentService for PlayerService {
         }
         match tool {
             "get_player_state" => Some(self.ask(Command::StateWanted, None).await),
-            _ => None,
-        }
-    }
-
-    fn sampling(&self) -> Option<&Sampling> {
-        match &self.style.chooser {
-            Chooser::External(seat) => Some(&seat.sampling),
             _ => None,
         }
     }
@@ -726,7 +717,7 @@ async fn by_strategy(strategy: &'static Strategy, think: Think, thinking: Choice
     }
 }
 
-/// A model that does not choose in time is replaced by its strategy; what it cost is told anyway.
+/// A model that does not choose in time is replaced by its strategy; its tokens are told anyway.
 async fn by_model(seat: &ModelSeat, think: Think, thinking: ChoiceInput) -> Command {
     let mut made = seat.choose(&think, &thinking.memory).await;
     let mut command = match made.choice.take() {
@@ -749,11 +740,7 @@ async fn by_model(seat: &ModelSeat, think: Think, thinking: ChoiceInput) -> Comm
 
 /// An assistant or a person that does not move in time is replaced by a strategy, which says so.
 async fn by_external(seat: &ExternalSeat, think: Think, thinking: ChoiceInput) -> Command {
-    let made = tokio::select! {
-        made = seat.choose(&think) => made,
-        made = seat.sampling.choose(&think, &thinking.memory) => Some(made),
-    };
-    match made {
+    match seat.choose(&think).await {
         Some(made) => Command::Chosen {
             match_id: think.match_id,
             turn: think.turn,

@@ -65,8 +65,7 @@ pub(crate) fn start(
     rules: RefereeRules,
 ) -> Result<(RunningAgent<Referee>, Arc<dyn Service>), StartError> {
     let journal = shared.root.referee_journal(league, slot);
-    let token_file =
-        secrets::place_of_agent(&shared.root, league, "referee", slot.as_str(), &journal);
+    let token_file = secrets::place_of_agent(&shared.root, league, "referee", slot.as_str());
     let tokens = KeptTokens::load(shared, token_file, &rules.manager.endpoint)?;
     let name = first_name(rules.wanted_id.as_deref(), &rules.display_name);
     let admission_timeout = rules.timeouts.join / 2;
@@ -670,7 +669,7 @@ fn foreign_order(
             is_foreign: true,
         })
     };
-    let roll = |roll| draw::roll_seed(Some(DrawMode::Chance), &seed, 1, roll);
+    let roll = |roll| draw::roll_seed(&seed, 1, roll);
     Some(StartMatch {
         league_id: league.clone(),
         round_id,
@@ -682,8 +681,8 @@ fn foreign_order(
         step_token: None,
         strict: false,
         score: Score::default(),
-        commitment: draw::commitment(league, match_id, None, &seed),
-        draw_mode: None,
+        commitment: draw::commitment(league, match_id, DrawMode::Chance, &seed),
+        draw_mode: DrawMode::Chance,
         order_token: token.clone(),
         pace_ms: None,
         handed_over: Some(HandedOver {

@@ -19,7 +19,6 @@ use tokio::sync::{oneshot, watch};
 use tokio::time::Instant;
 
 use crate::agents::model::{ExternalMove, legal};
-use crate::agents::sampling::Sampling;
 use crate::agents::seat::last_move::LastMove;
 use crate::clock;
 use league_core::strategy::Strategy;
@@ -38,8 +37,6 @@ pub(crate) struct ExternalSeat {
     /// Who moves if no move comes.
     pub(crate) fallback: &'static Strategy,
     state: Mutex<SeatState>,
-    /// The way to the model of an assistant's client.
-    pub(crate) sampling: Sampling,
     /// Changes when a move is wanted or no more, and when there is news.
     changed: watch::Sender<u64>,
 }
@@ -98,7 +95,6 @@ impl ExternalSeat {
             code: None,
             fallback,
             state: Mutex::default(),
-            sampling: Sampling::default(),
             changed: watch::Sender::new(0),
         }
     }
@@ -489,7 +485,7 @@ mod tests {
         let (chosen, made) = tokio::join!(asked(long), async { make() });
         assert!(chosen.is_some() && made.is_ok());
         assert_eq!(seat.news().missed, None);
-        // The model of the client was faster.
+        // The question was given up.
         tokio::select! {
             biased;
             _ = asked(long) => {}

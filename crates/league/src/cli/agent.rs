@@ -680,8 +680,7 @@ impl AgentFiles<'_> {
     }
 
     fn tokens(&self, league: &LeagueId) -> PathBuf {
-        let journal = (self.journal)(league);
-        place_of_agent(self.root, league, self.kind, self.slot, &journal)
+        place_of_agent(self.root, league, self.kind, self.slot)
     }
 
     /// The league in whose folder it stored its tokens last.

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::agents::model::{Model, ModelError};
 use crate::cli::failure::CommandError;
-use crate::config::{ModelsConfig, is_amount};
+use crate::config::ModelsConfig;
 use league_core::strategy;
 
 /// The heading of these flags in the help.
@@ -24,19 +24,14 @@ pub(crate) struct ModelArgs {
     /// The strategy that moves when a model does not choose in time [default: from config, random]
     #[arg(long, value_name = "NAME", value_parser = known_strategy, help_heading = HEADING)]
     fallback: Option<String>,
-    /// The most that models may cost in this league, in US dollars; then the fallback moves
-    /// [default: from config, no limit]
-    #[arg(long, value_name = "USD", value_parser = amount, help_heading = HEADING)]
-    budget: Option<f64>,
+    /// The most tokens that models may take in this league, prompts and answers together; then the
+    /// fallback moves [default: from config, no limit]
+    #[arg(long, value_name = "TOKENS", help_heading = HEADING)]
+    budget: Option<u64>,
 }
 
 fn known_strategy(name: &str) -> Result<String, strategy::UnknownStrategy> {
     strategy::find(name).map(|found| found.name.to_owned())
-}
-
-fn amount(text: &str) -> Result<f64, String> {
-    let amount = text.parse().ok().filter(|amount| is_amount(*amount));
-    amount.ok_or_else(|| "give an amount in US dollars, such as 0.50".to_owned())
 }
 
 impl ModelArgs {
@@ -79,7 +74,7 @@ impl ModelArgs {
         if let Some(fallback) = &self.fallback {
             models.fallback.clone_from(fallback);
         }
-        models.budget_usd = self.budget.or(models.budget_usd);
+        models.budget_tokens = self.budget.or(models.budget_tokens);
     }
 }
 
@@ -106,10 +101,6 @@ pub(crate) fn find_model(name: &str, models: &ModelsConfig) -> Result<Arc<Model>
                  config/system.json"
                     .to_owned()
             }
-            ModelError::NoPrice(model) => format!(
-                "add `\"{model}\": {{\"input\": …, \"output\": …}}` to `models.prices` in \
-                 config/system.json, in US dollars for a million tokens"
-            ),
             ModelError::NoProvider(_) | ModelError::Fallback(_) => {
                 "correct `models` in config/system.json".to_owned()
             }

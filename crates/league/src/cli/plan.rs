@@ -1,7 +1,6 @@
 //! `league plan`: what each format would take with so many players, and how sure its order would be.
 
 use std::io::Write;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -15,13 +14,11 @@ use league_games::{Dice, Listing};
 use league_protocol::message::MatchStatus;
 use serde_json::{Value, json};
 
-use crate::agents::model::{Prompt, cost};
-use crate::cli::arguments::{FormatArgs, GameArgs, duration, existing_config, number, seed};
+use crate::agents::model::Prompt;
+use crate::cli::arguments::{FormatArgs, GameArgs, duration, number, seed};
 use crate::cli::failure::CommandError;
 use crate::cli::text::{count, paragraph, print_object};
 use crate::cli::{Exit, Output};
-use crate::config::PriceConfig;
-use crate::storage::root::{DEFAULT_ROOT, Root};
 
 const WHAT: &str = "could not plan a league";
 /// The matches by which the length of a game is measured.
@@ -65,15 +62,12 @@ pub(crate) struct PlanArgs {
     /// points
     #[arg(long, value_name = "ELO", default_value_t = 200, value_parser = number::<u32>(0..=2_000))]
     spread: u32,
-    /// All players ask this language model: tells tokens, and the cost if its price is in config
+    /// All players ask this language model: tells its tokens
     #[arg(long, value_name = "MODEL")]
     llm: Option<String>,
     /// Take all chance from this number
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = seed)]
     seed: u64,
-    /// Folder whose configuration holds the prices of models
-    #[arg(long, value_name = "DIR", default_value = DEFAULT_ROOT)]
-    root: PathBuf,
     /// Output format: text, or one JSON object
     #[arg(long, value_enum, default_value_t, value_name = "FORM")]
     output: Output,
@@ -165,7 +159,6 @@ struct Expected {
 /// The language model that plays.
 struct PlannedModel {
     name: String,
-    price: Option<PriceConfig>,
     /// Tokens that it reads and writes for a move.
     tokens: [f64; 2],
 }
@@ -174,13 +167,6 @@ impl PlannedModel {
     /// The tokens that it reads and writes for so many moves, in all.
     fn tokens(&self, moves: f64) -> [u64; 2] {
         self.tokens.map(|tokens| (moves * tokens).round() as u64)
-    }
-
-    /// What so many moves cost, in US dollars.
-    fn dollars(&self, moves: f64) -> Option<f64> {
-        let [input, output] = self.tokens(moves);
-        let price = self.price?;
-        Some(cost(price, input, output) as f64 / 1e6)
     }
 }
 
@@ -200,7 +186,7 @@ impl PlanArgs {
             CommandError::usage(WHAT, cause, "list the games with `league games`")
         })?;
         let usual = UsualMatch::of(listing, self.seed)?;
-        let model = self.model(&usual)?;
+        let model = self.model(&usual);
         let assumed = Assumptions {
             spread: self.spread.into(),
             draws: usual.draws,
@@ -315,17 +301,11 @@ impl PlanArgs {
         Ok((time.as_secs_f64() / round).clamp(1.0, f64::from(u32::MAX - 1)) as u32)
     }
 
-    fn model(&self, usual: &UsualMatch) -> Result<Option<PlannedModel>, CommandError> {
-        let Some(named) = &self.llm else {
-            return Ok(None);
-        };
-        let models = existing_config(&Root::new(&self.root))?.models;
-        let (_, name) = models.split(named);
-        Ok(Some(PlannedModel {
-            name: name.to_owned(),
-            price: models.prices.get(name).copied(),
+    fn model(&self, usual: &UsualMatch) -> Option<PlannedModel> {
+        Some(PlannedModel {
+            name: self.llm.clone()?,
             tokens: [usual.prompt / BYTES_A_TOKEN, ANSWER_TOKENS],
-        }))
+        })
     }
 
     fn fits(&self, expected: &Expected) -> bool {
@@ -416,13 +396,7 @@ impl LeaguePlan<'_> {
             return Ok(());
         };
         let [input, output] = model.tokens(expected.moves);
-        let cost = model.dollars(expected.moves);
-        let cost = cost.map_or_else(String::new, |cost| format!(", {cost:.2} US dollars"));
-        Ok(writeln!(
-            out,
-            "{:23}{input} tokens in, {output} out{cost}",
-            ""
-        )?)
+        Ok(writeln!(out, "{:23}{input} tokens in, {output} out", "")?)
     }
 
     fn notes(&self) -> Vec<String> {
@@ -438,12 +412,8 @@ impl LeaguePlan<'_> {
         )];
         if let Some(model) = &self.model {
             let [input, output] = model.tokens;
-            let unknown = match model.price {
-                Some(_) => "",
-                None => "; its price is not in `models.prices`",
-            };
             notes.push(format!(
-                "`{}`: about {input:.0} tokens in and {output:.0} out for a move{unknown}.",
+                "`{}`: about {input:.0} tokens in and {output:.0} out for a move.",
                 model.name
             ));
         }
@@ -523,7 +493,6 @@ impl LeaguePlan<'_> {
                     let [input, output] = model.tokens(expected.moves);
                     object["tokens_in"] = input.into();
                     object["tokens_out"] = output.into();
-                    object["cost_usd"] = json!(model.dollars(expected.moves));
                 }
                 object
             }

@@ -1,11 +1,10 @@
-//! `models` in `config/system.json`: where language models answer, what they cost, and how far a
-//! player goes with them.
+//! `models` in `config/system.json`: where language models answer, and how far a player goes
+//! with them.
 //!
 //! Keys are never here: a provider names the environment variable that holds its key.
 
 use std::collections::BTreeMap;
 
-use serde::de::{Deserializer, Error as _};
 use serde::{Deserialize, Serialize};
 
 use super::reader::{with_defaults, within};
@@ -15,14 +14,10 @@ with_defaults! {
     pub struct ModelsConfig {
         /// The servers of models, by the name before the slash in `--llm PROVIDER/MODEL`.
         providers: BTreeMap<String, ProviderConfig> = usual_providers();
-        /// The prices of models, by their names.
-        prices: BTreeMap<String, PriceConfig> = BTreeMap::new();
         /// The strategy that moves when a model does not.
         fallback: String = "random".to_owned();
-        /// The most that the models of one process may cost in a league, in US dollars; null for no
-        /// limit.
-        #[serde(deserialize_with = "optional_dollars")]
-        budget_usd: Option<f64> = None;
+        /// The most tokens that the models of one process may take in a league; null for no limit.
+        budget_tokens: Option<u64> = None;
         /// The longest answer of a model, in tokens.
         #[serde(deserialize_with = "within::<16, 1_000_000, _, _>")]
         max_output_tokens: u32 = 2_000;
@@ -67,17 +62,6 @@ pub enum ModelWire {
     Anthropic,
 }
 
-/// What a model costs, in US dollars for a million tokens.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct PriceConfig {
-    /// For what it reads.
-    #[serde(deserialize_with = "dollars")]
-    pub input: f64,
-    /// For what it writes.
-    #[serde(deserialize_with = "dollars")]
-    pub output: f64,
-}
-
 fn usual_limit() -> String {
     "max_tokens".to_owned()
 }
@@ -116,29 +100,4 @@ fn usual_providers() -> BTreeMap<String, ProviderConfig> {
     named
         .map(|(name, provider)| (name.to_owned(), provider))
         .into()
-}
-
-/// The highest amount, in US dollars.
-const MAX_DOLLARS: f64 = 1_000_000.0;
-
-/// Whether an amount of money makes sense.
-pub(crate) fn is_amount(dollars: f64) -> bool {
-    (0.0..=MAX_DOLLARS).contains(&dollars)
-}
-
-fn dollars<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
-    let amount = f64::deserialize(from)?;
-    is_amount(amount)
-        .then_some(amount)
-        .ok_or_else(|| D::Error::custom("a number of US dollars from 0 to 1000000"))
-}
-
-fn optional_dollars<'de, D: Deserializer<'de>>(from: D) -> Result<Option<f64>, D::Error> {
-    let amount = Option::<f64>::deserialize(from)?;
-    match amount.is_none_or(is_amount) {
-        true => Ok(amount),
-        false => Err(D::Error::custom(
-            "null or a number of US dollars from 0 to 1000000",
-        )),
-    }
 }

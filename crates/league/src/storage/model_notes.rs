@@ -1,6 +1,6 @@
 //! The notes of a player about its language model: a JSON object a line, in a file with a bound.
 //!
-//! If the file is full, the oldest notes make room; what their questions cost stays as a sum.
+//! If the file is full, the oldest notes make room; the tokens of their questions stay as a sum.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -55,24 +55,25 @@ fn make_room(file: &Path, kept: u64) -> io::Result<()> {
     files::replace(file, &text)
 }
 
-/// What a player spent on its model, by its notes.
+/// The tokens that a player spent on its model, by its notes.
 #[derive(Debug, Default)]
 pub(crate) struct Spending {
     answered: BTreeMap<LeagueId, u64>,
-    /// The most that each question without an answer may have cost, by its number.
+    /// The most that each question without an answer may have taken, by its number.
     open: BTreeMap<u64, (LeagueId, u64)>,
     /// The number of the latest question.
     pub(crate) last: u64,
 }
 
-/// A note, as far as it tells of money.
+/// A note, as far as it tells of tokens.
 #[derive(Deserialize)]
-struct CostNote {
+struct SpendingNote {
     event: String,
     league_id: LeagueId,
     #[serde(default)]
     question: u64,
-    cost_micro_usd: Option<u64>,
+    #[serde(default)]
+    tokens_spent: u64,
 }
 
 impl Spending {
@@ -92,16 +93,16 @@ impl Spending {
         open.fold(answered, |sum, (_, most)| sum.saturating_add(*most))
     }
 
-    fn add(&mut self, note: CostNote) {
-        let (number, cost) = (note.question, note.cost_micro_usd.unwrap_or(0));
+    fn add(&mut self, note: SpendingNote) {
+        let (number, tokens) = (note.question, note.tokens_spent);
         match &*note.event {
             "asking" => {
-                self.open.insert(number, (note.league_id, cost));
+                self.open.insert(number, (note.league_id, tokens));
             }
             "asked" | "spent" => {
                 self.open.remove(&number);
                 let sum = self.answered.entry(note.league_id).or_default();
-                *sum = sum.saturating_add(cost);
+                *sum = sum.saturating_add(tokens);
             }
             _ => return,
         }
@@ -110,9 +111,9 @@ impl Spending {
 
     /// The same as lines of a file.
     fn notes(&self) -> Vec<u8> {
-        let line = |event: &str, league: &LeagueId, number: u64, cost: u64| {
+        let line = |event: &str, league: &LeagueId, number: u64, tokens: u64| {
             let note = json!({
-                "event": event, "league_id": league, "question": number, "cost_micro_usd": cost,
+                "event": event, "league_id": league, "question": number, "tokens_spent": tokens,
             });
             format!("{note}\n").into_bytes()
         };
@@ -162,7 +163,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn full_file_forgets_the_oldest_words_and_no_cost() {
+    fn full_file_forgets_the_oldest_words_and_no_tokens() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("model.jsonl");
         let league = LeagueId::new("spring").unwrap();
@@ -170,12 +171,12 @@ mod tests {
         // Question 1 never gets its answer.
         for number in 1..=300_u64 {
             let mut note = json!({
-                "event": "asking", "league_id": league, "question": number, "cost_micro_usd": 50,
+                "event": "asking", "league_id": league, "question": number, "tokens_spent": 50,
             });
             append_bounded(&file, &note, max).unwrap();
             if number > 1 {
                 note["event"] = "asked".into();
-                note["cost_micro_usd"] = 2.into();
+                note["tokens_spent"] = 2.into();
                 append_bounded(&file, &note, max).unwrap();
             }
             let moved = json!({

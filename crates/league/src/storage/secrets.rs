@@ -79,9 +79,7 @@ impl SecretError {
 #[derive(Serialize, Deserialize)]
 struct KeysFile {
     league_secret: String,
-    /// Absent in a league of version 0.1, which derives its tokens from `league_secret` as well.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    token_secret: Option<String>,
+    token_secret: String,
     admin_token: String,
 }
 
@@ -136,7 +134,7 @@ impl LeagueKeys {
         let LeagueSecrets { draws, tokens } = self.secrets;
         let file = KeysFile {
             league_secret: hex(&draws.0),
-            token_secret: (tokens != draws).then(|| hex(&tokens.0)),
+            token_secret: hex(&tokens.0),
             admin_token: self.admin.reveal().to_owned(),
         };
         save(&place(root, league, "manager"), &file)
@@ -183,12 +181,10 @@ impl LeagueKeys {
             let bytes = unhex(text).ok_or_else(|| malformed(&path));
             bytes.map(LeagueSecret)
         };
-        let draws = secret(&file.league_secret)?;
-        let tokens = file.token_secret.as_deref().map(secret).transpose()?;
         Ok(Some(Self {
             secrets: LeagueSecrets {
-                draws,
-                tokens: tokens.unwrap_or(draws),
+                draws: secret(&file.league_secret)?,
+                tokens: secret(&file.token_secret)?,
             },
             admin: AuthToken::new(file.admin_token),
         }))
@@ -233,23 +229,12 @@ pub(crate) fn place(root: &Root, league: &LeagueId, name: &str) -> PathBuf {
 /// The path of the tokens of a player or referee with this journal.
 ///
 /// For an agent named by its port, the file name includes its kind, since a referee may later use
-/// the port of a player. An older file without the kind is used if the agent has a journal here.
-pub(crate) fn place_of_agent(
-    root: &Root,
-    league: &LeagueId,
-    kind: &str,
-    slot: &str,
-    journal: &Path,
-) -> PathBuf {
-    let plain = place(root, league, slot);
-    if !slot.starts_with(BY_PORT) {
-        return plain;
+/// the port of a player.
+pub(crate) fn place_of_agent(root: &Root, league: &LeagueId, kind: &str, slot: &str) -> PathBuf {
+    if slot.starts_with(BY_PORT) {
+        return place(root, league, &format!("{kind}-{slot}"));
     }
-    let own = place(root, league, &format!("{kind}-{slot}"));
-    if !own.exists() && plain.exists() && journal.exists() {
-        return plain;
-    }
-    own
+    place(root, league, slot)
 }
 
 /// Reads the tokens of an agent, if it has any.
@@ -427,21 +412,6 @@ mod tests {
     }
 
     #[test]
-    fn file_of_version_0_1_has_one_secret() {
-        let folder = tempfile::tempdir().unwrap();
-        let (root, league) = (Root::new(folder.path()), LeagueId::new("one").unwrap());
-        let old = format!(
-            r#"{{"league_secret":"{}","admin_token":"tok-a"}}"#,
-            "07".repeat(32)
-        );
-        let path = place(&root, &league, "manager");
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(path, old).unwrap();
-        let load = || LeagueKeys::load(&root, &league).unwrap().unwrap();
-        assert_eq!(load().secrets, LeagueSecrets::one(LeagueSecret([7; 32])));
-    }
-
-    #[test]
     fn referee_key_is_made_once_and_only_its_owner_reads_it() {
         let folder = tempfile::tempdir().unwrap();
         let (root, league) = (Root::new(folder.path()), LeagueId::new("one").unwrap());
@@ -489,20 +459,13 @@ mod tests {
     fn agent_named_by_its_port_shares_no_file_with_another_kind() {
         let folder = tempfile::tempdir().unwrap();
         let (root, league) = (Root::new(folder.path()), LeagueId::new("one").unwrap());
-        let journal = folder.path().join("journal.jsonl");
         let file = |kind, slot| {
-            let path = place_of_agent(&root, &league, kind, slot, &journal);
+            let path = place_of_agent(&root, &league, kind, slot);
             let name = path.file_name().unwrap().to_str().unwrap();
             name.to_owned()
         };
         assert_eq!(file("player", "P01"), "P01.json");
-        let old = place(&root, &league, "port-9001");
-        fs::create_dir_all(old.parent().unwrap()).unwrap();
-        fs::write(&old, "{}").unwrap();
         assert_eq!(file("referee", "port-9001"), "referee-port-9001.json");
-        fs::write(&journal, "").unwrap();
-        assert_eq!(file("player", "port-9001"), "port-9001.json");
-        fs::write(old.with_file_name("player-port-9001.json"), "{}").unwrap();
         assert_eq!(file("player", "port-9001"), "player-port-9001.json");
     }
 

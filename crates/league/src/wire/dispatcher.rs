@@ -32,7 +32,6 @@ use super::record::{IncomingCall, RejectedCall, RejectionTally};
 use super::resources::{ResourceReader, TRANSCRIPTS, tame};
 use super::router::{Caller, ToolService};
 use crate::agents::identity::Identity;
-use crate::agents::sampling::Sampling;
 use crate::clock;
 use crate::storage::root::Root;
 use crate::wire::metrics::AgentGauges;
@@ -62,10 +61,6 @@ pub(crate) trait AgentService: Send + Sync + 'static {
     /// Whether it acknowledges notifications of unknown types.
     fn acknowledges_news(&self) -> bool {
         false
-    }
-    /// The way to the model of a client at a pipe, if the agent asks such models.
-    fn sampling(&self) -> Option<&Sampling> {
-        None
     }
 }
 
@@ -205,10 +200,6 @@ impl<A: AgentService> ToolService for Dispatcher<A> {
             Inbound::Arguments(_) | Inbound::Acknowledged => return None,
         };
         reply.message().map(plain_registration)
-    }
-
-    fn sampling(&self) -> Option<&Sampling> {
-        self.service.sampling()
     }
 
     fn note_rejected(&self, call: &RejectedCall) {

@@ -7,7 +7,6 @@
 //! headers would carry are read from the message, and the negotiated revision is kept.
 
 use std::io;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
@@ -23,7 +22,6 @@ use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncReadExt, AsyncWrite, AsyncWr
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
-use crate::agents::sampling::{self, Sampling};
 use crate::http::server::{
     PipeFuture, PipeIn, PipeOut, ResponseFuture, Service, ServiceResponse, StatusPage,
 };
@@ -61,11 +59,6 @@ pub trait ToolService: Send + Sync + 'static {
         _caller: Caller<'_>,
     ) -> impl Future<Output = Option<(u16, Value)>> + Send {
         std::future::ready(None)
-    }
-
-    /// The way to the model of a client at a pipe, if the agent asks such models.
-    fn sampling(&self) -> Option<&Sampling> {
-        None
     }
 
     /// Records a call that was rejected before it was decoded.
@@ -331,8 +324,8 @@ impl<S: ToolService> Router<S> {
         mut reader: impl AsyncBufRead + Unpin,
         writer: impl AsyncWrite + Unpin + Send + 'static,
     ) -> io::Result<()> {
-        let (lines, ready) = mpsc::channel(MAX_PENDING);
-        let pipe = Arc::new(Pipe::new(lines));
+        let (answers, ready) = mpsc::channel(MAX_PENDING);
+        let pipe = Arc::new(Pipe::default());
         let writing = tokio::spawn(write(writer, ready));
         let mut tasks = JoinSet::new();
         let read = loop {
@@ -347,13 +340,13 @@ impl<S: ToolService> Router<S> {
             while tasks.len() >= MAX_PENDING {
                 tasks.join_next().await;
             }
-            let (router, pipe) = (Arc::clone(&self), Arc::clone(&pipe));
+            let (router, pipe, answers) = (Arc::clone(&self), Arc::clone(&pipe), answers.clone());
             // Messages after a handshake depend on its result.
             let alone = may_be_handshake(&line);
             let answering = async move {
                 if let Some(answer) = router.answer_line(&pipe, &line).await {
                     // If the writer has stopped, it has reported the reason.
-                    let _ = pipe.lines.send(answer).await;
+                    let _ = answers.send(answer).await;
                 }
             };
             if alone {
@@ -363,10 +356,7 @@ impl<S: ToolService> Router<S> {
             }
         };
         while tasks.join_next().await.is_some() {}
-        if let Some(sampling) = self.tools.sampling() {
-            sampling.close();
-        }
-        drop(pipe);
+        drop(answers);
         read.and(writing.await.map_err(io::Error::other)?)
     }
 
@@ -383,9 +373,6 @@ impl<S: ToolService> Router<S> {
         let answered = match opened.read(era) {
             Incoming::Refused(refusal) => return self.reject_line(&refusal, era),
             Incoming::Single(frame) => {
-                if self.is_sampling(pipe, &frame) {
-                    return None;
-                }
                 let head = piped(&frame, agreed.as_deref());
                 let Frame::Call(call) = &frame else {
                     return whole(self.single(&head, era, &frame).await);
@@ -405,24 +392,6 @@ impl<S: ToolService> Router<S> {
             }
         };
         whole(answered)
-    }
-
-    /// Hears what concerns our own requests; whether the message is done with.
-    fn is_sampling(&self, pipe: &Pipe, frame: &Frame<'_>) -> bool {
-        let Some(sampling) = self.tools.sampling() else {
-            return false;
-        };
-        match frame {
-            Frame::Response(response) => sampling.hear(response),
-            Frame::Notification(note) => {
-                let is_ready = note.method == "notifications/initialized";
-                if is_ready && pipe.offers_sampling.load(Ordering::Relaxed) {
-                    sampling.open(pipe.lines.clone());
-                }
-                false
-            }
-            _ => false,
-        }
     }
 
     fn reject_line(&self, refusal: &rpc::Refusal, era: Era) -> Option<Vec<u8>> {
@@ -472,13 +441,10 @@ fn answered(status: u16, body: Vec<u8>) -> ServiceResponse {
 }
 
 /// The state of a pipe.
+#[derive(Default)]
 struct Pipe {
-    /// Takes the lines to the client.
-    lines: mpsc::Sender<Vec<u8>>,
     /// The negotiated revision.
     agreed: Mutex<Option<String>>,
-    /// Whether the client's handshake offered sampling.
-    offers_sampling: AtomicBool,
     waiting: Mutex<InFlight>,
 }
 
@@ -491,15 +457,6 @@ fn piped(frame: &Frame<'_>, agreed: Option<&str>) -> RequestHead {
 }
 
 impl Pipe {
-    fn new(lines: mpsc::Sender<Vec<u8>>) -> Self {
-        Self {
-            lines,
-            agreed: Mutex::default(),
-            offers_sampling: AtomicBool::default(),
-            waiting: Mutex::default(),
-        }
-    }
-
     fn agreed(&self) -> Option<String> {
         let agreed = self.agreed.lock().unwrap_or_else(PoisonError::into_inner);
         agreed.clone()
@@ -523,8 +480,6 @@ impl Pipe {
         if call.method != "initialize" {
             return;
         }
-        let offered = sampling::is_offered(call);
-        self.offers_sampling.store(offered, Ordering::Relaxed);
         let version = std::str::from_utf8(body).ok().and_then(|body| {
             let result = members(members(body).ok()?.get("result")?.get()).ok()?;
             text(result.get("protocolVersion")?).map(|version| version.into_owned())

@@ -43,7 +43,6 @@ mod quirks;
 mod quirky;
 mod refusals;
 mod rogue;
-mod sampled;
 mod scripted;
 pub(crate) mod secured;
 mod separate;

@@ -47,9 +47,6 @@ pub struct ModelUse {
     pub tokens_in: u64,
     /// The tokens of all its answers.
     pub tokens_out: u64,
-    /// What they cost, in millionths of a US dollar; `None` without a price.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub cost_micro_usd: Option<u64>,
     /// How long its first token took; `None` if none came.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first_token_ms: Option<u64>,
@@ -71,17 +68,15 @@ impl ModelUse {
         let short =
             |text: &str| text.chars().count() <= Self::MAX_TEXT && !text.contains(char::is_control);
         let numbers = [
-            Some(self.tokens_in),
-            Some(self.tokens_out),
-            Some(self.latency_ms),
+            self.tokens_in,
+            self.tokens_out,
+            self.latency_ms,
+            self.first_token_ms.unwrap_or(0),
         ];
-        let mut numbers = numbers
-            .into_iter()
-            .chain([self.cost_micro_usd, self.first_token_ms]);
         !self.model.is_empty()
             && short(&self.model)
             && short(self.fallback.as_deref().unwrap_or_default())
-            && numbers.all(|number| number.unwrap_or(0) <= Self::MAX_NUMBER)
+            && numbers.iter().all(|number| *number <= Self::MAX_NUMBER)
     }
 }
 

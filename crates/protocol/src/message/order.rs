@@ -60,8 +60,8 @@ pub struct StartMatch {
     pub score: Score,
     /// The promise on the draw.
     pub commitment: Commitment,
-    /// Where the chance of the league comes from; `None` in a league of version 0.1.
-    pub draw_mode: Option<DrawMode>,
+    /// Where the chance of the league comes from.
+    pub draw_mode: DrawMode,
     /// What the referee shows when it requests a draw and reports the result.
     pub order_token: AuthToken,
     /// What an earlier attempt handed over, if the match goes on from there.
@@ -156,7 +156,7 @@ objects! {
         /// The promise on the draw.
         "draw_commitment" [commitment as Usable] Needed;
         /// Where the chance of the league comes from: `chance` or `reproducible`.
-        "draw_mode" [draw_mode ? as Usable] Optional;
+        "draw_mode" [draw_mode as Usable] Needed;
         /// What the referee shows when it requests a draw and reports the result.
         "order_token" [order_token] Needed;
         /// What an earlier attempt handed over, if the match goes on from there.
@@ -239,7 +239,8 @@ drafts! {
     StartMatch {
         league_id, round_id, match_id, attempt, game_type, settings, mode = |_| Mode::Auto,
         step_token, strict, score = |_| Score::default(),
-        commitment = |_| Commitment([0; 32]), draw_mode, order_token = |_| AuthToken::new(""),
+        commitment = |_| Commitment([0; 32]), draw_mode = |_| DrawMode::Chance,
+        order_token = |_| AuthToken::new(""),
         handed_over, pace_ms,
         players = |hints| [Draft::draft(hints), Draft::draft(hints)]
     }

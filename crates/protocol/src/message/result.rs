@@ -87,7 +87,7 @@ pub struct MatchResult {
     /// How the draw came about, if there was one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub draw: Option<OpenedDraw>,
-    /// What shows that it was played like this; empty in results of version 0.1.
+    /// What shows that it was played like this; empty where the referee tells nothing of it.
     #[serde(default, skip_serializing_if = "Evidence::is_empty")]
     pub evidence: Evidence,
 }
@@ -110,9 +110,8 @@ pub struct OpenedDraw {
     /// The secret behind it, once the manager has opened it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seed: Option<Seed>,
-    /// Where the chance of the league comes from; `None` in a league of version 0.1.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub mode: Option<DrawMode>,
+    /// Where the chance of the league comes from.
+    pub mode: DrawMode,
     /// Counts the referees that were told to run this match, from 1.
     pub attempt: u32,
     /// The players' own shares; an empty text where a player sent none.
@@ -203,7 +202,7 @@ objects! {
         /// The secret behind it.
         "seed" [seed ? as Quiet] Optional;
         /// Where the chance of the league comes from: `chance` or `reproducible`.
-        "mode" [mode ? as Quiet] Optional;
+        "mode" [mode as Quiet] Needed;
         /// Counts the referees that were told to run this match, from 1.
         "attempt" [attempt] Needed;
         /// The players' own shares, empty where a player sent none.
@@ -378,7 +377,7 @@ drafts! {
         result = |_| Arc::clone(&NO_RESULT), parts = |_| ResultParts::default()
     }
     OpenedDraw {
-        commitment = |_| Commitment([0; 32]), seed, mode, attempt,
+        commitment = |_| Commitment([0; 32]), seed, mode = |_| DrawMode::Chance, attempt,
         nonces = |_| <[String; 2]>::default()
     }
 }

@@ -41,6 +41,7 @@ fn sample(name: &str) -> Option<Value> {
         "auth_token" => json!("tok-p01-example"),
         "match_token" => json!("tok-match-example"),
         "order_token" => json!("tok-order-example"),
+        "draw_mode" => json!("chance"),
         "move_type" => json!("choose_parity"),
         "valid_options" => json!(["even", "odd"]),
         "action" => json!("choose"),

@@ -28,7 +28,7 @@ impl GroundTruth {
 
     /// The seed of a roll.
     pub(crate) fn roll_seed(&self, match_id: &MatchId, attempt: u32, roll: u32) -> Seed {
-        draw::roll_seed(self.rules.draws, &self.seed(match_id), attempt, roll)
+        draw::roll_seed(&self.seed(match_id), attempt, roll)
     }
 
     pub(crate) fn commitment(&self, match_id: &MatchId) -> Commitment {

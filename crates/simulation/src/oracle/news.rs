@@ -40,7 +40,7 @@ impl Oracle {
                 referee: Some(_),
                 result,
                 ..
-            } if self.facts.rules.draws.is_some() => {
+            } => {
                 let round = match_id.numbers().map_or(0, |(round, _)| round);
                 let players = result.players.iter().cloned();
                 self.news

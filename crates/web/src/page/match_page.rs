@@ -1,7 +1,6 @@
 //! The page of a match: result, draw and positions. The messages are left to `sequence`.
 
 use league_protocol::message::{MatchResult, MatchStatus, OpenedDraw};
-use league_protocol::secret::DrawMode;
 use maud::{Markup, html};
 use serde_json::{Value, json};
 
@@ -190,7 +189,7 @@ pub(crate) fn draw(page: &MatchPage, result: &MatchResult, links: Links) -> Mark
         section.card.draw id=(id("draw")) aria-labelledby=(id("draw-title"))
             data-league=(page.league.league_id) data-match=(page.match_id) data-attempt=(draw.attempt)
             data-nonce-a=(a) data-nonce-b=(b) data-nonces=[exact(draw)]
-            data-mode=[draw.mode.map(DrawMode::as_str)] data-seed=[draw.seed.map(|seed| seed.to_hex())]
+            data-mode=(draw.mode.as_str()) data-seed=[draw.seed.map(|seed| seed.to_hex())]
             data-commitment=(draw.commitment.to_hex())
             data-promise=[&page.promise] data-lowest=[range.map(|range| range.0)]
             data-highest=[range.map(|range| range.1)] data-number=[drawn_number(result)]
@@ -203,13 +202,13 @@ pub(crate) fn draw(page: &MatchPage, result: &MatchResult, links: Links) -> Mark
                     "Not proven: the seed of this draw was not opened."
                 }
             }
-            @if let Some(unchecked) = unchecked_proofs(draw, result) {
+            @if let Some(unchecked) = unchecked_proofs(result) {
                 p.proof-verdict.unchecked id=(id("proof-verdict")) role="status" { (unchecked) }
             }
             details {
                 summary { "How it was drawn, and how to draw it again" }
                 (values(page, draw, drawn_number(result)))
-                (recipe(page, draw))
+                (recipe(page))
             }
         }
     }
@@ -238,10 +237,8 @@ fn evidence(page: &MatchPage, result: &MatchResult) -> Option<String> {
     Some(record.to_string())
 }
 
-/// What is said of the players' proofs before they are checked; nothing of a league of version 0.1,
-/// or of a match without a move.
-fn unchecked_proofs(draw: &OpenedDraw, result: &MatchResult) -> Option<&'static str> {
-    draw.mode?;
+/// What is said of the players' proofs before they are checked; nothing of a match without a move.
+fn unchecked_proofs(result: &MatchResult) -> Option<&'static str> {
     if !result.evidence.is_empty() {
         return Some("Proofs of the players: not checked yet.");
     }
@@ -256,7 +253,7 @@ fn values(page: &MatchPage, draw: &OpenedDraw, number: Option<u64>) -> Markup {
             dt { "League, match, attempt" } dd { code { (page.league.league_id) } " " code { (page.match_id) } " " code { (draw.attempt) } }
             @if let Some(promise) = &page.promise { dt { "Promised before the round" } dd { code { (promise) } } }
             dt { "Commitment" } dd { code { (draw.commitment.to_hex()) } }
-            @if let Some(mode) = draw.mode { dt { "Mode" } dd { code { (mode.as_str()) } } }
+            dt { "Mode" } dd { code { (draw.mode.as_str()) } }
             @if let Some(seed) = draw.seed { dt { "Seed" } dd { code { (seed.to_hex()) } } }
             dt { "Share of seat A" } dd { (share(a)) }
             dt { "Share of seat B" } dd { (share(b)) }
@@ -269,21 +266,12 @@ fn share(nonce: &str) -> Markup {
     html! { @if nonce.is_empty() { "not sent" } @else { code { bdi { (nonce) } } } }
 }
 
-fn recipe(page: &MatchPage, draw: &OpenedDraw) -> Markup {
-    let (parts, seed) = match draw.mode {
-        Some(_) => (
-            r#"["league.draw",league,match,mode,seed]"#,
-            "attempt's seed",
-        ),
-        None => (r#"["league.draw",league,match,seed]"#, "seed"),
-    };
+fn recipe(page: &MatchPage) -> Markup {
     html! {
         ol.recipe {
-            li { "The SHA-256 of the compact JSON " code { (parts) } ", with the seed in hex, is the commitment. It was promised before anyone chose." }
-            @if draw.mode.is_some() {
-                li { "The attempt's seed is the HMAC-SHA-256 with the 32 bytes of the seed as its key over " code { r#"["attempt_seed",attempt]"# } ". The referee got it when both choices were written down." }
-            }
-            li { "Block " i { "k" } ", from 0, is the HMAC-SHA-256 with the 32 bytes of the " (seed) " as its key over the compact JSON " code { "[league,match,attempt,share A,share B,k]" } ". Each block gives four words of 64 bits, the highest byte first." }
+            li { "The SHA-256 of the compact JSON " code { r#"["league.draw",league,match,mode,seed]"# } ", with the seed in hex, is the commitment. It was promised before anyone chose." }
+            li { "The attempt's seed is the HMAC-SHA-256 with the 32 bytes of the seed as its key over " code { r#"["attempt_seed",attempt]"# } ". The referee got it when both choices were written down." }
+            li { "Block " i { "k" } ", from 0, is the HMAC-SHA-256 with the 32 bytes of the attempt's seed as its key over the compact JSON " code { "[league,match,attempt,share A,share B,k]" } ". Each block gives four words of 64 bits, the highest byte first." }
             @if let Some((low, high)) = page.range {
                 li { "With " i { "n" } " = " (high.saturating_sub(low).saturating_add(1)) " faces, the first word below the largest multiple of " i { "n" } " that 64 bits hold gives the number: " (low) " + word mod " i { "n" } "." }
             }

@@ -39,7 +39,6 @@ pub(crate) fn section(page: &MatchPage, result: &MatchResult, links: Links) -> M
                         th.text scope="col" { "Model" }
                         th scope="col" { "Tokens in" }
                         th scope="col" { "Tokens out" }
-                        th scope="col" { "Cost" }
                         th scope="col" { "First token" }
                         th scope="col" { "Took" }
                         th.text scope="col" { "Moved by" }
@@ -94,7 +93,6 @@ fn figures(told: &ModelUse) -> Markup {
         td { bdi { (cut(&told.model, MAX_NAME)) } }
         td { (grouped(told.tokens_in)) }
         td { (grouped(told.tokens_out)) }
-        td { (told.cost_micro_usd.map_or_else(|| "–".to_owned(), dollars)) }
         td { (told.first_token_ms.map_or_else(|| "–".to_owned(), time)) }
         td { (time(told.latency_ms)) }
         td { @match &told.fallback {
@@ -118,9 +116,6 @@ impl ModelSum {
     pub fn figures(&self) -> String {
         let tokens = self.tokens_in.saturating_add(self.tokens_out);
         let mut text = format!(" · {} tokens", grouped(tokens));
-        if let Some(cost) = self.cost_micro_usd {
-            text += &format!(" · {}", dollars(cost));
-        }
         if self.fallbacks > 0 {
             text += &format!(" · {} by fallback", grouped(self.fallbacks));
         }
@@ -141,32 +136,4 @@ fn explained(sum: &ModelSum) -> String {
         grouped(sum.tokens_out),
         mean(sum.latency_ms, sum.moves),
     )
-}
-
-/// An amount given in millionths of a dollar: two places at least, six at most.
-fn dollars(micro: u64) -> String {
-    let (whole, part) = (micro / 1_000_000, format!("{:06}", micro % 1_000_000));
-    let part = match part.trim_end_matches('0') {
-        short if short.len() < 2 => &part[..2],
-        exact => exact,
-    };
-    format!("${}.{part}", grouped(whole))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn amounts_have_two_places_at_least() {
-        for (micro, shown) in [
-            (0, "$0.00"),
-            (1, "$0.000001"),
-            (500_000, "$0.50"),
-            (1_234_500, "$1.2345"),
-            (2_000_000_000, "$2,000.00"),
-        ] {
-            assert_eq!(dollars(micro), shown);
-        }
-    }
 }

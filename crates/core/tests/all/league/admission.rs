@@ -185,22 +185,6 @@ fn journal_with_a_referee_from_nowhere_fails_the_audit() {
     for admitted in [Admission::Open, Admission::Key, Admission::Organiser] {
         assert_eq!(found(rules(), admitted), stranger, "{admitted:?}");
     }
-    let of_version_0_1 = LeagueRules {
-        draws: None,
-        open_referees: true,
-        ..rules()
-    };
-    assert_eq!(found(of_version_0_1, Admission::Open), Ok(()));
-}
-
-#[test]
-fn rules_of_version_0_1_are_read_as_they_were() {
-    let mut old = serde_json::to_value(rules()).unwrap();
-    let members = old.as_object_mut().unwrap();
-    assert!(members.remove("draws").is_some() && members.remove("open_referees").is_some());
-    let read: LeagueRules = serde_json::from_value(old).unwrap();
-    assert_eq!((read.draws, read.open_referees), (None, true));
-    assert!(!rules().open_referees && rules().draws.is_some());
 }
 
 #[test]

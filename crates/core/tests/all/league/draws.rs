@@ -4,8 +4,7 @@ use std::sync::Arc;
 
 use league_core::draw::{self, keeps_promise, proof_key as key_of};
 use league_core::league::{
-    AgentState, Command, CorrelationId, Event, FixtureStage, Inconsistency, LeagueRules, Refusal,
-    Reply, ReportProblem,
+    AgentState, Command, CorrelationId, Event, Inconsistency, Refusal, Reply, ReportProblem,
 };
 use league_core::letter::Credential;
 use league_core::machine::Machine;
@@ -86,7 +85,7 @@ fn seed_is_given_with_the_fact_that_holds_the_moves() {
     let (mut world, referee, order, report) = signing();
     let seed = hand_over(&mut world, (&referee, &order), &report);
     let of_match = SECRET.seed(&order.league_id, &order.match_id);
-    assert_eq!(seed, draw::roll_seed(order.draw_mode, &of_match, 1, 0));
+    assert_eq!(seed, draw::roll_seed(&of_match, 1, 0));
     assert_ne!(seed, of_match, "that one stays hidden until the result");
     let Some(Event::MovesReceived { moves, last, .. }) = world.events.last() else {
         panic!("{:?}", world.events);
@@ -479,7 +478,7 @@ fn referee_that_dies_before_the_hand_over_leaves_a_new_attempt() {
     assert!(old[0] != new[0] && old[1] != new[1]);
     let seed = hand_over(&mut world, (&other, &again), &report);
     let of_match = SECRET.seed(&order.league_id, &order.match_id);
-    assert_eq!(seed, draw::roll_seed(order.draw_mode, &of_match, 2, 0));
+    assert_eq!(seed, draw::roll_seed(&of_match, 2, 0));
     world.report(&other, report).unwrap();
     check_journal(&world);
 }
@@ -677,69 +676,4 @@ fn audit_finds_moves_that_were_changed() {
     assert!(proof(result(|result| {
         result.evidence.players[1].join = Some(Proof([1; 32]));
     })));
-}
-
-/// A league of version 0.1 that is resumed.
-fn of_version_0_1() -> LeagueRules {
-    LeagueRules {
-        draws: None,
-        open_referees: true,
-        ..rules()
-    }
-}
-
-#[test]
-fn referee_of_version_0_1_finishes_a_resumed_league() {
-    let mut world = LeagueWorld::begun_by(of_version_0_1(), 2, 1, 1);
-    let (referee, order) = world.orders().remove(0);
-    let seed = SECRET.seed(&order.league_id, &order.match_id);
-    let mut report = played(&order, [json!("even"), json!("odd")]);
-    (report.order_token, report.game_over_told) = (None, None);
-    let result = Arc::make_mut(&mut report.result);
-    result.evidence = Default::default();
-    let opened = result.draw.as_mut().unwrap();
-    opened.seed = Some(seed);
-    assert_eq!(
-        opened.commitment,
-        draw::commitment(&order.league_id, &order.match_id, None, &seed)
-    );
-    let command = world.report_command(&referee, report.clone());
-    let (events, reply) = world.when(&command).unwrap();
-    assert!(matches!(events[..], [Event::ResultRecorded { .. }]));
-    assert_eq!(reply, Reply::Acknowledged);
-    let line = serde_json::to_value(&*results(&world)[0].1).unwrap();
-    assert_eq!(line.get("evidence"), None, "as version 0.1 wrote it");
-    assert_eq!(line["draw"].get("mode"), None);
-    check_journal(&world);
-}
-
-#[test]
-fn journal_of_a_resumed_league_needs_the_proofs_of_players_that_sign() {
-    let mut world = LeagueWorld::begun_with(of_version_0_1(), 2, 1, 1, |player| {
-        player.request.meta.proofs = true;
-    });
-    let (referee, _, report) = ordered(&mut world);
-    world.report(&referee, report).unwrap();
-    check_journal(&world);
-    let handed = |event: &Event| matches!(event, Event::MovesReceived { .. });
-    world.events.retain(|event| !handed(event));
-    for event in &mut world.events {
-        if let Event::ResultRecorded { result, .. } = event {
-            Arc::make_mut(result).evidence = Default::default();
-        }
-    }
-    assert!(world.audited().is_err());
-}
-
-#[test]
-fn new_referee_of_a_resumed_league_gets_the_seed_of_its_time() {
-    let mut world = LeagueWorld::begun_by(of_version_0_1(), 2, 1, 1);
-    let (referee, order) = world.orders().remove(0);
-    let report = played(&order, [json!("even"), json!("odd")]);
-    let seed = hand_over(&mut world, (&referee, &order), &report);
-    assert_eq!(seed, SECRET.seed(&order.league_id, &order.match_id));
-    let (_, reply) = world.report(&referee, report).unwrap();
-    assert!(matches!(reply, Reply::Opened(_)));
-    assert_eq!(world.fixture("R1M1").stage(), FixtureStage::Finished);
-    check_journal(&world);
 }

@@ -16,7 +16,7 @@ use serde_json::json;
 use league_testkit::player::*;
 
 const SECRET: LeagueSecret = LeagueSecret([7; 32]);
-const MODE: Option<DrawMode> = Some(DrawMode::Chance);
+const MODE: DrawMode = DrawMode::Chance;
 /// A seed that nobody promised.
 const OTHER: Option<Seed> = Some(Seed([9; 32]));
 

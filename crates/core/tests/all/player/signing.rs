@@ -3,8 +3,7 @@
 use std::sync::Arc;
 
 use league_core::draw;
-use league_core::machine::Machine;
-use league_core::player::{Command, DrawProblem, Event, Player, PlayerNotice, Refusal, Reply};
+use league_core::player::{Command, DrawProblem, Event, PlayerNotice, Refusal, Reply};
 use league_protocol::fault::Code;
 use league_protocol::id::GameType;
 use league_protocol::message::{
@@ -446,18 +445,6 @@ fn same_attempt_keeps_its_token() {
     announce(&mut shell, announced("R1M1", 2, LATER)).unwrap();
     let forged = announce(&mut shell, announced("R1M1", 2, MATCH_TOKEN));
     assert!(matches!(forged, Err(Refusal::AnnouncedOtherwise { .. })));
-}
-
-#[test]
-fn announcement_of_version_0_1_is_the_first_attempt() {
-    let line = format!(
-        r#"{{"event":"announced","round_id":1,"match_id":"R1M1","token":"{}"}}"#,
-        TokenHash::of(MATCH_TOKEN)
-    );
-    let event: Event = serde_json::from_str(&line).unwrap();
-    assert!(matches!(event, Event::Announced { attempt: 1, .. }));
-    let mut player = Player::new(rules());
-    player.apply(&event);
 }
 
 fn asked_by(shell: &mut PlayerWorld, attempt: u32, token: Option<&str>) -> Result<Reply, Refusal> {

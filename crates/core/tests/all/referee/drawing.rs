@@ -77,7 +77,7 @@ fn number_follows_from_the_seed_of_the_roll_and_the_nonces() {
     let mut house = requesting();
     let letter = house.draw_request();
     house.hear(&letter, drawn(&letter)).unwrap();
-    let seed = draw::roll_seed(Some(MODE), &seed(&id("R1M1")), 1, 0);
+    let seed = draw::roll_seed(&seed(&id("R1M1")), 1, 0);
     let nonces = ["nonce of P01", "nonce of P02"];
     let number = draw::dice_of(&league(), &id("R1M1"), &seed, 1, nonces).roll(1..=10);
     let result = house.result("R1M1").unwrap();
@@ -304,7 +304,7 @@ fn game_that_the_handed_over_moves_end_is_decided_at_once() {
         proof: None,
         model: None,
     };
-    let roll = draw::roll_seed(Some(MODE), &seed(&id("R1M1")), 1, 0);
+    let roll = draw::roll_seed(&seed(&id("R1M1")), 1, 0);
     let mut house = RefereeWorld::started(StartMatch {
         attempt: 2,
         handed_over: Some(HandedOver {
@@ -343,7 +343,7 @@ fn order_that_brings_the_requested_draw_ends_the_wait_for_it() {
     let mut house = requesting();
     let request = house.draw_request();
     let moves = requested(&request).moves.clone();
-    let roll = draw::roll_seed(Some(MODE), &seed(&id("R1M1")), 1, 0);
+    let roll = draw::roll_seed(&seed(&id("R1M1")), 1, 0);
     let order = StartMatch {
         handed_over: Some(HandedOver {
             attempt: 1,

@@ -1,13 +1,12 @@
 //! What shows that a match was played as it is reported, and what the manager opens with it.
 
 use league_core::letter::{CallOutcome, Letter, PeerAnswer};
-use league_core::machine::Machine;
-use league_core::referee::{Command, CorrelationId, Event, Referee, Refusal};
+use league_core::referee::{Command, CorrelationId, Refusal};
 use league_protocol::fault::Code;
 use league_protocol::message::{
-    GameJoinAck, LeagueError, MatchResult, Message, ModelUse, SignedMove, StartMatch,
+    GameJoinAck, LeagueError, MatchResult, Message, ModelUse, SignedMove,
 };
-use league_protocol::secret::{Commitment, Proof};
+use league_protocol::secret::Proof;
 use serde_json::json;
 
 use league_testkit::referee::*;
@@ -66,7 +65,7 @@ fn report_holds_joins_and_moves_and_no_seed() {
     };
     assert_eq!(report.order_token, Some(order_token(&id("R1M1"))));
     let draw = report.result.draw.as_ref().unwrap();
-    assert_eq!((draw.seed, draw.mode), (None, Some(MODE)));
+    assert_eq!((draw.seed, draw.mode), (None, MODE));
     assert_eq!(draw.commitment, commitment(&id("R1M1")));
     let evidence = &report.result.evidence;
     assert_eq!(evidence.of(&player(1)).unwrap().join, Some(JOIN));
@@ -236,36 +235,4 @@ fn key_of_the_organiser_is_shown_at_registration() {
         panic!("it registers")
     };
     assert_eq!(request.referee_key, Some(token(9)));
-}
-
-/// A match as version 0.1 wrote it down.
-const OLD_JOURNAL: [&str; 3] = [
-    r#"{"event":"match_opened","fixture":{"league_id":"league_2025_even_odd","round_id":1,"match_id":"R1M1","attempt":1,"game_type":"tic_tac_toe","settings":null,"mode":"auto","strict":false,"score":{"win":3,"draw":1,"loss":0,"technical_loss":0},"commitment":"abababababababababababababababababababababababababababababababab","players":[{"player_id":"P01","endpoint":"http://127.0.0.1:8101/mcp","dialect":"v2","token_hash":"1a7674eb4ee78df7e1ac439a93c3fa8e3c945784d4dec9fd8e3011738b2f1d62","record":{"wins":0,"losses":0,"draws":0}},{"player_id":"P02","endpoint":"http://127.0.0.1:8102/mcp","dialect":"v2","token_hash":"1a7674eb4ee78df7e1ac439a93c3fa8e3c945784d4dec9fd8e3011738b2f1d62","record":{"wins":0,"losses":0,"draws":0}}]},"at":"2025-12-13T21:30:00.000Z"}"#,
-    r#"{"event":"started","match_id":"R1M1","at":"2025-12-13T21:30:01.000Z"}"#,
-    r#"{"event":"move_played","match_id":"R1M1","seat":0,"choice":4,"nonce":"n","at":"2025-12-13T21:30:02.000Z"}"#,
-];
-
-#[test]
-fn journal_of_version_0_1_is_read_and_goes_on() {
-    let mut referee = Referee::new(rules());
-    for line in OLD_JOURNAL {
-        let event: Event = serde_json::from_str(line).unwrap();
-        let again = serde_json::to_string(&event).unwrap();
-        let value = |text| serde_json::from_str::<serde_json::Value>(text).unwrap();
-        assert_eq!(value(&again), value(line));
-        referee.apply(&event);
-    }
-    let view = referee.view(&id("R1M1")).unwrap();
-    assert_eq!(view.moves, [(player(1), json!(4))]);
-    let mut house = RefereeWorld::new();
-    house.referee = referee;
-    house.order(StartMatch {
-        draw_mode: None,
-        commitment: Commitment([0xab; 32]),
-        ..tic_tac_toe("R1M1")
-    });
-    assert_eq!(
-        house.only(2, "GAME_MOVE_CALL").to.agent.to_string(),
-        "player:P02"
-    );
 }

@@ -202,15 +202,3 @@ fn manager_that_did_not_know_the_token_is_told_again_who_knows_the_result() {
     house.hear(again, acknowledged()).unwrap();
     assert_eq!(house.referee.held(), 0);
 }
-
-#[test]
-fn manager_of_version_0_1_is_not_told_who_knows_the_result() {
-    let order = StartMatch {
-        draw_mode: None,
-        ..order("R1M1")
-    };
-    let mut house = RefereeWorld::started(order);
-    house.play(&mut |letter| plain(letter));
-    let notices = house.kinds();
-    assert!(!notices.contains(&"noticed"), "{notices:?}");
-}

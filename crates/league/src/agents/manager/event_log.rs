@@ -52,14 +52,10 @@ impl<'e> Details<'e> {
         let mut details = Self::default();
         match event {
             Event::RoundOpened {
-                round,
-                referees,
-                commitments,
-                ..
+                round, commitments, ..
             } => {
                 details.round_id = Some(*round);
-                // A journal of version 0.1 has no commitments.
-                details.matches_count = Some(commitments.len().max(referees.len()) as u64);
+                details.matches_count = Some(commitments.len() as u64);
             }
             Event::MatchesAdded {
                 round, pairings, ..

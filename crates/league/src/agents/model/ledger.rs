@@ -1,8 +1,8 @@
-//! What models cost, and the notes of a player about its model.
+//! The budget of models, and the notes of a player about its model.
 //!
-//! The notes are lines of one file: a line before each question, with the most that it may cost, a
-//! line after it, with its cost and without its words, and a line for each move with prompts and
-//! answers once its match is over, as no choice reaches a file before.
+//! The notes are lines of one file: a line before each question that a budget bounds, with the most
+//! tokens that it may take, a line after it, with its tokens and without its words, and a line for
+//! each move with prompts and answers once its match is over, as no choice reaches a file before.
 
 use std::collections::VecDeque;
 use std::io;
@@ -13,46 +13,39 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use league_protocol::id::{LeagueId, MatchId};
 use serde_json::{Value, json};
 
-use crate::config::PriceConfig;
 use crate::storage::document_writer::{DocumentWriter, Publication};
 use crate::storage::model_notes::{self, Spending};
 
 /// The most moves whose matches are not over; one more drops the oldest.
 const MAX_OPEN: usize = 2_048;
-/// The millionths of a dollar in a dollar.
-const MICRO: f64 = 1_000_000.0;
-
-/// What some tokens cost, in millionths of a dollar, rounded up. A dollar for a million tokens is a
-/// millionth for one.
-pub(crate) fn cost(price: PriceConfig, tokens_in: u64, tokens_out: u64) -> u64 {
-    (tokens_in as f64 * price.input + tokens_out as f64 * price.output).ceil() as u64
-}
-
-/// The money that the models of one process may spend in a league; its seats share it.
+/// The tokens that the models of one process may take in a league; its seats share them.
 #[derive(Debug, Default)]
 pub(crate) struct Budget {
-    /// In millionths of a dollar; `None` for no limit.
     limit: Option<u64>,
-    /// What was spent, and what questions that wait for their answers may cost at most.
+    /// What was spent, and what questions that wait for their answers may take at most.
     spent: Mutex<u64>,
     /// Whether it was said that it is spent.
     is_told: AtomicBool,
 }
 
-/// The part of a budget that a question may cost.
+/// The part of a budget that a question may take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Reserve(u64);
 
 impl Budget {
-    /// A budget in US dollars.
-    pub(crate) fn new(dollars: Option<f64>) -> Self {
+    /// A budget of so many tokens; `None` for no limit.
+    pub(crate) fn new(limit: Option<u64>) -> Self {
         Self {
-            limit: dollars.map(|dollars| (dollars * MICRO) as u64),
+            limit,
             ..Self::default()
         }
     }
 
-    /// Sets aside what a question may cost; `None` if the budget does not hold it.
+    pub(crate) const fn has_limit(&self) -> bool {
+        self.limit.is_some()
+    }
+
+    /// Sets aside what a question may take; `None` if the budget does not hold it.
     pub(crate) fn reserve(&self, most: u64) -> Option<Reserve> {
         let mut spent = self.spent();
         let after = spent.saturating_add(most);
@@ -63,10 +56,10 @@ impl Budget {
         Some(Reserve(most))
     }
 
-    /// Replaces what was set aside by what the question did cost.
-    pub(crate) fn settle(&self, reserve: Reserve, cost: u64) {
+    /// Replaces what was set aside by what the question took.
+    pub(crate) fn settle(&self, reserve: Reserve, taken: u64) {
         let mut spent = self.spent();
-        *spent = spent.saturating_sub(reserve.0).saturating_add(cost);
+        *spent = spent.saturating_sub(reserve.0).saturating_add(taken);
     }
 
     /// Whether nothing was said yet of its being spent; only the first caller says it.
@@ -75,9 +68,9 @@ impl Budget {
     }
 
     /// Adds what an earlier process spent in this league.
-    fn add(&self, cost: u64) {
+    fn add(&self, tokens: u64) {
         let mut spent = self.spent();
-        *spent = spent.saturating_add(cost);
+        *spent = spent.saturating_add(tokens);
     }
 
     fn spent(&self) -> MutexGuard<'_, u64> {
@@ -116,18 +109,14 @@ impl Ledger {
         }
     }
 
-    /// Writes down what a question may cost, before it is asked; gives its number. A question that
-    /// costs nothing has none.
+    /// Writes down what a question may take of a budget, before it is asked; gives its number.
     ///
     /// # Errors
     ///
     /// The notes cannot be written; a question that is asked anyway would be forgotten.
     pub(crate) async fn asking(&self, most: u64) -> io::Result<u64> {
-        if most == 0 {
-            return Ok(0);
-        }
         let number = 1 + self.last.fetch_add(1, Ordering::Relaxed);
-        let line = json!({"event": "asking", "question": number, "cost_micro_usd": most});
+        let line = json!({"event": "asking", "question": number, "tokens_spent": most});
         self.write(line).await?;
         Ok(number)
     }
@@ -135,7 +124,7 @@ impl Ledger {
     /// Writes down a question before its answer is used.
     pub(crate) async fn asked(&self, mut line: Value) {
         line["event"] = "asked".into();
-        // After a restart the question counts with the most that it may cost.
+        // After a restart the question counts with the most that it may take.
         let _ = self.write(line).await;
     }
 
@@ -148,7 +137,7 @@ impl Ledger {
             let file = self.file.display();
             tracing::error!(
                 event_type = "MODEL_NOTES_NOT_WRITTEN",
-                "could not write `{file}`: {error}; the cost of a question is not noted"
+                "could not write `{file}`: {error}; the tokens of a question are not noted"
             );
         }
         written
@@ -191,7 +180,7 @@ mod tests {
 
     #[test]
     fn budget_holds_what_is_spent_and_what_waits() {
-        let budget = Budget::new(Some(0.00001));
+        let budget = Budget::new(Some(10));
         let first = budget.reserve(6).unwrap();
         assert_eq!(budget.reserve(5), None, "4 are left");
         budget.settle(first, 1);
@@ -199,17 +188,6 @@ mod tests {
         assert_eq!(budget.reserve(1), None);
         let endless = Budget::new(None);
         assert!(endless.reserve(u64::MAX).is_some() && endless.reserve(u64::MAX).is_some());
-    }
-
-    #[test]
-    fn cost_is_rounded_up() {
-        let price = PriceConfig {
-            input: 0.25,
-            output: 2.0,
-        };
-        assert_eq!(cost(price, 1_000_000, 0), 250_000);
-        assert_eq!(cost(price, 1, 1), 3);
-        assert_eq!(cost(price, 0, 0), 0);
     }
 
     #[tokio::test]
@@ -221,7 +199,6 @@ mod tests {
         let league = LeagueId::new("spring").unwrap();
         let ledger = Ledger::open(file, league, writer, &Budget::new(None));
         assert!(ledger.asking(5).await.is_err());
-        assert_eq!(ledger.asking(0).await.unwrap(), 0, "nothing to note");
     }
 
     #[tokio::test]
@@ -235,8 +212,8 @@ mod tests {
         };
         let budget = Budget::new(None);
         let ledger = open("spring", &budget);
-        ledger.asked(json!({"cost_micro_usd": 4})).await;
-        ledger.asked(json!({"cost_micro_usd": 3})).await;
+        ledger.asked(json!({"tokens_spent": 4})).await;
+        ledger.asked(json!({"tokens_spent": 3})).await;
         let ids = ["R1M1", "R1M2"].map(|id| MatchId::new(id).unwrap());
         for id in &ids {
             ledger.moved(id, json!({"choice": format!("of {id}")}));

@@ -252,8 +252,7 @@ impl PlayerArgs {
                 silent = silent.or(Some(manager));
                 continue;
             };
-            let journal = root.player_journal(slot);
-            let tokens = place_of_agent(&root, league, "player", slot.as_str(), &journal);
+            let tokens = place_of_agent(&root, league, "player", slot.as_str());
             let is_open = health.state == State::Registering || tokens.exists();
             if health.league_id == *league && is_open {
                 return Ok(Some(manager));
@@ -358,7 +357,7 @@ impl PlayerArgs {
         let models = &mut setup.system.models;
         self.models.settle(models);
         let model = find_model(name, models)?;
-        let budget = Arc::new(Budget::new(models.budget_usd));
+        let budget = Arc::new(Budget::new(models.budget_tokens));
         let seat = ModelSeat::new(model, budget, shared, (league, slot));
         Ok(Chooser::Model(Arc::new(seat)))
     }

@@ -228,7 +228,8 @@ mod tests {
         let text = "\u{9b}2J\u{202e}nevE\u{7f}";
         let matched = json!({
             "schema_version": "1.0.0", "match_id": "R1M1", "league_id": "spring", "round_id": 1,
-            "game_type": "even_odd", "last_updated": Timestamp::default(), "version": 1,
+            "game_type": "even_odd", "player_A_id": "P01", "player_B_id": "P02",
+            "last_updated": Timestamp::default(), "version": 1,
             "lifecycle": {"state": "FINISHED", "attempt": 1, "created_at": Timestamp::default()},
             "transcript": [said(json!({"note": text}), Some(Verbatim {
                 text: Some(text.to_owned()), bytes: 9, cut: false, problem: None,

@@ -343,7 +343,7 @@ impl SeatList {
             referees,
             players,
             pace: Duration::from_millis(self.pace_ms),
-            budget: Arc::new(Budget::new(system.models.budget_usd)),
+            budget: Arc::new(Budget::new(system.models.budget_tokens)),
             people: None,
             joining: None,
             guests: Vec::new(),

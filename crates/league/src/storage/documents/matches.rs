@@ -45,20 +45,12 @@ pub struct MatchDocument {
     pub round_id: u32,
     pub match_id: MatchId,
     pub game_type: GameType,
-    /// The player at seat A; absent in files of version 0.1.
-    #[serde(
-        rename = "player_A_id",
-        default,
-        skip_serializing_if = "Option::is_none"
-    )]
-    pub player_a_id: Option<PlayerId>,
+    /// The player at seat A.
+    #[serde(rename = "player_A_id")]
+    pub player_a_id: PlayerId,
     /// The player at seat B.
-    #[serde(
-        rename = "player_B_id",
-        default,
-        skip_serializing_if = "Option::is_none"
-    )]
-    pub player_b_id: Option<PlayerId>,
+    #[serde(rename = "player_B_id")]
+    pub player_b_id: PlayerId,
     /// The referee that runs it.
     pub referee_id: Option<RefereeId>,
     pub last_updated: Timestamp,
@@ -114,9 +106,8 @@ pub struct DrawDocument {
     /// The secret behind it, once the manager has opened it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seed: Option<Seed>,
-    /// Where the chance of the league comes from; absent in a league of version 0.1.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub mode: Option<DrawMode>,
+    /// Where the chance of the league comes from.
+    pub mode: DrawMode,
     /// The attempt at the match, an input of the draw.
     pub attempt: u32,
     /// The players' nonces; an empty text for a player that sent none.
@@ -768,8 +759,8 @@ impl MatchProgress {
             round_id: *round_id,
             match_id: match_id.clone(),
             game_type: game_type.clone(),
-            player_a_id: Some(first.player_id.clone()),
-            player_b_id: Some(second.player_id.clone()),
+            player_a_id: first.player_id.clone(),
+            player_b_id: second.player_id.clone(),
             referee_id: referee.cloned(),
             last_updated: self.at,
             version: self.version,

@@ -282,7 +282,7 @@ impl Evidence {
         let players = fingerprint(&recorded.result.evidence.players);
         let what = if Some(opened.seed) != recorded_seed {
             "the seed"
-        } else if opened.players.is_some_and(|opened| opened != players) {
+        } else if opened.players != players {
             "a key of a player"
         } else {
             return Ok(());
@@ -434,8 +434,8 @@ pub(crate) fn unopened(result: &MatchResult) -> MatchResult {
 #[derive(Debug)]
 pub(crate) struct OpenedFingerprint {
     pub(crate) seed: Seed,
-    /// Identifies the keys; `None` in version 0.1.
-    pub(crate) players: Option<Fingerprint>,
+    /// Identifies the keys.
+    pub(crate) players: Fingerprint,
 }
 
 /// Why two records of one match can differ.

@@ -117,16 +117,15 @@ impl<'a> ManagerReplay<'a> {
             let expected = self.league_id;
             return Err(format!("this is not the journal of `{expected}`"));
         }
-        let says_so = rules.draws == Some(DrawMode::Reproducible);
-        if rules.draws.is_some() && says_so != opening.reproducible {
-            let (reproducible, mode) = (opening.reproducible, rules.draws);
-            let mode = mode.map_or("", DrawMode::as_str);
+        let says_so = rules.draws == DrawMode::Reproducible;
+        if says_so != opening.reproducible {
+            let (reproducible, mode) = (opening.reproducible, rules.draws.as_str());
             return Err(format!(
                 "`reproducible` is `{reproducible}`, and the rules draw by `{mode}`"
             ));
         }
         let verdict = &mut self.evidence.verdict;
-        (verdict.mode, verdict.open_referees) = (rules.draws, rules.open_referees);
+        (verdict.mode, verdict.open_referees) = (Some(rules.draws), rules.open_referees);
         let league = League::new(rules, NO_SECRET);
         self.league = Some(league.map_err(|error| error.to_string())?);
         self.reproducible = opening.reproducible;

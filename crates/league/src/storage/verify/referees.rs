@@ -148,16 +148,11 @@ impl<'a> RefereeJournal<'a> {
                 match_id, result, ..
             } => {
                 let attempt = self.open.get(match_id).copied().unwrap_or(1);
-                let seed = result.draw.as_ref().and_then(|draw| draw.seed);
                 let ended = EndedAttempt {
                     line,
                     referee: self.matches.referee_id().cloned(),
                     result: fingerprint(&unopened(result)),
-                    // In version 0.1 the order brought the seed.
-                    opened: seed.map(|seed| OpenedFingerprint {
-                        seed,
-                        players: None,
-                    }),
+                    opened: None,
                     taken: false,
                 };
                 self.ended.insert((match_id.clone(), attempt), ended);
@@ -175,7 +170,7 @@ impl<'a> RefereeJournal<'a> {
                     if let Some(opened) = opened {
                         ended.opened = Some(OpenedFingerprint {
                             seed: opened.seed,
-                            players: Some(fingerprint(&opened.players)),
+                            players: fingerprint(&opened.players),
                         });
                     }
                 }
@@ -380,10 +375,6 @@ impl MatchFiles {
             let Some(found) = self.find(&kept.file, match_id, line) else {
                 return Ok(());
             };
-            // Files of version 0.1 do not name the players.
-            if found.player_a_id.is_none() && found.player_b_id.is_none() {
-                (expected.player_a_id, expected.player_b_id) = (None, None);
-            }
             if let Some(differs) = first_difference(&found, &expected) {
                 return Err(self.differs(journal, line, match_id, &kept.file, &differs));
             }

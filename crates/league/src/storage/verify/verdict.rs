@@ -21,7 +21,7 @@ pub(crate) struct Verdict {
     pub(crate) finished: bool,
     /// The first failure.
     pub(crate) wrong: Option<Wrong>,
-    /// Where the chance of the league came from; `None` in a league of version 0.1.
+    /// Where the chance of the league came from; `None` if its rules cannot be read.
     pub(crate) mode: Option<DrawMode>,
     /// Whether any referee was admitted before the start.
     pub(crate) open_referees: bool,

@@ -153,6 +153,7 @@ fn later_attempt_is_not_replaced_by_an_earlier_one() {
         serde_json::from_value(json!({
             "schema_version": "1.0.0", "league_id": "league_2025_even_odd", "round_id": 1,
             "match_id": "R1M1", "game_type": "even_odd", "referee_id": "REF01",
+            "player_A_id": "P01", "player_B_id": "P02",
             "last_updated": "2025-01-15T10:30:00Z", "version": 9,
             "lifecycle": {"state": "FINISHED", "attempt": attempt,
                           "created_at": "2025-01-15T10:30:00Z", "started_at": null, "finished_at": null},

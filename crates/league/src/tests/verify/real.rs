@@ -37,12 +37,6 @@ impl RealLeague {
         Self::copied(FIRST.get_or_init(|| play("v1")).path())
     }
 
-    /// A league that a program of version 0.1 played.
-    pub(crate) fn of_version_0_1() -> Self {
-        let recorded = "src/tests/verify/version_0_1";
-        Self::copied(&Path::new(env!("CARGO_MANIFEST_DIR")).join(recorded))
-    }
-
     fn copied(from: &Path) -> Self {
         let folder = tempfile::tempdir().unwrap();
         copy(from, folder.path());

@@ -3,9 +3,8 @@
 use std::fs;
 
 use league_core::league::Event;
-use league_protocol::id::{MatchId, RefereeId};
-use league_protocol::message::MatchStatus;
-use league_protocol::secret::{DrawMode, Seed};
+use league_protocol::id::MatchId;
+use league_protocol::secret::DrawMode;
 use league_testkit::LeagueWorld;
 use league_testkit::league::rules;
 use league_testkit::report::{ended, honest};
@@ -14,7 +13,7 @@ use serde_json::{Value, json};
 use crate::storage::record::Record;
 use crate::storage::verify::Conclusion;
 use crate::tests::verify::real::RealLeague;
-use crate::tests::verify::witnesses::{change_manager, decided};
+use crate::tests::verify::witnesses::decided;
 use crate::tests::verify::{Place, records, records_of};
 
 /// The exit code of `league verify`, and what it prints.
@@ -172,50 +171,4 @@ fn unfinished_league_says_how_far_it_is() {
         "{}",
         verdict.sentence()
     );
-}
-
-#[test]
-fn league_of_version_0_1_is_verified_by_the_rules_of_its_time() {
-    let played = RealLeague::of_version_0_1();
-    let verdict = played.verdict();
-    assert_eq!(verdict.wrong, None);
-    assert_eq!(verdict.verdict, Conclusion::Verified);
-    assert_eq!(verdict.mode, None);
-    assert!(verdict.open_referees);
-    assert_eq!(
-        (verdict.matches.referee_record, verdict.checked.confirmed),
-        (3, 3)
-    );
-    assert_eq!(verdict.checked.player_files, 2);
-}
-
-#[test]
-fn forged_league_of_version_0_1_is_named() {
-    let match_id = MatchId::numbered(1, 1);
-    let played = RealLeague::of_version_0_1();
-    change_manager(&played, &match_id, |result| {
-        result.draw.as_mut().unwrap().seed = Some(Seed([1; 32]));
-    });
-    let wrong = played.verdict().wrong.unwrap();
-    assert!(
-        wrong.what.contains("not the one that was promised"),
-        "{}",
-        wrong.what
-    );
-
-    let played = RealLeague::of_version_0_1();
-    played.referee(&RefereeId::numbered(1), |record| {
-        if let Record::Event(league_core::referee::Event::Decided { result, .. }) = record {
-            let result = std::sync::Arc::make_mut(result);
-            result.draw.as_mut().unwrap().seed = Some(Seed([1; 32]));
-        }
-    });
-    let wrong = played.verdict().wrong.unwrap();
-    assert_eq!(wrong.file, played.below_referee(&RefereeId::numbered(1)));
-
-    let played = RealLeague::of_version_0_1();
-    change_manager(&played, &match_id, |result| {
-        result.status = MatchStatus::Draw;
-    });
-    assert_eq!(played.verdict().verdict, Conclusion::Failed);
 }

@@ -373,30 +373,6 @@ fn short_referee_journal_is_reported_as_not_compared() {
 }
 
 #[test]
-fn match_file_of_version_0_1_agrees_without_its_players() {
-    let played = RealLeague::league();
-    let (match_id, _) = decided(&played);
-    let file = played.path_of_match(&match_id);
-    change_text(&file, |document| {
-        for seat in ["player_A_id", "player_B_id"] {
-            let player = document.as_object_mut().unwrap().remove(seat);
-            assert!(player.is_some_and(|id| id.is_string()), "{seat}");
-        }
-    });
-    let verdict = played.verdict();
-    assert_eq!(verdict.wrong, None);
-    assert_eq!(verdict.checked.match_files, 6);
-
-    change_text(&file, |document| document["player_A_id"] = json!("P09"));
-    let found = wrong(played.verdict());
-    assert!(
-        found.what.contains("`player_A_id` is `\"P09\"`"),
-        "{}",
-        found.what
-    );
-}
-
-#[test]
 fn unreadable_match_file_is_reported_as_not_compared() {
     let played = RealLeague::league();
     let (match_id, _) = decided(&played);

@@ -97,9 +97,7 @@ fn close_players_are_hard_to_put_in_order() {
 }
 
 #[test]
-fn models_have_tokens_and_a_price_if_it_is_known() {
-    let folder = tempfile::tempdir().unwrap();
-    let root = folder.path().to_str().expect("it is text");
+fn models_have_tokens() {
     let words = [
         "plan",
         "--players",
@@ -108,17 +106,10 @@ fn models_have_tokens_and_a_price_if_it_is_known() {
         "round_robin",
         "--llm",
         "openai/gpt-4o-mini",
-        "--root",
-        root,
     ];
     let seen = league(&words, "");
-    assert!(seen.contains("its price is not in"), "{seen}");
-    std::fs::create_dir(folder.path().join("config")).unwrap();
-    let config = r#"{"models": {"prices": {"gpt-4o-mini": {"input": 0.15, "output": 0.6}}}}"#;
-    std::fs::write(folder.path().join("config/system.json"), config).unwrap();
-    let seen = league(&words, "");
     // 12 moves of about 150 tokens each.
-    assert!(seen.contains(" 1800 out, 0.00 US dollars"), "{seen}");
+    assert!(seen.contains(" 1800 out\n"), "{seen}");
 }
 
 #[test]

@@ -26,6 +26,9 @@ const TWO_PLAYERS: [&str; 7] = [
     LEAGUE,
 ];
 
+/// Tokens that hold a question with an answer of 90,000, and the 110 of another.
+const BUDGET: &str = "91390";
+
 /// A folder in which moves have time for a second question.
 fn ground(models: &Value) -> Ground {
     let ground = Ground::new();
@@ -73,11 +76,16 @@ fn told(ground: &Ground, ended: &ProcessExit) -> Vec<Value> {
 
 /// The notes of the player about its moves.
 fn notes(ground: &Ground) -> Vec<Value> {
+    events(ground, "moved")
+}
+
+/// The notes of the player of one kind.
+fn events(ground: &Ground, kind: &str) -> Vec<Value> {
     let text = fs::read_to_string(ground.path("data/players/P01/model.jsonl")).unwrap();
     let lines = text
         .lines()
         .map(|line| serde_json::from_str::<Value>(line).unwrap());
-    lines.filter(|line| line["event"] == "moved").collect()
+    lines.filter(|line| line["event"] == kind).collect()
 }
 
 #[test]
@@ -238,30 +246,24 @@ fn nothing_that_an_opponent_wrote_is_in_a_prompt() {
 
 #[test]
 fn budget_is_not_exceeded_and_then_the_fallback_moves() {
-    // A question may cost 100 tokens of answer at a cent each: the budget holds one at a time.
-    let models = json!({
-        "prices": {"stub": {"input": 0, "output": 10_000}}, "max_output_tokens": 100,
-    });
+    // A question may take so much that the budget holds one at a time.
+    let models = json!({"max_output_tokens": 90_000});
     let (ground, stub) = (ground(&models), ModelStub::start(Behaviour::Streams));
     let arguments = [
         ["--game", "tic_tac_toe"],
-        ["--budget", "1.15"],
+        ["--budget", BUDGET],
         ["--fallback", "minimax"],
     ];
     let seats = "llm:openai/stub,random";
     let ended = start(&ground, &stub, seats, arguments.as_flattened()).end();
     let told = told(&ground, &ended);
     let (paid, free): (Vec<_>, Vec<_>) = told.iter().partition(|told| told["fallback"].is_null());
-    // Each answer costs ten cents, and a question is asked as long as a dollar is left for it.
+    // Each takes 110 tokens, and a question is asked as long as all that it may take is left.
     assert_eq!(paid.len(), 2, "{told:?}");
-    assert!(
-        paid.iter().all(|told| told["cost_micro_usd"] == 100_000),
-        "{told:?}"
-    );
     assert!(!free.is_empty(), "{told:?}");
     for told in free {
         assert_eq!(told["fallback"], "budget spent", "{told}");
-        assert_eq!(told["cost_micro_usd"], 0, "{told}");
+        assert_eq!(told["tokens_in"], 0, "{told}");
     }
     assert_eq!(stub.questions().len(), 2);
     assert!(
@@ -278,33 +280,31 @@ fn budget_is_not_exceeded_and_then_the_fallback_moves() {
         .find(|line| line.contains("\"standings\""));
     let last: Value = serde_json::from_str(last.unwrap()).unwrap();
     let sums = &last["language_models"]["P01"];
-    assert_eq!(sums["cost_micro_usd"], 200_000, "{last}");
+    assert_eq!(sums["tokens_in"], 200, "{last}");
     assert_eq!(sums["fallbacks"], told.len() - 2, "{last}");
 }
 
 #[test]
-fn broken_answer_costs_what_was_set_aside_for_it() {
-    let models = json!({
-        "prices": {"stub": {"input": 0, "output": 10_000}}, "max_output_tokens": 100,
-    });
+fn broken_answer_takes_what_was_set_aside_for_it() {
+    let models = json!({"max_output_tokens": 100, "budget_tokens": 1_000_000});
     let (ground, stub) = (ground(&models), ModelStub::start(Behaviour::SendsHalf));
     let seats = "llm:anthropic/stub,random";
     let ended = start(&ground, &stub, seats, &[]).end();
-    let told = told(&ground, &ended);
-    let cost: u64 = told
-        .iter()
-        .map(|told| told["cost_micro_usd"].as_u64().unwrap())
-        .sum();
+    told(&ground, &ended);
     // The stream counted one token of the answer before it broke off.
-    assert_eq!(cost, 1_000_000 * stub.questions().len() as u64, "{told:?}");
+    let (reserved, taken) = (events(&ground, "asking"), events(&ground, "asked"));
+    assert_eq!(reserved.len(), stub.questions().len());
+    let spent = |lines: &[Value]| -> Vec<u64> {
+        let spent = lines.iter().map(|line| line["tokens_spent"].as_u64());
+        spent.map(Option::unwrap).collect()
+    };
+    assert_eq!(spent(&reserved), spent(&taken));
 }
 
 #[test]
-fn question_that_a_crash_interrupts_counts_as_paid() {
-    let models = json!({
-        "prices": {"stub": {"input": 0, "output": 10_000}}, "max_output_tokens": 100,
-        "budget_usd": 1.15,
-    });
+fn question_that_a_crash_interrupts_counts_in_full() {
+    let budget: u64 = BUDGET.parse().unwrap();
+    let models = json!({"max_output_tokens": 90_000, "budget_tokens": budget});
     let (ground, stub) = (ground(&models), ModelStub::start(Behaviour::Stalls));
     let manager = Scripted::start(|_| Does::Answers(json!({"status": "ok", "player_id": "P01"})));
     let start = || {
@@ -320,7 +320,7 @@ fn question_that_a_crash_interrupts_counts_as_paid() {
     assert!(question.is_some());
     player.process.kill();
     assert!(asked.join().is_err(), "nothing answers");
-    // The budget holds one question, and whether it was charged is not known.
+    // The budget holds one question, and what it took is not known.
     let mut player = start();
     let answer = call(&player.endpoint, "choose_parity", &parity_call("M2"));
     assert!(answer["parity_choice"].is_string(), "{answer}");
@@ -465,10 +465,10 @@ fn what_a_model_lacks_is_told_with_a_hint() {
         ),
         (
             vec!["--llm", "local/x", "--budget", "0.5"],
-            ["has none for `x`", "`models.prices`"],
+            ["invalid value '0.5'", "--budget <TOKENS>"],
         ),
         (
-            vec!["--budget", "0.5"],
+            vec!["--budget", "500"],
             ["are for a language model", "`--llm MODEL`"],
         ),
         (

@@ -96,7 +96,6 @@ fn model_use() -> ModelUse {
         model: "stub".to_owned(),
         tokens_in: 400,
         tokens_out: 30,
-        cost_micro_usd: Some(85),
         first_token_ms: Some(310),
         latency_ms: 842,
         fallback: Some("no answer in time".to_owned()),
@@ -138,7 +137,7 @@ fn start_match() -> Message {
         strict: false,
         score: Score::default(),
         commitment: Commitment([0xab; 32]),
-        draw_mode: Some(DrawMode::Reproducible),
+        draw_mode: DrawMode::Reproducible,
         order_token: AuthToken::new("tok-order-abc"),
         pace_ms: None,
         handed_over: Some(HandedOver {
@@ -317,8 +316,8 @@ fn hand_over_is_spelled_like_this() {
         .collect::<Vec<_>>()
         .join("\n");
     insta::assert_snapshot!(shown, @r#"
-    START_MATCH {"league_id":"league_2025_even_odd","round_id":1,"match_id":"R1M1","attempt":2,"game_type":"even_odd","game_settings":{"highest":10,"lowest":1},"mode":"auto","step_token_hash":"3e64cc41cf8e07b43936d7bc4eaf8bdb8e2abcec1f44c7b915ac0a0c27ebc41a","strict":false,"scoring":{"win_points":3,"draw_points":1,"loss_points":0,"technical_loss_points":0},"draw_commitment":"abababababababababababababababababababababababababababababababab","draw_mode":"reproducible","order_token":"tok-order-abc","handed_over":{"attempt":1,"moves":[{"player_id":"P01","choice":"even","nonce":"n-1","proof":"1111111111111111111111111111111111111111111111111111111111111111","language_model":{"cost_micro_usd":85,"fallback":"no answer in time","first_token_ms":310,"latency_ms":842,"model":"stub","tokens_in":400,"tokens_out":30}},{"player_id":"P02","choice":"odd"}],"draw_seeds":["cdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcd"]},"players":[{"player_id":"P01","contact_endpoint":"http://127.0.0.1:8101/mcp","dialect":"v2-api","speech":"simple","token_hash":"1a7674eb4ee78df7e1ac439a93c3fa8e3c945784d4dec9fd8e3011738b2f1d62","match_token":"tok-r1m1","record":{"wins":0,"losses":0,"draws":0}},{"player_id":"P02","contact_endpoint":"http://127.0.0.1:8101/mcp","dialect":"v2-api","speech":"simple","token_hash":"1a7674eb4ee78df7e1ac439a93c3fa8e3c945784d4dec9fd8e3011738b2f1d62","match_token":"tok-r1m1","record":{"wins":0,"losses":0,"draws":0}}]}
-    DRAW_REQUEST {"league_id":"league_2025_even_odd","round_id":1,"match_id":"R1M1","attempt":2,"order_token":"tok-order-abc","moves":[{"player_id":"P01","choice":"even","nonce":"n-1","proof":"1111111111111111111111111111111111111111111111111111111111111111","language_model":{"cost_micro_usd":85,"fallback":"no answer in time","first_token_ms":310,"latency_ms":842,"model":"stub","tokens_in":400,"tokens_out":30}},{"player_id":"P02","choice":"odd"}]}
+    START_MATCH {"league_id":"league_2025_even_odd","round_id":1,"match_id":"R1M1","attempt":2,"game_type":"even_odd","game_settings":{"highest":10,"lowest":1},"mode":"auto","step_token_hash":"3e64cc41cf8e07b43936d7bc4eaf8bdb8e2abcec1f44c7b915ac0a0c27ebc41a","strict":false,"scoring":{"win_points":3,"draw_points":1,"loss_points":0,"technical_loss_points":0},"draw_commitment":"abababababababababababababababababababababababababababababababab","draw_mode":"reproducible","order_token":"tok-order-abc","handed_over":{"attempt":1,"moves":[{"player_id":"P01","choice":"even","nonce":"n-1","proof":"1111111111111111111111111111111111111111111111111111111111111111","language_model":{"fallback":"no answer in time","first_token_ms":310,"latency_ms":842,"model":"stub","tokens_in":400,"tokens_out":30}},{"player_id":"P02","choice":"odd"}],"draw_seeds":["cdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcd"]},"players":[{"player_id":"P01","contact_endpoint":"http://127.0.0.1:8101/mcp","dialect":"v2-api","speech":"simple","token_hash":"1a7674eb4ee78df7e1ac439a93c3fa8e3c945784d4dec9fd8e3011738b2f1d62","match_token":"tok-r1m1","record":{"wins":0,"losses":0,"draws":0}},{"player_id":"P02","contact_endpoint":"http://127.0.0.1:8101/mcp","dialect":"v2-api","speech":"simple","token_hash":"1a7674eb4ee78df7e1ac439a93c3fa8e3c945784d4dec9fd8e3011738b2f1d62","match_token":"tok-r1m1","record":{"wins":0,"losses":0,"draws":0}}]}
+    DRAW_REQUEST {"league_id":"league_2025_even_odd","round_id":1,"match_id":"R1M1","attempt":2,"order_token":"tok-order-abc","moves":[{"player_id":"P01","choice":"even","nonce":"n-1","proof":"1111111111111111111111111111111111111111111111111111111111111111","language_model":{"fallback":"no answer in time","first_token_ms":310,"latency_ms":842,"model":"stub","tokens_in":400,"tokens_out":30}},{"player_id":"P02","choice":"odd"}]}
     DRAW_RESPONSE {"match_id":"R1M1","attempt":2,"draw_seed":"cdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcd"}
     MATCH_RESULT_ACK {"status":"ok","match_id":"R1M1","draw_seed":"cdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcd","players":[{"player_id":"P01","proof_key":"3333333333333333333333333333333333333333333333333333333333333333"}]}
     CALL_QUERY {"league_id":"league_2025_even_odd","match_id":"R1M1","attempt":2}
@@ -328,7 +327,7 @@ fn hand_over_is_spelled_like_this() {
 }
 
 #[test]
-fn message_of_version_0_1_has_none_of_the_additions() {
+fn message_without_additions_names_none_of_them() {
     let knowledge = Knowledge::of("even_odd");
     let Message::MatchResultReport(report) = report(result()) else {
         panic!("it is a report");
@@ -402,7 +401,7 @@ fn model_that_is_told_out_of_bounds_counts_as_not_told() {
     assert!(!told(|told| told.model = "m".repeat(ModelUse::MAX_TEXT + 1)));
     assert!(!told(|told| told.fallback = Some("\u{1b}[2J".to_owned())));
     assert!(!told(|told| told.tokens_out = ModelUse::MAX_NUMBER + 1));
-    assert!(!told(|told| told.cost_micro_usd = Some(u64::MAX)));
+    assert!(!told(|told| told.first_token_ms = Some(u64::MAX)));
 }
 
 #[test]

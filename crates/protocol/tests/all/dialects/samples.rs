@@ -190,7 +190,7 @@ pub(crate) fn result() -> MatchResult {
         draw: Some(OpenedDraw {
             commitment: Commitment([0xab; 32]),
             seed: Some(Seed([0xcd; 32])),
-            mode: Some(DrawMode::Chance),
+            mode: DrawMode::Chance,
             attempt: 1,
             nonces: ["n-1".into(), String::new()],
         }),

@@ -363,7 +363,7 @@ pub(crate) fn opened_draw() -> OpenedDraw {
     OpenedDraw {
         commitment: Commitment([1; 32]),
         seed: Some(Seed([2; 32])),
-        mode: Some(DrawMode::Chance),
+        mode: DrawMode::Chance,
         attempt: 1,
         nonces: [HOSTILE.to_owned(), String::new()],
     }
