@@ -62,7 +62,7 @@ impl League {
         if let Some(standing) = fixture.result.as_ref().filter(|standing| {
             self.is_of_match(fixture, report) && is_same(standing, &report.result)
         }) {
-            let reply = self.acknowledged(fixture, report, standing);
+            let reply = self.acknowledged(fixture, standing);
             return Ok(Decision::reply(reply));
         }
         let is_bare = report.order_token.is_none() && report.result.draw.is_none();
@@ -112,7 +112,7 @@ impl League {
         }
         let result = Arc::new(result);
         let events = self.recorded(at, fixture, &result, ending, tells_later);
-        Decision::accept(events, self.acknowledged(fixture, report, &result))
+        Decision::accept(events, self.acknowledged(fixture, &result))
     }
 
     /// The report with its players at their seats, if it names them the other way round: the
@@ -161,12 +161,7 @@ impl League {
     }
 
     /// The answer to a report that counts.
-    fn acknowledged(
-        &self,
-        fixture: &LeagueFixture,
-        report: &MatchResultReport,
-        result: &MatchResult,
-    ) -> Reply {
+    fn acknowledged(&self, fixture: &LeagueFixture, result: &MatchResult) -> Reply {
         Reply::Opened(Box::new(MatchResultAck {
             match_id: fixture.match_id.clone(),
             seed: fixture.seed,

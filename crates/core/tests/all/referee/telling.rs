@@ -6,7 +6,7 @@ use league_core::letter::Credential;
 use league_core::machine::Machine;
 use league_core::referee::{Event, MatchView, ReportAnswer};
 use league_protocol::fault::Code;
-use league_protocol::message::{LeagueError, MatchState, Message, StartMatch};
+use league_protocol::message::{LeagueError, MatchState, Message};
 
 use league_testkit::referee::*;
 
