@@ -14,6 +14,7 @@ mod package;
 mod postgres;
 mod scale;
 mod shell;
+mod size;
 mod test;
 
 use std::process::ExitCode;
@@ -51,6 +52,8 @@ enum Chore {
     /// Simulate managers, referees and a database with measured costs; prints the table of
     /// `docs/scale.md`.
     Scale,
+    /// Count the lines of code, and what else may only fall.
+    Size(size::Options),
     /// Walk through the schedule of a large league; show time and memory.
     Schedule(measure::Schedule),
 }
@@ -70,6 +73,7 @@ fn main() -> anyhow::Result<ExitCode> {
             print!("{}", scale::table());
             Ok(ExitCode::SUCCESS)
         }
+        Chore::Size(options) => size::size(&options),
         Chore::Schedule(options) => options.run(),
     }
 }
