@@ -13,7 +13,6 @@ pub(crate) mod player;
 pub(crate) mod referee;
 pub(crate) mod sampling;
 pub(crate) mod seat;
-pub(crate) mod traffic;
 
 use std::path::PathBuf;
 use std::sync::Arc;

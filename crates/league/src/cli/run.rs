@@ -4,7 +4,6 @@ mod plan;
 mod screen;
 
 use std::io::Write;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -12,7 +11,6 @@ use clap::{Args, ValueEnum};
 use league_core::league::{Event, League};
 use league_protocol::id::{GameType, LeagueId};
 use league_protocol::sender::Dialect;
-use serde_json::json;
 
 use crate::agents::arena::{Arena, ArenaError, BoundPorts, Plan, SeatChoice};
 use crate::agents::assemble::Shared;
@@ -37,7 +35,6 @@ use crate::cli::stored;
 use crate::http::descriptors::open_files;
 use crate::http::endpoint::{Scheme, url};
 use crate::http::local::called;
-use crate::storage::files;
 use crate::storage::root::Root;
 use crate::storage::store::holder;
 use league_core::strategy;
@@ -123,9 +120,6 @@ pub(crate) struct RunArgs {
     /// Resume although the journal lost lines that may have been acknowledged; this stays noted
     #[arg(long, requires = "resume")]
     accept_loss: bool,
-    /// Write the number and the sizes of its calls to this file, for `league bench`
-    #[arg(long, value_name = "FILE", hide = true)]
-    record_traffic: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) store: StoreArgs,
 }
@@ -167,12 +161,7 @@ impl RunArgs {
             CommandError::usage(WHAT, cause, hint)
         })?;
         let plan = RunPlan::make(self, resumed, &loader, (system, tls))?;
-        let recorder = plan.plan.recorder.clone();
-        let ended = finish(logs, runtime, self.play(plan, out));
-        if let Some((recorder, file)) = recorder.zip(self.record_traffic.as_deref()) {
-            files::replace(file, &files::pretty(&json!(recorder.traffic())))?;
-        }
-        ended
+        finish(logs, runtime, self.play(plan, out))
     }
 
     /// Gives the person in this process a seat, or tells how people join.
