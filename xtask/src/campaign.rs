@@ -7,9 +7,8 @@ use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
 
-use crate::measure::{beside_league, example, flags};
 use crate::postgres::run_tests;
-use crate::shell::{hand_over, program};
+use crate::shell::{build_league, hand_over, program};
 
 /// The test that kills processes.
 const KILL_TEST: &str = "end_to_end::kills::killed_agents_return_and_every_match_counts_once";
@@ -305,7 +304,7 @@ impl Sim {
         if let Some(league) = self.league {
             arguments.extend(flags(&[("--league", league)]));
         }
-        example("figures", "league-simulation", "league-sim", &arguments)
+        simulate(&arguments)
     }
 }
 
@@ -314,7 +313,7 @@ impl Formats {
         let mut arguments = flags(&[("--matches", 0), ("--leagues", self.leagues)]);
         arguments.extend(flags(&[("--seed", self.seed)]));
         arguments.push("--formats".to_owned());
-        example("figures", "league-simulation", "league-sim", &arguments)
+        simulate(&arguments)
     }
 }
 
@@ -334,7 +333,7 @@ impl Levers {
         let mut arguments = flags(&simulated);
         arguments.extend(flags(&[("--seed", self.seed)]));
         arguments.push("--levers".to_owned());
-        let simulated = example("figures", "league-simulation", "league-sim", &arguments)?;
+        let simulated = simulate(&arguments)?;
         if simulated != ExitCode::SUCCESS {
             return Ok(simulated);
         }
@@ -402,7 +401,7 @@ impl Rogue {
         let mut arguments = flags(&leagues);
         arguments.extend(flags(&[("--seed", self.seed)]));
         arguments.extend(["--liars", "--referees", "2-5"].map(str::to_owned));
-        let simulated = example("figures", "league-simulation", "league-sim", &arguments)?;
+        let simulated = simulate(&arguments)?;
         if simulated != ExitCode::SUCCESS {
             return Ok(simulated);
         }
@@ -476,8 +475,33 @@ impl Flood {
             ("--seconds", self.seconds.into()),
             ("--pause", self.pause.into()),
         ]);
-        beside_league("flood", &arguments)
+        build_league("flood", &["--release"])?;
+        example("release", "league", "flood", &arguments)
     }
+}
+
+fn flags(pairs: &[(&str, u64)]) -> Vec<String> {
+    let flag = |(name, value): &(&str, u64)| [(*name).to_owned(), value.to_string()];
+    pairs.iter().flat_map(flag).collect()
+}
+
+fn simulate(arguments: &[String]) -> anyhow::Result<ExitCode> {
+    example("figures", "league-simulation", "league-sim", arguments)
+}
+
+fn example(
+    profile: &str,
+    package: &str,
+    name: &str,
+    arguments: &[String],
+) -> anyhow::Result<ExitCode> {
+    println!("building `{name}`…");
+    hand_over(
+        program("cargo")
+            .args(["run", "--quiet", "--profile", profile, "--package", package])
+            .args(["--example", name, "--"])
+            .args(arguments),
+    )
 }
 
 /// Runs one test of real processes with these settings.

@@ -4,16 +4,16 @@
     reason = "a chore is run by a person who reads its output"
 )]
 
+mod bench;
 mod browser;
 mod campaign;
 mod conformance;
 mod interop;
-mod measure;
 mod npm;
 mod package;
 mod postgres;
-mod scale;
 mod shell;
+mod size;
 mod test;
 
 use std::process::ExitCode;
@@ -38,21 +38,16 @@ enum Chore {
     /// Play leagues with players built on other libraries; makes their Python environments.
     Interop,
     /// Play leagues on a real PostgreSQL server, which is killed, cut off and filled up.
-    Postgres(postgres::Options),
+    Postgres,
     /// Package the crates for programs outside, and build from the packages offline.
     Package,
-    /// Measure the cost of a call for its server, in each call style.
-    Cost(measure::Cost),
-    /// Measure the cost of viewers for a league, and the size of its pages.
-    Viewers(measure::Viewers),
+    /// Measure what a match costs, against bare hyper and against another build.
+    Bench(bench::Options),
     /// Look for failures in a long run.
     #[command(subcommand)]
     Campaign(campaign::Campaign),
-    /// Simulate managers, referees and a database with measured costs; prints the table of
-    /// `docs/scale.md`.
-    Scale,
-    /// Walk through the schedule of a large league; show time and memory.
-    Schedule(measure::Schedule),
+    /// Count the lines of code, and what else may only fall.
+    Size(size::Options),
 }
 
 fn main() -> anyhow::Result<ExitCode> {
@@ -61,15 +56,10 @@ fn main() -> anyhow::Result<ExitCode> {
         Chore::Conformance(options) => conformance::conformance(&options),
         Chore::Browser(options) => browser::browser(&options),
         Chore::Interop => interop::interop(),
-        Chore::Postgres(options) => postgres::postgres(&options),
+        Chore::Postgres => postgres::run_tests(&[], &[]),
         Chore::Package => package::package(),
-        Chore::Cost(options) => options.run(),
-        Chore::Viewers(options) => options.run(),
+        Chore::Bench(options) => bench::bench(&options),
         Chore::Campaign(campaign) => campaign.run(),
-        Chore::Scale => {
-            print!("{}", scale::table());
-            Ok(ExitCode::SUCCESS)
-        }
-        Chore::Schedule(options) => options.run(),
+        Chore::Size(options) => size::size(&options),
     }
 }

@@ -9,7 +9,6 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, bail};
-use clap::Args;
 
 use crate::browser::{apt_get, is_root};
 use crate::shell::{hand_over, program};
@@ -22,7 +21,7 @@ use server::Server;
 mod server;
 
 /// How many tests run at once.
-const AT_ONCE: u32 = 6;
+const AT_ONCE: &str = "6";
 /// Where Debian and Ubuntu keep the programs of each version.
 const VERSIONS: &str = "/usr/lib/postgresql";
 /// The programs that the tests run.
@@ -35,58 +34,8 @@ const PROGRAMS: [&str; 6] = [
     "pg_basebackup",
 ];
 
-/// The tests that print figures; their usual sizes are small.
-const FIGURES: [&str; 5] = [
-    "idle::batches_of_any_size_are_appended_by_one_writer_and_by_four",
-    "idle::host_of_idle_leagues_asks_for_their_leases_and_for_the_list",
-    "idle::idle_league_asks_the_server_for_nothing_but_its_lease",
-    "idle::standby_holds_the_league_soon_however_the_first_manager_goes_away",
-    "speed::leagues_of_files_and_of_both_kinds_in_the_database_are_played_in_turn",
-];
-
-#[derive(Args)]
-pub(crate) struct Options {
-    /// Measure instead, in a release build: matches a second against files, appended lines, takeovers.
-    #[arg(long)]
-    figures: bool,
-    /// How often each league of the figures is played.
-    #[arg(long, default_value_t = 5)]
-    passes: u64,
-    /// Number of players in these leagues.
-    #[arg(long, default_value_t = 32)]
-    players: u64,
-}
-
-/// Starts a server and runs the tests, or those that print figures at their full size.
-pub(crate) fn postgres(options: &Options) -> anyhow::Result<ExitCode> {
-    if !options.figures {
-        return run_tests(&[], &[]);
-    }
-    let settings = [
-        ("LEAGUE_POSTGRES_PASSES", options.passes),
-        ("LEAGUE_POSTGRES_PLAYERS", options.players),
-        ("LEAGUE_POSTGRES_BATCHES", 2_000),
-        ("LEAGUE_POSTGRES_TAKEOVERS", 5),
-    ];
-    run(
-        &["--release"],
-        &[&["--exact"], &FIGURES[..]].concat(),
-        1,
-        &settings,
-    )
-}
-
 /// Runs tests of the target with these arguments and settings.
 pub(crate) fn run_tests(arguments: &[&str], settings: &[(&str, u64)]) -> anyhow::Result<ExitCode> {
-    run(&[], arguments, AT_ONCE, settings)
-}
-
-fn run(
-    profile: &[&str],
-    arguments: &[&str],
-    at_once: u32,
-    settings: &[(&str, u64)],
-) -> anyhow::Result<ExitCode> {
     let bin = find_or_install()?;
     let server = Server::start(&bin).context("could not start a PostgreSQL server")?;
     let settings = settings.iter();
@@ -100,8 +49,7 @@ fn run(
         program("cargo")
             // The whole workspace: another choice of packages would build most of it again.
             .args(["test", "--workspace", "--test", "postgres"])
-            .args(profile)
-            .args(["--", "--nocapture", "--test-threads", &at_once.to_string()])
+            .args(["--", "--nocapture", "--test-threads", AT_ONCE])
             .args(arguments)
             .args(left_out)
             .env("LEAGUE_TEST_POSTGRES", server.url("postgres"))

@@ -12,7 +12,6 @@ pub(crate) mod people;
 pub(crate) mod player;
 pub(crate) mod referee;
 pub(crate) mod seat;
-pub(crate) mod traffic;
 
 use std::path::PathBuf;
 use std::sync::Arc;

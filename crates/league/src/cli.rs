@@ -3,7 +3,6 @@
 mod admin;
 mod agent;
 mod arguments;
-mod bench;
 mod cert;
 mod check;
 mod completions;
@@ -73,7 +72,6 @@ Examples:
   league query stats --player P01          ask a running manager
   league check http://localhost:8101/mcp   test a player against every rule of the protocol
   league lab --game rock_paper_scissors    strategies against each other, with ratings
-  league bench --at-once 16 --passes 3     what a match costs, against bare hyper
   league play --game connect_four          take a seat yourself
   league try \"python3 bot.py\"              try a player against our strategies
   league explain message.json              say what a message is and what is wrong with it
@@ -106,7 +104,6 @@ enum CliCommand {
     Play(play::PlayArgs),
     Try(try_player::TryArgs),
     Lab(lab::LabArgs),
-    Bench(bench::BenchArgs),
     Explain(explain::ExplainArgs),
     Games(games::GamesArgs),
     Plan(plan::PlanArgs),
@@ -230,7 +227,6 @@ impl CliCommand {
             Self::Play(play) => play.run(out),
             Self::Try(tried) => tried.run(out),
             Self::Lab(lab) => lab.run(out),
-            Self::Bench(bench) => bench.run(out),
             Self::Explain(explain) => explain.run(out),
             Self::Games(games) => games.run(out),
             Self::Plan(plan) => plan.run(out),

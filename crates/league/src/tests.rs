@@ -2,7 +2,6 @@
 
 mod at_scale;
 mod files;
-mod instructions;
 pub(crate) mod journals;
 mod lines;
 mod store;

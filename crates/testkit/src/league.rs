@@ -129,12 +129,12 @@ impl LeagueWorld {
     }
 
     fn decide(&mut self, command: &Command) -> (Vec<Event>, Result<Reply, Refusal>) {
-        let decision = crate::decide(&self.league, self.now, command);
+        let decision = self.league.decide(self.now, command);
         let again = self.league.decide(self.now, command);
         assert_eq!(again, decision, "a decision is repeatable");
         let before = self.letters.len();
         for event in &decision.events {
-            crate::apply(&mut self.league, event);
+            self.league.apply(event);
             self.league.letters(event, &mut self.letters);
             self.events.push(event.clone());
             self.check_promises();

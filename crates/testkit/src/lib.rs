@@ -16,28 +16,8 @@ pub mod ports;
 pub mod referee;
 pub mod report;
 pub mod season;
-pub mod wire;
 
 pub use league::LeagueWorld;
 pub use player::PlayerWorld;
 pub use referee::RefereeWorld;
 pub use season::Season;
-
-use league_core::machine::{Decision, Machine};
-use league_protocol::time::Timestamp;
-
-/// What machine M decides.
-pub type DecisionOf<M> =
-    Decision<<M as Machine>::Event, <M as Machine>::Reply, <M as Machine>::Refusal>;
-
-/// Decides, in a function of its own: its instructions are counted by its name.
-#[inline(never)]
-pub fn decide<M: Machine>(machine: &M, at: Timestamp, command: &M::Command) -> DecisionOf<M> {
-    machine.decide(at, command)
-}
-
-/// Applies, in a function of its own for the same reason.
-#[inline(never)]
-pub fn apply<M: Machine>(machine: &mut M, event: &M::Event) {
-    machine.apply(event);
-}

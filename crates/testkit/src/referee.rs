@@ -75,7 +75,7 @@ impl RefereeWorld {
     }
 
     pub fn tell(&mut self, command: Command) -> Result<Reply, Refusal> {
-        let decision = crate::decide(&self.referee, self.now, &command);
+        let decision = self.referee.decide(self.now, &command);
         assert_eq!(self.referee.decide(self.now, &command), decision);
         for event in decision.events {
             if self.power == Some(0) {
@@ -92,7 +92,7 @@ impl RefereeWorld {
             Persistence::Journal => self.journal.push(serde_json::to_string(&event).unwrap()),
             Persistence::Memory => assert!(serde_json::to_string(&event).is_err(), "{event:?}"),
         }
-        crate::apply(&mut self.referee, &event);
+        self.referee.apply(&event);
         let mut letters = Vec::new();
         self.referee.letters(&event, &mut letters);
         self.post(letters);

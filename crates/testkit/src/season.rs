@@ -29,15 +29,6 @@ pub struct Season {
     pub referees: BTreeMap<RefereeId, RefereeWorld>,
     /// What journals and transcripts tell, in the order in which it happened.
     pub log: Vec<(Timestamp, Fact)>,
-    /// Every call between agents after the registrations, with its answer.
-    pub calls: Vec<DeliveredCall>,
-}
-
-pub struct DeliveredCall {
-    pub from: Agent,
-    pub to: Agent,
-    pub message: Message,
-    pub answer: Message,
 }
 
 pub enum Fact {
@@ -59,7 +50,6 @@ impl Season {
             manager: LeagueWorld::new(rules()),
             referees: BTreeMap::new(),
             log: Vec::new(),
-            calls: Vec::new(),
         };
         season.manager.now = second(0);
         season.manager.players_answer = false;
@@ -180,12 +170,6 @@ impl Season {
             };
             answer = Message::StartMatchAck(ack);
         }
-        self.calls.push(DeliveredCall {
-            from: Agent::Manager,
-            to: letter.to.agent.clone(),
-            message: letter.message.clone(),
-            answer: answer.clone(),
-        });
         if let Some(correlation) = letter.correlation {
             self.at_manager(|manager| manager.hear(correlation, Ok(answer)));
         }
@@ -225,12 +209,6 @@ impl Season {
             }
             _ => (Message::Acknowledged, None),
         };
-        self.calls.push(DeliveredCall {
-            from: Agent::Referee(from.clone()),
-            to: letter.to.agent.clone(),
-            message: letter.message.clone(),
-            answer: message.clone(),
-        });
         if letter.correlation.is_some() {
             let answer = PeerAnswer { message, token };
             self.at_referee(from, |referee| referee.hear(&letter, Ok(answer)))

@@ -10,13 +10,10 @@
 
 mod bystander;
 mod honest;
-#[path = "../shared/league.rs"]
 mod league;
 mod measure;
 mod peers;
-#[path = "../shared/sockets.rs"]
 mod sockets;
-#[path = "../shared/spread.rs"]
 mod spread;
 mod wire;
 

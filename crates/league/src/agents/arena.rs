@@ -23,7 +23,6 @@ use crate::agents::manager::{self, InvitedPlayer, LeagueNews};
 use crate::agents::model::{Budget, Model, ModelSeat};
 use crate::agents::people::{NoSeat, People, PeoplePlan};
 use crate::agents::player::{Chooser, PlayStyle};
-use crate::agents::traffic::{CallParty, TrafficRecorder};
 use crate::agents::{RunningAgent, player, referee};
 use crate::http::descriptors::Shortage;
 use crate::http::endpoint::OwnAddresses;
@@ -135,11 +134,7 @@ impl Arena {
             .with_people(plan.people.clone())
             .with_organiser(organiser);
         let routes = Routes::behind(arena.gate.clone()).with_pages(Arc::new(site));
-        arena.receive_behind(
-            ports.manager,
-            routes,
-            plan.recorded(service, CallParty::Manager),
-        );
+        arena.receive_behind(ports.manager, routes, service);
         arena.start_referees(shared, plan, ports.referees)?;
         match ports.shared {
             Some(listener) => arena.start_players_on_shared_port(shared, plan, listener)?,
@@ -187,7 +182,7 @@ impl Arena {
             let league = &plan.rules.league_id;
             let (running, service) = referee::start(shared, league, &planned.id, rules)
                 .map_err(started(&planned.label()))?;
-            self.receive(listener, plan.recorded(service, CallParty::Referee));
+            self.receive(listener, service);
             let running = watched(running, planned.id.as_str(), &self.failing);
             self.referees.push((planned.id.clone(), running));
         }
@@ -250,7 +245,7 @@ impl Arena {
             .map_err(started(&planned.label()))?;
         let running = watched(running, planned.id.as_str(), &self.failing);
         self.players.push((planned.id.clone(), running));
-        Ok(plan.recorded(service, CallParty::Player))
+        Ok(service)
     }
 
     fn player_rules(&self, plan: &Plan, planned: &PlayerPlan, endpoint: String) -> PlayerRules {
@@ -399,8 +394,6 @@ pub(crate) struct Plan {
     pub(crate) tls: Option<ServerTls>,
     /// The host by which the agents are called: an address, or `localhost`.
     pub(crate) host: String,
-    /// Counts the calls, if someone asked for it.
-    pub(crate) recorder: Option<Arc<TrafficRecorder>>,
 }
 
 /// A referee to start.
@@ -629,14 +622,6 @@ impl Plan {
             port,
             source,
         })
-    }
-
-    /// The service of an agent, recorded if the calls are counted.
-    fn recorded(&self, service: Arc<dyn Service>, agent: CallParty) -> Arc<dyn Service> {
-        match &self.recorder {
-            Some(recorder) => recorder.around(service, agent),
-            None => service,
-        }
     }
 
     /// How many agents there are, and how many listeners.

@@ -4,7 +4,6 @@ mod plan;
 mod screen;
 
 use std::io::Write;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -12,7 +11,6 @@ use clap::{Args, ValueEnum};
 use league_core::league::{Event, League};
 use league_protocol::id::{GameType, LeagueId};
 use league_protocol::sender::Dialect;
-use serde_json::json;
 
 use crate::agents::arena::{Arena, ArenaError, BoundPorts, Plan, SeatChoice};
 use crate::agents::assemble::Shared;
@@ -36,7 +34,6 @@ use crate::cli::stored;
 use crate::http::descriptors::open_files;
 use crate::http::endpoint::{Scheme, url};
 use crate::http::local::called;
-use crate::storage::files;
 use crate::storage::root::Root;
 use crate::storage::store::holder;
 use league_core::strategy;
@@ -119,9 +116,6 @@ pub(crate) struct RunArgs {
     /// Resume an interrupted league as it was
     #[arg(long, conflicts_with_all = ["players", "people", "move_time", "referees", "strategies", "dialects", "game", "format", "rounds", "legs", "groups", "duration", "seed", "manual", "invite"])]
     resume: bool,
-    /// Write the number and the sizes of its calls to this file, for `league bench`
-    #[arg(long, value_name = "FILE", hide = true)]
-    record_traffic: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) store: StoreArgs,
 }
@@ -163,12 +157,7 @@ impl RunArgs {
             CommandError::usage(WHAT, cause, hint)
         })?;
         let plan = RunPlan::make(self, resumed, &loader, (system, tls))?;
-        let recorder = plan.plan.recorder.clone();
-        let ended = finish(logs, runtime, self.play(plan, out));
-        if let Some((recorder, file)) = recorder.zip(self.record_traffic.as_deref()) {
-            files::replace(file, &files::pretty(&json!(recorder.traffic())))?;
-        }
-        ended
+        finish(logs, runtime, self.play(plan, out))
     }
 
     /// Gives the person in this process a seat, or tells how people join.

@@ -3,7 +3,7 @@
 //!
 //! [`HeadTimer`] and [`ShutdownSignal`] are micro-optimisations of `hyper_util::rt::TokioTimer` and
 //! `watch::Receiver::wait_for`: both save every request from taking a lock that all connections
-//! share. They keep a call within the cost bound of `cargo xtask cost`.
+//! share.
 
 use std::io::{self, ErrorKind, IoSlice};
 use std::pin::Pin;

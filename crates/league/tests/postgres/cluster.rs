@@ -1,15 +1,14 @@
 //! Many leagues in one database: processes that manage them, processes of referees that take their
-//! matches, and one process with all their players.
+//! matches, and a process for each player.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::end_to_end::ground::Ground;
 use crate::end_to_end::process::{Process, eventually, free_port, league};
 use crate::field::{Store, acknowledged_in};
-use crate::told::Told;
 
 /// How many players a league has.
 pub(crate) const PLAYERS: u32 = 4;
@@ -54,7 +53,7 @@ pub(crate) struct Cluster {
     pub(crate) size: Size,
     pub(crate) hosts: Vec<Host>,
     pub(crate) pools: Vec<Pool>,
-    pub(crate) players: Told,
+    pub(crate) players: Vec<Process>,
     _grounds: [Ground; 2],
 }
 
@@ -199,17 +198,16 @@ fn begin_league(store: &Store, ground: &Ground, id: &str, size: &Size) {
 }
 
 /// Starts the players of all leagues, which know all managers.
-fn start_players(ground: &Ground, hosts: &[Host], size: &Size) -> Told {
-    let groups = (0..size.leagues).map(|number| {
-        let id = name(number);
+fn start_players(ground: &Ground, hosts: &[Host], size: &Size) -> Vec<Process> {
+    let seats = (0..size.leagues).flat_map(|league| (1..=PLAYERS).map(move |seat| (league, seat)));
+    let players = seats.map(|(league, seat)| {
+        let (id, player) = (name(league), format!("P{:02}", league * PLAYERS + seat));
         let managers = hosts
             .iter()
             .map(|host| format!("{}/leagues/{id}/mcp", host.base));
         let managers = managers.collect::<Vec<_>>().join(",");
-        let first = number * PLAYERS + 1;
-        json!({"manager": managers, "league": id, "first": first, "count": PLAYERS})
+        let own = ["--port", "0", "--player-id", &player, "--league-id", &id];
+        ground.start("player", &[&own[..], &["--manager", &managers]].concat())
     });
-    let groups: Vec<Value> = groups.collect();
-    let plan = json!({"Players": {"root": ground.root(), "groups": groups}});
-    Told::start(&plan).0
+    players.collect()
 }

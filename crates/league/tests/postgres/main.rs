@@ -34,6 +34,4 @@ mod many;
 mod moved;
 mod server;
 mod serving;
-mod speed;
 mod takeover;
-mod told;

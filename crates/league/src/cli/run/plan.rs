@@ -352,7 +352,6 @@ impl SeatList {
             bind: system.security.bind,
             tls: None,
             host: called(system, None),
-            recorder: run.record_traffic.is_some().then(Arc::default),
         }
     }
 
