@@ -12,7 +12,6 @@ mod measure;
 mod npm;
 mod package;
 mod postgres;
-mod scale;
 mod shell;
 mod test;
 
@@ -48,11 +47,6 @@ enum Chore {
     /// Look for failures in a long run.
     #[command(subcommand)]
     Campaign(campaign::Campaign),
-    /// Simulate managers, referees and a database with measured costs; prints the table of
-    /// `docs/scale.md`.
-    Scale,
-    /// Walk through the schedule of a large league; show time and memory.
-    Schedule(measure::Schedule),
 }
 
 fn main() -> anyhow::Result<ExitCode> {
@@ -66,10 +60,5 @@ fn main() -> anyhow::Result<ExitCode> {
         Chore::Cost(options) => options.run(),
         Chore::Viewers(options) => options.run(),
         Chore::Campaign(campaign) => campaign.run(),
-        Chore::Scale => {
-            print!("{}", scale::table());
-            Ok(ExitCode::SUCCESS)
-        }
-        Chore::Schedule(options) => options.run(),
     }
 }

@@ -1,4 +1,4 @@
-//! The chores that run a program of ours and show its figures: `schedule`, `cost`, `viewers`.
+//! The chores that run a program of ours and show its figures: `cost`, `viewers`.
 //!
 //! The programs are examples and tests of other packages, so that the chores stay quick to build.
 
@@ -7,13 +7,6 @@ use std::process::ExitCode;
 use clap::Args;
 
 use crate::shell::{build_league, hand_over, program};
-
-#[derive(Args)]
-pub(crate) struct Schedule {
-    /// Number of players.
-    #[arg(long, default_value_t = 10_000)]
-    players: u32,
-}
 
 #[derive(Args)]
 pub(crate) struct Cost {
@@ -39,13 +32,6 @@ pub(crate) struct Viewers {
     /// Number of players in the league.
     #[arg(long, default_value_t = 24)]
     players: u32,
-}
-
-impl Schedule {
-    pub(crate) fn run(&self) -> anyhow::Result<ExitCode> {
-        let arguments = [self.players.to_string()];
-        example("figures", "league-core", "schedule", &arguments)
-    }
 }
 
 impl Cost {
