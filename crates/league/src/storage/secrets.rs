@@ -93,8 +93,7 @@ struct TokenFile {
     auth_token: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     return_token: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    manager: Option<String>,
+    manager: String,
 }
 
 /// The tokens that an agent received when it registered.
@@ -105,7 +104,7 @@ pub(crate) struct Tokens {
     /// Authenticates the agent when it comes back.
     pub(crate) return_token: Option<AuthToken>,
     /// The address of the manager that gave them.
-    pub(crate) manager: Option<String>,
+    pub(crate) manager: String,
 }
 
 impl LeagueKeys {
@@ -269,7 +268,7 @@ pub(crate) fn load_or_pledge(
     let tokens = Tokens {
         token: AuthToken::pledge(&chance.bytes()),
         return_token: last_return_token(path, manager),
-        manager: Some(manager.to_owned()),
+        manager: manager.to_owned(),
     };
     save_tokens(path, &tokens)?;
     Ok(tokens)
@@ -284,7 +283,7 @@ fn last_return_token(path: &Path, manager: &str) -> Option<AuthToken> {
         let file = league.ok()?.path().join(name);
         let changed = fs::metadata(&file).ok()?.modified().ok()?;
         let tokens = load_tokens(&file).ok().flatten()?;
-        let is_same = tokens.manager.as_deref() == Some(manager);
+        let is_same = tokens.manager == manager;
         let token = tokens.return_token.filter(|_| is_same)?;
         Some((changed, token))
     });
@@ -503,7 +502,7 @@ mod tests {
             let tokens = Tokens {
                 token: AuthToken::new(token),
                 return_token: Some(AuthToken::new("tok-back")),
-                manager: None,
+                manager: "http://one/mcp".to_owned(),
             };
             save_tokens(&path, &tokens).unwrap();
             assert_eq!(load_tokens(&path).unwrap(), Some(tokens));
