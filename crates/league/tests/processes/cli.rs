@@ -18,7 +18,7 @@ mod plan;
 mod play;
 mod query;
 mod reach;
-mod readme;
+mod page;
 mod replay;
 mod schema;
 mod season;
