@@ -14,11 +14,11 @@ mod games;
 mod lab;
 mod leagues;
 mod new;
+mod page;
 mod plan;
 mod play;
 mod query;
 mod reach;
-mod readme;
 mod try_player;
 mod watch;
 
