@@ -82,6 +82,10 @@ fn damaged_league_is_refused_and_followed_by_one_with_the_agents_of_its_whole_li
         ended.errors.contains("`league manager --next`"),
         "{ended:?}"
     );
+    let whole = crate::end_to_end::process::league(["export", ground.root(), "--json"]);
+    assert_eq!(whole.code, Some(1), "{whole:?}");
+    let whole: Value = serde_json::from_str(&whole.out).unwrap();
+    assert_eq!(whole["standings"].as_array().unwrap().len(), 6, "{whole}");
     assert_eq!(kept_by_the_next(&ground), 8);
 }
 
