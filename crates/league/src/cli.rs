@@ -13,6 +13,7 @@ mod export;
 mod failure;
 mod follow;
 mod games;
+mod help;
 mod inquiry;
 mod keep;
 mod lab;
@@ -41,7 +42,7 @@ use std::ffi::OsString;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand, ValueEnum};
+use clap::{FromArgMatches as _, Parser, Subcommand, ValueEnum};
 
 use failure::CommandError;
 use screen::Screen;
@@ -50,12 +51,7 @@ pub use text::paragraph;
 
 /// A league of agents that meet over MCP and play.
 #[derive(Debug, Parser)]
-#[command(
-    name = "league",
-    version,
-    after_help = EXAMPLES,
-    args_conflicts_with_subcommands = true
-)]
+#[command(name = "league", version, args_conflicts_with_subcommands = true)]
 struct Cli {
     #[command(subcommand)]
     command: Option<CliCommand>,
@@ -63,33 +59,6 @@ struct Cli {
     #[command(flatten)]
     run: run::RunArgs,
 }
-
-const EXAMPLES: &str = "\
-Examples:
-  league                                   play a league of four and print the standings
-  league run --players 8 --pace 3s --web   more players, slow enough to watch
-  league run --resume                      resume an interrupted league
-  league watch                             the live standings of a running league
-  league query stats --player P01          ask a running manager
-  league check http://localhost:8101/mcp   test a player against every rule of the protocol
-  league lab --game rock_paper_scissors    strategies against each other, with ratings
-  league bench --at-once 16 --passes 3     what a match costs, against bare hyper
-  league play --game connect_four          take a seat yourself
-  league try \"python3 bot.py\"              try a player against our strategies
-  league explain message.json              say what a message is and what is wrong with it
-  league explain - < message.json          the same from standard input
-  league explain --strict --output json -  for programs, with every deviation an error
-  league explain --schema GAME_INVITATION  the JSON Schema of a message
-  league games                             the games, and the rules of each
-  league plan --players 30 --minutes 90    what each format takes, and how sure its order is
-  league cert 192.168.1.10                 certificates for a league over HTTPS
-  league new player --lang python          write a player of your own to start from
-  league completions bash                  a script that lets a shell complete these commands
-  league leagues SHARED                    the leagues of a folder, and the all-time table
-  league db migrate                        prepare PostgreSQL for leagues of many machines
-  league verify SHARED                     recompute a league from its journal
-  league serve SHARED                      the pages of a finished or copied league
-  league export SHARED                     the league as one page to share";
 
 #[derive(Debug, Subcommand)]
 enum CliCommand {
@@ -164,7 +133,11 @@ pub(crate) fn run<A: Into<OsString> + Clone>(
     errors: &mut impl Write,
 ) -> u8 {
     let (out, errors) = (&mut Screen::new(out), &mut Screen::new(errors));
-    let arguments = match Cli::try_parse_from(arguments) {
+    let mut command = help::command();
+    let read = command.try_get_matches_from_mut(arguments);
+    let read = read
+        .and_then(|read| Cli::from_arg_matches(&read).map_err(|error| error.format(&mut command)));
+    let arguments = match read {
         Ok(arguments) => arguments,
         Err(error) => {
             // There is nothing left to do if even this cannot be printed.
