@@ -4,7 +4,6 @@ mod admin;
 mod agent;
 mod arguments;
 mod bench;
-mod cert;
 mod check;
 mod completions;
 mod db;
@@ -29,8 +28,6 @@ mod runtime;
 mod scores;
 mod screen;
 mod serve;
-mod start;
-mod step;
 mod store;
 mod stored;
 mod text;
@@ -66,9 +63,7 @@ enum CliCommand {
     Manager(agent::ManagerArgs),
     Referee(agent::RefereeArgs),
     Player(agent::PlayerArgs),
-    Start(start::StartArgs),
     Admin(admin::AdminArgs),
-    Step(step::StepArgs),
     Watch(watch::WatchArgs),
     Query(query::QueryArgs),
     Check(check::CheckArgs),
@@ -81,7 +76,6 @@ enum CliCommand {
     Plan(plan::PlanArgs),
     Completions(completions::CompletionsArgs),
     New(new::NewArgs),
-    Cert(cert::CertArgs),
     Leagues(leagues::LeaguesArgs),
     Db(db::DbArgs),
     Verify(verify::VerifyArgs),
@@ -194,9 +188,7 @@ impl CliCommand {
             Self::Manager(manager) => manager.run(out),
             Self::Referee(referee) => referee.run(out),
             Self::Player(player) => player.run(out),
-            Self::Start(start) => start.run(out),
             Self::Admin(admin) => admin.run(out),
-            Self::Step(step) => step.run(out),
             Self::Watch(watch) => watch.run(out),
             Self::Query(query) => query.run(out),
             Self::Check(check) => check.run(out),
@@ -209,7 +201,6 @@ impl CliCommand {
             Self::Plan(plan) => plan.run(out),
             Self::Completions(completions) => completions.run(out),
             Self::New(new) => new.run(out),
-            Self::Cert(cert) => cert.run(out),
             Self::Leagues(leagues) => leagues.run(out),
             Self::Db(db) => db.run(out),
             Self::Verify(verify) => verify.run(out),

@@ -9,8 +9,6 @@ use crate::cli::failure::CommandError;
 use crate::cli::{Exit, help};
 
 /// Print a script that lets a shell complete `league`
-///
-/// Where the script belongs depends on the shell; the examples show the usual places.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:

@@ -148,7 +148,7 @@ fn start_referee(
     number: u32,
     manager: &str,
 ) -> (Process, Option<Ground>) {
-    let most = ["--port", "0", "--max-matches", "100"];
+    let most = ["--port", "0", "--matches-at-once", "100"];
     if kind == Kind::Pool {
         let own = Ground::new();
         let pool = ["--pool", "--store", &store.url];

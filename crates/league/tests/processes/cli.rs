@@ -7,7 +7,6 @@ use std::process::{Command, Stdio};
 use crate::end_to_end::process::Process;
 
 mod bench;
-mod cert;
 mod completions;
 mod explain;
 mod export;

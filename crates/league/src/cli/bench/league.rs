@@ -152,7 +152,7 @@ fn start_seven(
             "0",
             "--manager",
             &manager,
-            "--max-matches",
+            "--matches-at-once",
             &at_once,
         ]);
         referee.args(["--referee-id", &format!("REF{number:02}")]);
