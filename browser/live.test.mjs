@@ -127,7 +127,7 @@ async function stepped(stage, players) {
   const [, manager] = await league.says(/manager\s+(http\S+)/);
   const step = async (match) => {
     for (let tries = 0; ; tries += 1) {
-      const program = stage.start('step', match, '--manager', manager, '--root', root);
+      const program = stage.start('admin', 'step', match, '--manager', manager, '--root', root);
       try {
         return await program.succeeds();
       } catch (error) {

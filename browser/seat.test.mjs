@@ -45,3 +45,22 @@ scene('a person joins by the link on a phone, plays and sees the result', async 
   await page.getByRole('link', { name: 'Standings' }).click();
   await page.locator('#standings-rows').getByText('human', { exact: true }).waitFor();
 });
+
+scene('the link of `league play` takes the seat at once, and the end of the league ends it', async (stage) => {
+  const words = ['--game', 'tic_tac_toe', '--against', 'random', '--name', 'Ada'];
+  const play = stage.start('play', '--root', stage.folder(), ...words);
+  const [, link] = await play.says(/join at (\S+)/);
+  const page = await stage.visit(link, PHONE);
+  const over = page.getByRole('heading', { name: 'The league is over' });
+  const moves = page.getByRole('group', { name: 'Your legal moves' }).getByRole('button');
+  for (let turn = 0; turn < 9; turn += 1) {
+    await moves.first().or(over).first().waitFor();
+    if (await over.isVisible()) break;
+    const wanted = await moves.first().getAttribute('data-number');
+    await moves.first().press('Enter');
+    const next = page.locator(`.moves button:not([data-number="${wanted}"])`);
+    await next.first().or(over).first().waitFor();
+  }
+  await over.waitFor();
+  assert.match(await play.succeeds(), /Ada \(human\)/);
+});

@@ -3,7 +3,6 @@
 mod admin;
 mod agent;
 mod arguments;
-mod cert;
 mod check;
 mod completions;
 mod db;
@@ -12,6 +11,7 @@ mod export;
 mod failure;
 mod follow;
 mod games;
+mod help;
 mod inquiry;
 mod keep;
 mod lab;
@@ -27,8 +27,6 @@ mod runtime;
 mod scores;
 mod screen;
 mod serve;
-mod start;
-mod step;
 mod store;
 mod stored;
 mod text;
@@ -40,7 +38,7 @@ use std::ffi::OsString;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand, ValueEnum};
+use clap::{FromArgMatches as _, Parser, Subcommand, ValueEnum};
 
 use failure::CommandError;
 use screen::Screen;
@@ -49,12 +47,7 @@ pub use text::paragraph;
 
 /// A league of agents that meet over MCP and play.
 #[derive(Debug, Parser)]
-#[command(
-    name = "league",
-    version,
-    after_help = EXAMPLES,
-    args_conflicts_with_subcommands = true
-)]
+#[command(name = "league", version, args_conflicts_with_subcommands = true)]
 struct Cli {
     #[command(subcommand)]
     command: Option<CliCommand>,
@@ -63,41 +56,13 @@ struct Cli {
     run: run::RunArgs,
 }
 
-const EXAMPLES: &str = "\
-Examples:
-  league                                   play a league of four and print the standings
-  league run --players 8 --pace 3s --web   more players, slow enough to watch
-  league run --resume                      resume an interrupted league
-  league watch                             the live standings of a running league
-  league query stats --player P01          ask a running manager
-  league check http://localhost:8101/mcp   test a player against every rule of the protocol
-  league lab --game rock_paper_scissors    strategies against each other, with ratings
-  league play --game connect_four          take a seat yourself
-  league try \"python3 bot.py\"              try a player against our strategies
-  league explain message.json              say what a message is and what is wrong with it
-  league explain - < message.json          the same from standard input
-  league explain --strict --output json -  for programs, with every deviation an error
-  league explain --schema GAME_INVITATION  the JSON Schema of a message
-  league games                             the games, and the rules of each
-  league plan --players 30 --minutes 90    what each format takes, and how sure its order is
-  league cert 192.168.1.10                 certificates for a league over HTTPS
-  league new player --lang python          write a player of your own to start from
-  league completions bash                  a script that lets a shell complete these commands
-  league leagues SHARED                    the leagues of a folder, and the all-time table
-  league db migrate                        prepare PostgreSQL for leagues of many machines
-  league verify SHARED                     recompute a league from its journal
-  league serve SHARED                      the pages of a finished or copied league
-  league export SHARED                     the league as one page to share";
-
 #[derive(Debug, Subcommand)]
 enum CliCommand {
     Run(run::RunArgs),
     Manager(agent::ManagerArgs),
     Referee(agent::RefereeArgs),
     Player(agent::PlayerArgs),
-    Start(start::StartArgs),
     Admin(admin::AdminArgs),
-    Step(step::StepArgs),
     Watch(watch::WatchArgs),
     Query(query::QueryArgs),
     Check(check::CheckArgs),
@@ -109,7 +74,6 @@ enum CliCommand {
     Plan(plan::PlanArgs),
     Completions(completions::CompletionsArgs),
     New(new::NewArgs),
-    Cert(cert::CertArgs),
     Leagues(leagues::LeaguesArgs),
     Db(db::DbArgs),
     Verify(verify::VerifyArgs),
@@ -161,7 +125,11 @@ pub(crate) fn run<A: Into<OsString> + Clone>(
     errors: &mut impl Write,
 ) -> u8 {
     let (out, errors) = (&mut Screen::new(out), &mut Screen::new(errors));
-    let arguments = match Cli::try_parse_from(arguments) {
+    let mut command = help::command();
+    let read = command.try_get_matches_from_mut(arguments);
+    let read = read
+        .and_then(|read| Cli::from_arg_matches(&read).map_err(|error| error.format(&mut command)));
+    let arguments = match read {
         Ok(arguments) => arguments,
         Err(error) => {
             // There is nothing left to do if even this cannot be printed.
@@ -218,9 +186,7 @@ impl CliCommand {
             Self::Manager(manager) => manager.run(out),
             Self::Referee(referee) => referee.run(out),
             Self::Player(player) => player.run(out),
-            Self::Start(start) => start.run(out),
             Self::Admin(admin) => admin.run(out),
-            Self::Step(step) => step.run(out),
             Self::Watch(watch) => watch.run(out),
             Self::Query(query) => query.run(out),
             Self::Check(check) => check.run(out),
@@ -232,7 +198,6 @@ impl CliCommand {
             Self::Plan(plan) => plan.run(out),
             Self::Completions(completions) => completions.run(out),
             Self::New(new) => new.run(out),
-            Self::Cert(cert) => cert.run(out),
             Self::Leagues(leagues) => leagues.run(out),
             Self::Db(db) => db.run(out),
             Self::Verify(verify) => verify.run(out),

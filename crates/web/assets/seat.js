@@ -49,7 +49,12 @@ function forgetSeat() {
   secret = null;
   seen = -1;
   seat.replaceChildren();
+}
+
+/** Shows the form, or joins at once by a link that says the name too. */
+function enter() {
   form.hidden = false;
+  if (given.has("name")) form.requestSubmit();
 }
 
 /** Shows each change of the seat, until the league is over or the person leaves. */
@@ -62,6 +67,7 @@ async function follow() {
       if (answer.status === 401) {
         forgetSeat();
         say(answer.error);
+        enter();
         return;
       }
       if (answer.status !== 200) throw new Error(answer.error);
@@ -128,10 +134,11 @@ setInterval(() => {
   if (clock) clock.textContent = inWords(Math.max(0, Number(clock.dataset.until) - Date.now()));
 }, 500);
 
-const given = new URLSearchParams(location.hash.slice(1)).get("code");
-if (given) {
-  code.value = given;
+const given = new URLSearchParams(location.hash.slice(1));
+if (given.has("code")) {
+  code.value = given.get("code");
+  form.elements.name.value = given.get("name") ?? "";
   history.replaceState(null, "", location.pathname);
 }
 if (secret) follow();
-else form.hidden = false;
+else enter();

@@ -516,8 +516,8 @@ pub(crate) enum Rejection {
     #[error(
         "Registration closed: this referee showed no key and is not listed; start it with `league \
          referee --referee-key KEY`, list its address in the configuration of the manager, have \
-         the organiser run `league admin admit-referee {endpoint}`, or start the manager with \
-         `--open-referees`"
+         the organiser run `league admin admit-referee {endpoint}`, or set \
+         `security.open_referees`"
     )]
     Stranger { endpoint: String },
     #[error(

@@ -85,6 +85,8 @@ pub(crate) struct Person {
     ended: AsyncMutex<Option<JoinHandle<Result<(), StoreError>>>>,
     /// When the page asked for news last.
     heard: Mutex<Instant>,
+    /// Whether the page showed the end of the league.
+    pub(crate) saw_end: watch::Sender<bool>,
     pub(crate) waiting: Semaphore,
 }
 
@@ -147,9 +149,8 @@ impl People {
             taken: Mutex::default(),
         });
         for stored in file.seats {
-            let seat = Arc::new(ExternalSeat::for_person(people.plan.seats.fallback));
             let number = people.taken().len();
-            let person = people.start(stored, number, seat).await?;
+            let person = people.start(stored, number).await?;
             people.taken().push(person);
         }
         people.save(None)?;
@@ -165,7 +166,8 @@ impl People {
         &self.plan.league
     }
 
-    /// Seats a person who shows the code; returns the secret of the seat.
+    /// Seats a person who shows the code; returns the secret of the seat. A seat is taken to the end
+    /// even if the caller does not wait for it.
     ///
     /// # Errors
     ///
@@ -184,31 +186,16 @@ impl People {
         if AuthToken::new(readable(code)).hash() != AuthToken::new(readable(self.code())).hash() {
             return Err(NoSeat::Code);
         }
-        let seat = Arc::new(ExternalSeat::for_person(self.plan.seats.fallback));
-        self.seat(name, seat).await
-    }
-
-    /// Seats a person without a code; the organiser may do so. A seat is taken to the end even if
-    /// the caller does not wait for it.
-    ///
-    /// # Errors
-    ///
-    /// No seat is free, or the league does not take the player.
-    pub(crate) async fn seat(
-        self: &Arc<Self>,
-        name: &str,
-        seat: Arc<ExternalSeat>,
-    ) -> Result<AuthToken, NoSeat> {
         let name = name.trim().to_owned();
         if !is_name(&name) {
             return Err(NoSeat::Name);
         }
         let people = Arc::clone(self);
-        let seating = tokio::spawn(async move { people.take_seat(name, seat).await });
+        let seating = tokio::spawn(async move { people.take_seat(name).await });
         seating.await.unwrap_or(Err(NoSeat::Ending))
     }
 
-    async fn take_seat(&self, name: String, seat: Arc<ExternalSeat>) -> Result<AuthToken, NoSeat> {
+    async fn take_seat(&self, name: String) -> Result<AuthToken, NoSeat> {
         let _joining = self.joining.lock().await;
         let number = self.taken().len();
         if number >= self.plan.seats.count {
@@ -222,7 +209,7 @@ impl People {
         };
         // Saved first: a player that the manager knows has a seat after a restart.
         self.save(Some(&stored))?;
-        match self.admit(stored, number, seat).await {
+        match self.admit(stored, number).await {
             Ok(person) => {
                 self.taken().push(person);
                 Ok(secret)
@@ -235,19 +222,23 @@ impl People {
     }
 
     /// Starts a player, and stops it again if the manager rejects it.
-    async fn admit(
-        &self,
-        stored: StoredSeat,
-        number: usize,
-        seat: Arc<ExternalSeat>,
-    ) -> Result<Arc<Person>, NoSeat> {
-        let person = self.start(stored, number, seat).await?;
+    async fn admit(&self, stored: StoredSeat, number: usize) -> Result<Arc<Person>, NoSeat> {
+        let person = self.start(stored, number).await?;
         if let Some(reason) = person.rejection().await {
             person.stop().await;
             self.forget(&person.stored.slot);
             return Err(NoSeat::Rejected(reason));
         }
         Ok(person)
+    }
+
+    /// Waits until each person has seen the end of the league, or has left before.
+    pub(crate) async fn all_saw_end(&self) {
+        let taken = self.taken().clone();
+        for person in taken.iter().filter(|person| !person.seat.is_left()) {
+            // The sender lives as long as the person.
+            let _ = person.saw_end.subscribe().wait_for(|saw| *saw).await;
+        }
     }
 
     /// The person who shows this secret.
@@ -258,13 +249,9 @@ impl People {
         taken.find(|person| person.stored.secret == shown).cloned()
     }
 
-    async fn start(
-        &self,
-        stored: StoredSeat,
-        number: usize,
-        seat: Arc<ExternalSeat>,
-    ) -> Result<Arc<Person>, NoSeat> {
+    async fn start(&self, stored: StoredSeat, number: usize) -> Result<Arc<Person>, NoSeat> {
         let plan = &self.plan;
+        let seat = Arc::new(ExternalSeat::for_person(plan.seats.fallback));
         let address = SocketAddr::new(plan.bind, 0);
         let listener = Listener::bind(address, plan.tls.clone()).await?;
         let rules = PlayerRules {
@@ -295,6 +282,7 @@ impl People {
             end,
             ended: AsyncMutex::new(Some(agent.ended)),
             heard: Mutex::new(Instant::now()),
+            saw_end: watch::Sender::new(false),
             waiting: Semaphore::new(MAX_WAITING),
         });
         let changes = person.seat.changes();

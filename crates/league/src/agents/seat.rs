@@ -1,5 +1,5 @@
 //! A seat whose moves come from outside this program: from an assistant that is an MCP client, or
-//! from a person in the terminal or on the page. If no move comes in time, a strategy moves.
+//! from a person on the page. If no move comes in time, a strategy moves.
 //!
 //! The seat holds the open turns and the news of its player. How they are shown is left to others.
 

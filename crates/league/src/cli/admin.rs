@@ -1,11 +1,14 @@
 //! `league admin`: the levers of the organiser of a running league.
 
+mod step;
+
 use std::io::Write;
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 use league_protocol::time::Timestamp;
 use league_protocol::tools::find_lever;
+use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use crate::cli::agent::page;
@@ -19,30 +22,20 @@ use crate::wire::ask::{AskError, ManagerClient};
 use league_core::league::{MAX_EXTENSION, MAX_LEVER_TEXT};
 use league_protocol::id::{MatchId, PlayerId};
 
-/// Decide, as the organiser, in a running league
-///
-/// Each decision is written to the league's journal with its reason, and everybody sees it on the
-/// page. It takes a token that the manager keeps in a file below its root, so give both the same
-/// --root.
+// Each decision is written to the league's journal with its reason. All options work after the name
+// of the lever too.
+/// Decide in a running league as its organiser; the page shows each decision and its reason
 #[derive(Debug, Clone, Args)]
+#[command(mut_args = |option| option.global(true))]
 #[command(after_help = "\
 Examples:
+  league admin start                                        begin with the agents that are in
   league admin pause --reason \"lunch until 13:00\"           and `league admin resume`
-  league admin open-registration --until 10m                close it in ten minutes
-  league admin capacity 30 --waiting 5                      30 seats, 5 more may wait
-  league admin remove P07 --reason \"a ghost\"                free its seat before the start
   league admin disqualify P07 --played annulled --reason \"two agents of one person\"
-  league admin rule R2M1 --winner P01 --reason \"the network failed\"
-  league admin replay R2M1 --reason \"the referee's laptop slept\"
-  league admin admit-referee http://localhost:8003/mcp      also after the league has begun
-  league admin announce \"Finals start at 15:00\"")]
+  league admin rule R2M1 --winner P01 --reason \"the network failed\"")]
 pub(crate) struct AdminArgs {
     #[command(subcommand)]
-    lever: LeverCommand,
-}
-
-#[derive(Debug, Clone, Args)]
-struct PullArgs {
+    task: AdminTask,
     /// Why; everybody sees it
     #[arg(long, value_name = "TEXT", value_parser = short_text)]
     reason: Option<String>,
@@ -50,7 +43,21 @@ struct PullArgs {
     inquiry: InquiryArgs,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+#[derive(Debug, Clone, Subcommand)]
+enum AdminTask {
+    /// Print the key of the league, and the page on which you log in with it
+    Key,
+    /// Take the next step of a match in a league with --manual
+    Step {
+        #[arg(value_name = "MATCH", value_parser = match_id)]
+        match_id: MatchId,
+    },
+    #[command(flatten)]
+    Lever(LeverCommand),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Serialize)]
+#[serde(rename_all = "snake_case")]
 enum Played {
     /// Its results count, and it loses the matches that it does not play
     Kept,
@@ -58,78 +65,58 @@ enum Played {
     Annulled,
 }
 
-#[derive(Debug, Clone, Subcommand)]
+/// A lever, written as the arguments of the tool `admin`.
+#[derive(Debug, Clone, Subcommand, Serialize)]
+#[serde(tag = "lever", rename_all = "snake_case")]
 enum LeverCommand {
-    /// Print the key of the league, and the page on which you log in with it
-    Key {
-        #[command(flatten)]
-        pull: PullArgs,
-    },
     /// Begin the league with the agents that are registered
-    Start {
-        #[command(flatten)]
-        pull: PullArgs,
-    },
-    /// Let no match begin; matches that are played are finished, agents and page stay up
-    Pause {
-        #[command(flatten)]
-        pull: PullArgs,
-    },
+    Start,
+    /// Let no match begin; matches that have begun are finished
+    Pause,
     /// Go on after a pause
-    Resume {
-        #[command(flatten)]
-        pull: PullArgs,
-    },
+    Resume,
     /// Admit new players, until a time if you give one
     OpenRegistration {
         /// When it closes by itself: `10m` from now, or 2026-05-04T14:00:00Z
         #[arg(long, value_name = "TIME", value_parser = moment)]
         until: Option<Timestamp>,
-        #[command(flatten)]
-        pull: PullArgs,
     },
     /// Admit no new player
-    CloseRegistration {
-        #[command(flatten)]
-        pull: PullArgs,
-    },
+    CloseRegistration,
     /// Set how many players have a seat, and how many more may wait for one
+    #[serde(rename = "set_capacity")]
     Capacity {
         #[arg(value_name = "SEATS")]
         players: u32,
         /// How many more players may wait
         #[arg(long, value_name = "N", default_value_t = 0)]
         waiting: u32,
-        #[command(flatten)]
-        pull: PullArgs,
     },
     /// Admit only players that show a code; without one, all
+    #[serde(rename = "set_join_code")]
     JoinCode {
         #[arg(value_name = "CODE")]
+        #[serde(rename = "join_code")]
         code: Option<String>,
-        #[command(flatten)]
-        pull: PullArgs,
     },
-    /// Admit only players whose names stand in a file, one a line; without a file, all
+    /// Admit only players whose names stand in a file, one a line; without it, all
+    #[serde(rename = "set_roster")]
     Roster {
         #[arg(value_name = "FILE")]
+        #[serde(skip)]
         file: Option<PathBuf>,
-        #[command(flatten)]
-        pull: PullArgs,
     },
-    /// Let the referee at this address register, without a key and also after the start
+    /// Let the referee at this address register without a key, also after the start
     AdmitReferee {
         #[arg(value_name = "URL")]
+        #[serde(rename = "contact_endpoint")]
         endpoint: String,
-        #[command(flatten)]
-        pull: PullArgs,
     },
     /// Let several players answer at one address
     ShareAddress {
         #[arg(value_name = "URL")]
+        #[serde(rename = "contact_endpoint")]
         endpoint: String,
-        #[command(flatten)]
-        pull: PullArgs,
     },
     /// Give an agent another name
     Rename {
@@ -137,98 +124,77 @@ enum LeverCommand {
         agent: String,
         #[arg(value_name = "NAME")]
         name: String,
-        #[command(flatten)]
-        pull: PullArgs,
     },
     /// Let a player leave: its results count, and it loses the rest
     Withdraw {
         #[arg(value_name = "PLAYER", value_parser = player_id)]
+        #[serde(rename = "player_id")]
         player: PlayerId,
-        #[command(flatten)]
-        pull: PullArgs,
     },
-    /// Take a player out as if it had never played; before the start its seat is free again
+    /// Take a player out as if it had never played
     Remove {
         #[arg(value_name = "PLAYER", value_parser = player_id)]
+        #[serde(rename = "player_id")]
         player: PlayerId,
-        #[command(flatten)]
-        pull: PullArgs,
     },
-    /// Put a player out by a rule, and say what becomes of the matches that it played
+    /// Put a player out by a rule, and say what becomes of its results
     Disqualify {
         #[arg(value_name = "PLAYER", value_parser = player_id)]
+        #[serde(rename = "player_id")]
         player: PlayerId,
         /// What becomes of its results
         #[arg(long, value_enum)]
         played: Played,
-        #[command(flatten)]
-        pull: PullArgs,
     },
     /// Let a player take part again that is out
     Reinstate {
         #[arg(value_name = "PLAYER", value_parser = player_id)]
+        #[serde(rename = "player_id")]
         player: PlayerId,
-        #[command(flatten)]
-        pull: PullArgs,
     },
     /// Do not count a match
     Annul {
         #[arg(value_name = "MATCH", value_parser = match_id)]
         match_id: MatchId,
-        #[command(flatten)]
-        pull: PullArgs,
     },
     /// Play a match again, after the last round; its first result does not count
     Replay {
         #[arg(value_name = "MATCH", value_parser = match_id)]
         match_id: MatchId,
-        #[command(flatten)]
-        pull: PullArgs,
     },
     /// Set how a match counts; the result that it had stays in the record
     Rule {
         #[arg(value_name = "MATCH", value_parser = match_id)]
         match_id: MatchId,
         #[command(flatten)]
+        #[serde(skip)]
         result: RuledResult,
-        #[command(flatten)]
-        pull: PullArgs,
     },
-    /// Give more time for each answer, to the players of one match or to one player
+    /// Give more time for each answer, in one match or to one player
     Extend {
         #[command(flatten)]
+        #[serde(skip)]
         clock: Clock,
         #[arg(long, value_name = "N", value_parser = number::<u32>(1..=MAX_EXTENSION as u64))]
         seconds: u32,
-        #[command(flatten)]
-        pull: PullArgs,
     },
     /// Give an agent a new return token, and void what it had
     NewToken {
         #[arg(value_name = "AGENT")]
         agent: String,
-        #[command(flatten)]
-        pull: PullArgs,
     },
-    /// Let an agent that lost its tokens register once without them, within 30 minutes
+    /// Let an agent that lost its tokens register once more, within 30 minutes
     Readmit {
         #[arg(value_name = "AGENT")]
         agent: String,
-        #[command(flatten)]
-        pull: PullArgs,
     },
     /// Show a message to all on the page; no agent is sent anything
     Announce {
         #[arg(value_name = "TEXT", value_parser = short_text)]
         text: String,
-        #[command(flatten)]
-        pull: PullArgs,
     },
     /// End the league now; matches without a result do not count
-    End {
-        #[command(flatten)]
-        pull: PullArgs,
-    },
+    End,
 }
 
 #[derive(Debug, Clone, Args)]
@@ -260,130 +226,60 @@ const WHAT: &str = "could not pull the lever";
 
 impl AdminArgs {
     pub(crate) fn run(&self, out: &mut impl Write) -> Result<Exit, CommandError> {
-        if let LeverCommand::Key { pull } = &self.lever {
-            return pull.print_key(out);
-        }
-        let (pull, arguments) = self.lever.arguments()?;
-        pull.run(arguments, out)
-    }
-}
-
-impl LeverCommand {
-    /// The arguments of the tool `admin` for this command.
-    #[expect(clippy::too_many_lines, reason = "one arm for each lever")]
-    fn arguments(&self) -> Result<(&PullArgs, Value), CommandError> {
-        Ok(match self {
-            Self::Start { pull } => (pull, json!({"lever": "start"})),
-            Self::Pause { pull } => (pull, json!({"lever": "pause"})),
-            Self::Resume { pull } => (pull, json!({"lever": "resume"})),
-            Self::OpenRegistration { until, pull } => {
-                (pull, json!({"lever": "open_registration", "until": until}))
-            }
-            Self::CloseRegistration { pull } => (pull, json!({"lever": "close_registration"})),
-            Self::Capacity {
-                players,
-                waiting,
-                pull,
-            } => {
-                let lever = "set_capacity";
-                (
-                    pull,
-                    json!({"lever": lever, "players": players, "waiting": waiting}),
-                )
-            }
-            Self::JoinCode { code, pull } => {
-                (pull, json!({"lever": "set_join_code", "join_code": code}))
-            }
-            Self::Roster { file, pull } => {
-                let names = file.as_ref().map(read_names).transpose()?;
-                (pull, json!({"lever": "set_roster", "names": names}))
-            }
-            Self::AdmitReferee { endpoint, pull } => {
-                let lever = "admit_referee";
-                (pull, json!({"lever": lever, "contact_endpoint": endpoint}))
-            }
-            Self::ShareAddress { endpoint, pull } => {
-                let lever = "share_address";
-                (pull, json!({"lever": lever, "contact_endpoint": endpoint}))
-            }
-            Self::Rename { agent, name, pull } => (
-                pull,
-                json!({"lever": "rename", "agent": agent, "name": name}),
-            ),
-            Self::Withdraw { player, pull } => {
-                (pull, json!({"lever": "withdraw", "player_id": player}))
-            }
-            Self::Remove { player, pull } => {
-                (pull, json!({"lever": "remove", "player_id": player}))
-            }
-            Self::Reinstate { player, pull } => {
-                (pull, json!({"lever": "reinstate", "player_id": player}))
-            }
-            Self::Disqualify {
-                player,
-                played,
-                pull,
-            } => {
-                let played = match played {
-                    Played::Kept => "kept",
-                    Played::Annulled => "annulled",
-                };
-                let lever = "disqualify";
-                (
-                    pull,
-                    json!({"lever": lever, "player_id": player, "played": played}),
-                )
-            }
-            Self::Annul { match_id, pull } => {
-                (pull, json!({"lever": "annul", "match_id": match_id}))
-            }
-            Self::Replay { match_id, pull } => {
-                (pull, json!({"lever": "replay", "match_id": match_id}))
-            }
-            Self::Rule {
-                match_id,
-                result,
-                pull,
-            } => {
-                let (winner, draw, both) = (&result.winner, result.draw, result.both_lose);
-                let ruling = json!({
-                    "lever": "rule", "match_id": match_id, "winner": winner, "draw": draw,
-                    "both_lose": both,
-                });
-                (pull, ruling)
-            }
-            Self::Extend {
-                clock,
-                seconds,
-                pull,
-            } => match &clock.of_match {
-                Some(match_id) => (
-                    pull,
-                    json!({"lever": "extend_match", "match_id": match_id, "seconds": seconds}),
-                ),
-                None => {
-                    let player = &clock.of_player;
-                    (
-                        pull,
-                        json!({"lever": "extend_player", "player_id": player, "seconds": seconds}),
-                    )
-                }
-            },
-            Self::NewToken { agent, pull } => (pull, json!({"lever": "new_token", "agent": agent})),
-            Self::Readmit { agent, pull } => (pull, json!({"lever": "readmit", "agent": agent})),
-            Self::Announce { text, pull } => (pull, json!({"lever": "announce", "text": text})),
-            Self::End { pull } => (pull, json!({"lever": "end"})),
-            Self::Key { pull } => (pull, Value::Null),
-        })
-    }
-}
-
-impl PullArgs {
-    fn print_key(&self, out: &mut impl Write) -> Result<Exit, CommandError> {
-        let common = &self.inquiry.common;
-        print_calls(common);
+        print_calls(&self.inquiry.common);
         let manager = self.inquiry.client()?;
-        let failed = |error: AskError| unanswered("could not find the league", &manager, &error);
+        match &self.task {
+            AdminTask::Key => self.print_key(&manager, out),
+            AdminTask::Step { match_id } => step::run(match_id, &self.inquiry, &manager, out),
+            AdminTask::Lever(lever) => {
+                let arguments = self.arguments(lever)?;
+                let told = runtime()?.block_on(self.pull(&manager, arguments))?;
+                self.print(&told, &manager, out)?;
+                Ok(Exit::Yes)
+            }
+        }
+    }
+
+    /// The arguments of the tool `admin` for a lever.
+    fn arguments(&self, lever: &LeverCommand) -> Result<Map<String, Value>, CommandError> {
+        let more = match lever {
+            LeverCommand::Roster { file: Some(file) } => json!({"names": read_names(file)?}),
+            LeverCommand::Rule { result, .. } => {
+                let (winner, draw, both) = (&result.winner, result.draw, result.both_lose);
+                json!({"winner": winner, "draw": draw, "both_lose": both})
+            }
+            LeverCommand::Extend { clock, .. } => match &clock.of_match {
+                Some(match_id) => json!({"lever": "extend_match", "match_id": match_id}),
+                None => json!({"lever": "extend_player", "player_id": clock.of_player}),
+            },
+            _ => Value::Null,
+        };
+        let [arguments, more] = [json!(lever), more].map(|one| one.as_object().cloned());
+        let mut arguments: Map<_, _> = [arguments, more].into_iter().flatten().flatten().collect();
+        arguments.retain(|_, value| !value.is_null());
+        let name = arguments.get("lever").and_then(Value::as_str);
+        let entry = name.and_then(find_lever);
+        let reason = self.reason.as_deref().unwrap_or_default();
+        if entry.is_some_and(|entry| entry.needs_reason) && reason.trim().is_empty() {
+            return Err(CommandError::usage(
+                WHAT,
+                "this lever takes something from a player, and everybody should know why",
+                "add `--reason TEXT`",
+            ));
+        }
+        if let Some(reason) = &self.reason {
+            arguments.insert("reason".to_owned(), reason.as_str().into());
+        }
+        Ok(arguments)
+    }
+
+    fn print_key(
+        &self,
+        manager: &ManagerClient,
+        out: &mut impl Write,
+    ) -> Result<Exit, CommandError> {
+        let common = &self.inquiry.common;
+        let failed = |error: AskError| unanswered("could not find the league", manager, &error);
         let health = runtime()?.block_on(manager.health()).map_err(failed)?;
         let key = self.inquiry.admin_token(&health.league_id)?;
         let page = format!("{}admin", page(&manager.endpoint().to_string()));
@@ -396,36 +292,6 @@ impl PullArgs {
                 writeln!(out, "log in with it at {page}")?;
             }
         }
-        Ok(Exit::Yes)
-    }
-
-    fn run(&self, arguments: Value, out: &mut impl Write) -> Result<Exit, CommandError> {
-        let common = &self.inquiry.common;
-        print_calls(common);
-        let Value::Object(mut arguments) = arguments else {
-            return Ok(Exit::Yes);
-        };
-        arguments.retain(|_, value| !value.is_null());
-        let name = arguments["lever"].as_str().unwrap_or_default();
-        let needs_reason = find_lever(name).is_some_and(|entry| entry.needs_reason);
-        if needs_reason
-            && self
-                .reason
-                .as_deref()
-                .is_none_or(|text| text.trim().is_empty())
-        {
-            return Err(CommandError::usage(
-                WHAT,
-                "this lever takes something from a player, and everybody should know why",
-                "add `--reason TEXT`",
-            ));
-        }
-        if let Some(reason) = &self.reason {
-            arguments.insert("reason".to_owned(), reason.as_str().into());
-        }
-        let manager = self.inquiry.client()?;
-        let told = runtime()?.block_on(self.pull(&manager, arguments))?;
-        self.print(&told, &manager, out)?;
         Ok(Exit::Yes)
     }
 

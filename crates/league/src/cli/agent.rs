@@ -38,7 +38,7 @@ use crate::agents::identity::{Identity, Membership, Unregistered};
 use crate::agents::people::People;
 use crate::cli::arguments::{CommonArgs, league_id, manager_url, warn_of_unknown_keys};
 use crate::cli::failure::{CommandError, bad_config, chain, port_error, start_hint};
-use crate::cli::network::{self, NetworkArgs, load_tls, log_warning};
+use crate::cli::network::{NetworkArgs, load_tls, log_warning};
 use crate::cli::runtime::{Signals, StopSignal, begin_logs, finish, runtime};
 use crate::cli::screen;
 use crate::cli::text::{one_line, print_object};
@@ -442,26 +442,21 @@ fn stopped(ended: Result<Result<(), StoreError>, tokio::task::JoinError>) -> Com
 /// The arguments of an agent that joins the league of a manager.
 #[derive(Debug, Clone, Args)]
 struct JoinArgs {
-    #[command(flatten)]
-    common: CommonArgs,
-    #[command(flatten)]
-    network: NetworkArgs,
-    /// URL that others call it at, such as `https://heron.example/mcp`, if a tunnel or a proxy leads
-    /// from there to its port [default: from config, else where it listens]
-    #[arg(long, value_name = "URL", value_parser = own_url, conflicts_with = "host")]
-    #[arg(help_heading = network::HEADING)]
-    public_url: Option<String>,
-    /// Address of the league manager, or several with commas between them, of which any may hold the
-    /// league [default: from config, http://localhost:8000/mcp]
+    /// Manager, or several with commas between [default: config]
     #[arg(long, value_name = "URL", value_parser = manager_url)]
     manager: Option<Endpoint>,
-    /// The league whose files it keeps [default: the manager's]
-    #[arg(long, value_name = "ID", value_parser = league_id)]
-    league_id: Option<LeagueId>,
     /// Display name
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
-    /// The token that the organiser gave with `league admin new-token`
+    #[command(flatten)]
+    network: NetworkArgs,
+    /// URL for others, if a tunnel leads here [default: config]
+    #[arg(long, value_name = "URL", value_parser = own_url, conflicts_with = "host")]
+    public_url: Option<String>,
+    /// The league whose files it keeps [default: the manager's]
+    #[arg(long, value_name = "ID", value_parser = league_id)]
+    league_id: Option<LeagueId>,
+    /// Token of `league admin new-token`
     #[arg(
         long,
         value_name = "TOKEN",
@@ -472,9 +467,11 @@ struct JoinArgs {
     /// Exit when the league is over
     #[arg(long)]
     exit_when_done: bool,
-    /// Answer on standard input and output as well, and exit when they end
+    /// Answer on standard input and output too, until they end
     #[arg(long)]
     stdio: bool,
+    #[command(flatten)]
+    common: CommonArgs,
 }
 
 impl JoinArgs {

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use clap::Args;
 use league_core::league::LeagueRules;
-use league_core::league::format::{Format, FormatError, RoundRobin};
+use league_core::league::format::{Format, RoundRobin};
 use league_protocol::id::{GameType, LeagueId, MatchId, PlayerId};
 use league_protocol::sender::Dialect;
 
@@ -36,7 +36,7 @@ pub(crate) struct CommonArgs {
     /// Print only the result
     #[arg(short, long)]
     pub(crate) quiet: bool,
-    /// Log every message sent and received, without its content
+    /// Log every message, without its content
     #[arg(short, long, action = clap::ArgAction::Count)]
     pub(crate) verbose: u8,
 }
@@ -167,13 +167,8 @@ pub(crate) fn bad_manager_url(error: &BadEndpoint) -> String {
 /// The game of a command that works without a league.
 #[derive(Debug, Args)]
 pub(crate) struct GameArgs {
-    #[arg(
-        long,
-        value_name = "NAME",
-        value_parser = game_type,
-        default_value = DEFAULT_GAME,
-        help = format!("The game: {}", games())
-    )]
+    /// The game, as `league games` lists them
+    #[arg(long, value_name = "NAME", value_parser = game_type, default_value = DEFAULT_GAME)]
     pub(crate) game: GameType,
 }
 
@@ -199,24 +194,23 @@ pub(crate) fn games() -> String {
 /// How the players are paired.
 #[derive(Debug, Clone, Copy, Default, Args)]
 pub(crate) struct FormatArgs {
+    /// How players are paired; see `league plan` [default: config]
     #[arg(
         long,
         value_name = "NAME",
-        value_parser = format_named,
-        help = format!("How the players are paired: {} [default: from config, round_robin]", formats())
+        value_parser = format_named
     )]
     pub(crate) format: Option<Format>,
-    /// How many rounds a Swiss tournament or a ladder has, or after how many a round robin ends
-    /// [default: from config, as many as it needs; without end for a ladder]
+    /// How many rounds are played [default: config, as needed]
     #[arg(long, value_name = "N", value_parser = number::<u32>(1..=1_000_000))]
     pub(crate) rounds: Option<u32>,
-    /// How many games two players have each time they meet [default: from config, 1]
+    /// Games of two players each time they meet [default: config]
     #[arg(long, value_name = "N", value_parser = number::<u32>(1..=u64::from(RoundRobin::MAX_LEGS)))]
     pub(crate) legs: Option<u32>,
-    /// How many groups there are before the knockout [default: from config, by the players]
+    /// Groups before the knockout [default: config, as needed]
     #[arg(long, value_name = "N", value_parser = number::<u32>(2..=1_000_000))]
     pub(crate) groups: Option<u32>,
-    /// How long a ladder or an arena goes on, such as 30m [default: from config, 10m for an arena]
+    /// How long a ladder or an arena goes on [default: config]
     #[arg(long, value_name = "DURATION", value_parser = duration)]
     pub(crate) duration: Option<Duration>,
 }
@@ -241,10 +235,7 @@ pub(crate) fn check_format(rules: &LeagueRules) -> Result<(), CommandError> {
         CommandError::usage(
             "could not pair the players",
             error.to_string(),
-            match error {
-                FormatError::LateEntry(_) => "leave `--late-entry` out, or change `--format`",
-                _ => "change `--format`, its settings or `--players`",
-            },
+            "change `--format`, its settings or `--players`",
         )
     })
 }

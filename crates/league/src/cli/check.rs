@@ -39,49 +39,52 @@ use trial::{LeagueSide, Trial};
 /// What fails if the check cannot be made.
 const WHAT: &str = "could not check the agent";
 
+// For the rules the check plays the other side: for a player the manager, on the port where players
+// look for it, and the referees; for a referee the manager and the players of its matches; for a
+// manager all referees and players of a league.
 /// Tell whether an agent can play here, and test it against every rule of the protocol
-///
-/// The first line of the report answers the question; for a player, trial matches with a referee of
-/// this league decide it. For the rules the check plays the other side: for a player the manager (on the port where players look for it)
-/// and the referees, for a referee the manager and the players of its matches, for a manager all
-/// referees and players of a league. Start the check first, then the player or referee, so that it
-/// registers with the check; or let the check start it with --launch, then the check also kills and
-/// restarts it to see whether it comes back. Exits with 0 if the agent can play and every rule
-/// holds, with 1 if not, with 3 if the agent cannot be reached.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  league check http://localhost:8101/mcp
+  league check http://localhost:8101/mcp                 then start the player
   league check http://localhost:8101/mcp --launch \"python3 player.py --port 8101\"
-  league check http://localhost:8101/mcp --rehearse --seed 7 --launch \"python3 player.py\"
   league check http://localhost:8001/mcp --kind referee
-  league check http://localhost:8000/mcp --kind manager --players 4 --referee-key KEY
-  league check http://localhost:8101/mcp --strict --output junit > check.xml
-  league check --list --kind referee
-  league check http://localhost:8101/mcp --output json | jq 'select(.verdict == \"fail\")'")]
+  league check http://localhost:8101/mcp --strict --output junit > check.xml")]
 pub(crate) struct CheckArgs {
     /// Address of the agent, such as http://localhost:8101/mcp
     #[arg(value_parser = endpoint, required_unless_present = "list")]
     url: Option<Endpoint>,
-    /// Only list the rules for this kind of agent
-    #[arg(long)]
-    list: bool,
+    /// Start the agent with this command, and restart it to see it return
+    #[arg(long, value_name = "COMMAND")]
+    launch: Option<String>,
     /// Kind of agent
-    #[arg(long, value_enum, default_value_t, value_name = "KIND")]
+    #[arg(
+        long,
+        value_enum,
+        default_value_t,
+        value_name = "KIND",
+        hide_default_value = true
+    )]
     kind: CheckedAgent,
     /// Treat every deviation as a failure
     #[arg(long)]
     strict: bool,
-    /// Start the agent with this command, and kill and restart it where a rule needs that
-    #[arg(long, value_name = "COMMAND")]
-    launch: Option<String>,
+    /// Play matches full of faults instead: late, duplicate, broken, out of order
+    #[arg(long)]
+    rehearse: bool,
+    /// Only list the rules for this kind of agent
+    #[arg(long)]
+    list: bool,
+    /// Output format
+    #[arg(long, value_enum, default_value_t, value_name = "FORM")]
+    output: CheckOutput,
     /// Port on which the check plays the league manager
     #[arg(long, value_name = "N", default_value_t = 8000, value_parser = port)]
     port: u16,
     /// How long to wait for the agent to start and register
     #[arg(long, value_name = "DURATION", value_parser = duration, default_value = "10s")]
     wait: Duration,
-    /// How many players a manager waits for before it starts its league
+    /// How many players a manager waits for
     #[arg(long, value_name = "N", default_value_t = 4, value_parser = number::<u32>(2..=40))]
     players: u32,
     /// How many referees a manager waits for
@@ -98,17 +101,11 @@ pub(crate) struct CheckArgs {
         hide_env_values = true
     )]
     referee_key: Option<String>,
-    #[command(flatten)]
-    trust: TrustArgs,
-    /// Instead of the rules, play matches full of faults: late, duplicate, broken, out of order
-    #[arg(long)]
-    rehearse: bool,
-    /// Seed of the faults of a rehearsal; the same seed gives the same faults
+    /// Seed of the faults of a rehearsal
     #[arg(long, value_name = "N", requires = "rehearse", default_value = "1", value_parser = seed)]
     seed: u64,
-    /// Output format
-    #[arg(long, value_enum, default_value_t, value_name = "FORM")]
-    output: CheckOutput,
+    #[command(flatten)]
+    trust: TrustArgs,
 }
 
 /// A kind of agent.

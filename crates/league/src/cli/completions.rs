@@ -2,15 +2,13 @@
 
 use std::io::Write;
 
-use clap::{Args, CommandFactory};
+use clap::Args;
 use clap_complete::{Generator, Shell};
 
 use crate::cli::failure::CommandError;
-use crate::cli::{Cli, Exit};
+use crate::cli::{Exit, help};
 
 /// Print a script that lets a shell complete `league`
-///
-/// Where the script belongs depends on the shell; the examples show the usual places.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -26,7 +24,7 @@ pub(crate) struct CompletionsArgs {
 
 impl CompletionsArgs {
     pub(crate) fn run(&self, out: &mut impl Write) -> Result<Exit, CommandError> {
-        let mut command = Cli::command();
+        let mut command = help::command();
         command.set_bin_name(command.get_name().to_owned());
         command.build();
         self.shell.try_generate(&command, out)?;

@@ -22,11 +22,10 @@ use crate::storage::verify::leagues;
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  league db migrate --store postgres://league@db.example/league
+  league db migrate --store postgres://league@db.example/league    make or renew the tables
   league db list
-  league db export /copies/week-3 --league-id week_3
-  league db import SHARED
-The address may stand in LEAGUE_STORE or as `store` in config/system.json.")]
+  league db export /copies/week-3 --league-id week_3               into a folder
+  league db import SHARED                                          from a folder")]
 pub(crate) struct DbArgs {
     /// What to do
     #[arg(value_enum)]
@@ -37,7 +36,7 @@ pub(crate) struct DbArgs {
     /// One league only [default: all]
     #[arg(long, value_name = "ID", value_parser = league_id)]
     league_id: Option<LeagueId>,
-    /// Folder whose configuration names the database, if `--store` does not
+    /// Folder of the configuration that names the database
     #[arg(long, value_name = "DIR", default_value = DEFAULT_ROOT)]
     root: PathBuf,
     #[command(flatten)]

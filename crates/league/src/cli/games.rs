@@ -3,14 +3,16 @@
 use std::io::Write;
 
 use clap::Args;
+use league_core::strategy;
 use league_games::Listing;
+use league_protocol::id::GameType;
 use serde_json::{Value, json};
 
 use crate::cli::failure::CommandError;
 use crate::cli::text::paragraph;
 use crate::cli::{Exit, Output};
 
-/// List the games that a league can play, or print the rules of one
+/// List the games that a league can play, or print the rules and strategies of one
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -21,8 +23,8 @@ Examples:
 pub(crate) struct GamesArgs {
     /// The game type
     name: Option<String>,
-    /// Output format: text, or one JSON object a line
-    #[arg(long, value_enum, default_value_t)]
+    /// Output format
+    #[arg(long, value_enum, default_value_t, value_name = "FORM")]
     output: Output,
 }
 
@@ -56,6 +58,10 @@ fn rules(game: &Listing, out: &mut impl Write) -> Result<(), CommandError> {
     let settings = (game.default_settings)();
     if settings.as_object().is_some_and(|keys| !keys.is_empty()) {
         writeln!(out, "\nsettings, with their defaults: {settings}")?;
+    }
+    if let Ok(game_type) = GameType::new(rules.game_type) {
+        let known = format!("strategies: {}", strategy::names_for(&game_type));
+        writeln!(out, "\n{}", paragraph("", 0, &known))?;
     }
     writeln!(
         out,

@@ -35,52 +35,42 @@ const SEASONS_PER_LOOK: [u64; 2] = [4, 64];
 /// The most seasons whose results are in memory at once.
 const SEASONS_AT_ONCE: usize = 4_096;
 
+// Every pair plays the same number of matches, with the seats in turn. Strategies remember their
+// matches as players do; after some meetings all forget everything and begin anew. The same seed gives
+// the same output on any number of threads.
 /// Let strategies play against each other, without a league and without messages
-///
-/// Every pair plays the same number of matches, with the seats in turn. Strategies remember their
-/// matches as players do; after some meetings all forget everything and begin anew. The same seed
-/// gives the same output on any number of threads.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   league lab --game rock_paper_scissors                 all strategies that know the game
   league lab --strategies random,markov --matches 10000 --seed 7
-  league lab --game connect_four --html lab.html --csv lab.csv
   league lab --game rock_paper_scissors --sprt adaptive markov --elo1 30
                                                         plays until one answer is clear")]
 pub(crate) struct LabArgs {
     #[command(flatten)]
     game_args: GameArgs,
-    #[arg(
-        long,
-        value_name = "A,B,…",
-        value_delimiter = ',',
-        value_parser = strategy::find,
-        help = format!(
-            "Strategies: {} [default: all that know the game]",
-            strategy::names()
-        )
-    )]
+    /// Strategies [default: all that know the game]
+    #[arg(long, value_name = "A,B,…", value_delimiter = ',', value_parser = strategy::find)]
     strategies: Vec<&'static Strategy>,
     /// Matches of each pair [default: 1000; with --sprt at most 100000]
     #[arg(long, value_name = "N", value_parser = number::<u64>(1..=1_000_000_000))]
     matches: Option<u64>,
+    /// All chance comes from N [default: any, and printed]
+    #[arg(long, value_name = "N", value_parser = seed)]
+    seed: Option<u64>,
+    /// Test whether A is stronger than B, with as few matches as it takes
+    #[arg(long, num_args = 2, value_names = ["A", "B"], value_parser = strategy::find, conflicts_with_all = ["strategies", "csv", "html"])]
+    sprt: Vec<&'static Strategy>,
+    /// Output format
+    #[arg(long, value_enum, default_value_t, value_name = "FORM")]
+    output: Output,
     /// How often a pair meets before all forget their matches
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = number::<u32>(1..=1_000_000))]
     meetings: u32,
-    /// Take all chance from this number [default: by chance, and printed]
-    #[arg(long, value_name = "N", value_parser = seed)]
-    seed: Option<u64>,
-    /// Threads [default: one for each processor]
-    #[arg(long, value_name = "N", value_parser = number::<usize>(1..=1_024))]
-    threads: Option<usize>,
-    /// Test whether the strategy A is stronger than B, with as few matches as it takes
-    #[arg(long, num_args = 2, value_names = ["A", "B"], value_parser = strategy::find, conflicts_with_all = ["strategies", "csv", "html"])]
-    sprt: Vec<&'static Strategy>,
-    /// With --sprt: the Elo difference up to which A does not count as stronger
+    /// With --sprt: up to this Elo difference A is not stronger
     #[arg(long, value_name = "ELO", default_value_t = 0.0, value_parser = elo, allow_negative_numbers = true)]
     elo0: f64,
-    /// With --sprt: the Elo difference from which on A counts as stronger
+    /// With --sprt: from this Elo difference on A is stronger
     #[arg(long, value_name = "ELO", default_value_t = 20.0, value_parser = elo, allow_negative_numbers = true)]
     elo1: f64,
     /// With --sprt: the risk to call A stronger although it is not
@@ -89,15 +79,15 @@ pub(crate) struct LabArgs {
     /// With --sprt: the risk to miss that A is stronger
     #[arg(long, value_name = "RISK", default_value_t = 0.05, value_parser = risk)]
     beta: f64,
+    /// Threads [default: one for each processor]
+    #[arg(long, value_name = "N", value_parser = number::<usize>(1..=1_024))]
+    threads: Option<usize>,
     /// Write the results of all pairs to this file too
     #[arg(long, value_name = "FILE")]
     csv: Option<PathBuf>,
     /// Write all tables to this file too, as one page
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
-    /// Output format: text, or one JSON object
-    #[arg(long, value_enum, default_value_t, value_name = "FORM")]
-    output: Output,
     /// Do not print how long it took
     #[arg(short, long)]
     quiet: bool,

@@ -10,23 +10,18 @@ use crate::cli::failure::CommandError;
 use crate::config::ModelsConfig;
 use league_core::strategy;
 
-/// The heading of these flags in the help.
-const HEADING: &str = "Language models";
-
 /// How language models are asked; kept with the seats of `league run`, so that a resumed league goes
 /// on with them.
 #[derive(Debug, Clone, Default, Args, Serialize, Deserialize)]
 pub(crate) struct ModelArgs {
-    /// Where the model answers, such as `http://localhost:11434/v1`; it gets a key only if the
-    /// model is named as `PROVIDER/MODEL` [default: from config]
-    #[arg(long, value_name = "URL", help_heading = HEADING)]
+    /// Where language models answer [default: config]
+    #[arg(long, value_name = "URL")]
     llm_url: Option<String>,
-    /// The strategy that moves when a model does not choose in time [default: from config, random]
-    #[arg(long, value_name = "NAME", value_parser = known_strategy, help_heading = HEADING)]
+    /// Strategy that moves when a model is late [default: config]
+    #[arg(long, value_name = "NAME", value_parser = known_strategy)]
     fallback: Option<String>,
-    /// The most tokens that models may take in this league, prompts and answers together; then the
-    /// fallback moves [default: from config, no limit]
-    #[arg(long, value_name = "TOKENS", help_heading = HEADING)]
+    /// The most tokens of models in this league [default: config]
+    #[arg(long, value_name = "TOKENS")]
     budget: Option<u64>,
 }
 

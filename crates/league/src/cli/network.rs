@@ -14,37 +14,25 @@ use crate::http::local::{self, called};
 use crate::http::tls::{Tls, TlsError, Trust};
 use crate::storage::root::Root;
 
-/// The heading of these flags in the help.
-pub(crate) const HEADING: &str = "Several machines";
-/// The same for those of TLS.
-const TLS_HEADING: &str = "TLS";
-
 /// Where a server listens, and which host others reach it by.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct ListenArgs {
-    /// Address to listen on; 0.0.0.0 for all of this machine [default: from config, 127.0.0.1]
-    #[arg(long, value_name = "ADDRESS", help_heading = HEADING)]
+    /// Address to listen on; 0.0.0.0 for all [default: config]
+    #[arg(long, value_name = "ADDRESS")]
     bind: Option<IpAddr>,
-    /// Name or address that others reach it by; if it is an address of this machine, it listens
-    /// there too [default: from config, else where it listens]
-    #[arg(long, value_name = "HOST", value_parser = host, help_heading = HEADING)]
+    /// Name or address for others to call [default: config]
+    #[arg(long, value_name = "HOST", value_parser = host)]
     host: Option<String>,
-    /// Certificate to serve HTTPS with, as `league cert` makes it [default: from config, none]
-    #[arg(long, value_name = "FILE", help_heading = TLS_HEADING)]
-    tls_cert: Option<PathBuf>,
-    /// Private key of the certificate
-    #[arg(long, value_name = "FILE", help_heading = TLS_HEADING)]
-    tls_key: Option<PathBuf>,
     /// Listen on a public address without TLS
-    #[arg(long, help_heading = TLS_HEADING)]
+    #[arg(long)]
     insecure: bool,
 }
 
 /// Which authorities are trusted besides those of this machine.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct TrustArgs {
-    /// Certificates of authorities to trust besides those of this machine [default: from config]
-    #[arg(long, value_name = "FILE", help_heading = TLS_HEADING)]
+    /// Authorities to trust too, in PEM [default: config]
+    #[arg(long, value_name = "FILE")]
     ca: Option<PathBuf>,
 }
 
@@ -53,9 +41,8 @@ pub(crate) struct TrustArgs {
 pub(crate) struct NetworkArgs {
     #[command(flatten)]
     listening: ListenArgs,
-    /// Allow agents at this address or network, such as 192.168.1.0/24, or at all `public`
-    /// addresses, in addition to config; may be repeated
-    #[arg(long, value_name = "NETWORK", value_parser = allowed, help_heading = HEADING)]
+    /// Allow agents there too, such as 192.168.1.0/24; repeat it
+    #[arg(long, value_name = "NETWORK", value_parser = allowed)]
     allow: Vec<AllowedEndpoint>,
     #[command(flatten)]
     pub(crate) trust: TrustArgs,
@@ -88,17 +75,18 @@ impl ListenArgs {
 
     fn settle_towards(&self, system: &mut SystemConfig, peer: Option<SocketAddr>) {
         local::settle(system, self.bind, self.host.as_deref(), peer);
-        let security = &mut system.security;
-        override_file(&mut security.tls_cert, self.tls_cert.as_deref());
-        override_file(&mut security.tls_key, self.tls_key.as_deref());
-        security.insecure |= self.insecure;
+        system.security.insecure |= self.insecure;
     }
 }
 
 impl TrustArgs {
     /// Overrides the configuration with the flag.
     fn settle(&self, system: &mut SystemConfig) {
-        override_file(&mut system.security.ca, self.ca.as_deref());
+        if let Some(ca) = &self.ca {
+            // On the command line it is not relative to the root.
+            let ca = std::path::absolute(ca).unwrap_or_else(|_| ca.clone());
+            system.security.ca = Some(ca);
+        }
     }
 
     /// The authorities that a command trusts.
@@ -116,20 +104,13 @@ impl TrustArgs {
 
     /// The same flag, for a printed command.
     pub(crate) fn flag(&self) -> String {
-        file_flag("--ca", self.ca.as_deref())
+        ca_flag(self.ca.as_deref())
     }
 }
 
-/// Overrides a configured file; one on the command line is not relative to the root.
-fn override_file(configured: &mut Option<PathBuf>, given: Option<&Path>) {
-    if let Some(given) = given {
-        *configured = Some(std::path::absolute(given).unwrap_or_else(|_| given.to_owned()));
-    }
-}
-
-fn file_flag(flag: &str, file: Option<&Path>) -> String {
+fn ca_flag(file: Option<&Path>) -> String {
     file.map_or_else(String::new, |file| {
-        format!(" {flag} {}", quoted(&file.display().to_string()))
+        format!(" --ca {}", quoted(&file.display().to_string()))
     })
 }
 
@@ -189,8 +170,6 @@ impl NetworkArgs {
         let ListenArgs {
             bind,
             host,
-            tls_cert,
-            tls_key,
             insecure,
         } = &self.listening;
         let bind = bind.map(|bind| format!(" --bind {bind}"));
@@ -198,17 +177,9 @@ impl NetworkArgs {
             .as_deref()
             .map(|host| format!(" --host {}", quoted(host)));
         let allow = self.allow.iter().map(|entry| format!(" --allow {entry}"));
-        let tls = [
-            file_flag("--tls-cert", tls_cert.as_deref()),
-            file_flag("--tls-key", tls_key.as_deref()),
-            self.trust.flag(),
-            if *insecure { " --insecure" } else { "" }.to_owned(),
-        ];
-        bind.into_iter()
-            .chain(host)
-            .chain(allow)
-            .chain(tls)
-            .collect()
+        let insecure = insecure.then(|| " --insecure".to_owned());
+        let flags = bind.into_iter().chain(host).chain(allow).chain(insecure);
+        flags.chain([self.trust.flag()]).collect()
     }
 
     /// Checks that a manager can call an agent of this machine: it does not reach the loopback of
@@ -337,7 +308,7 @@ fn ca_copy(system: &SystemConfig) -> String {
     let security = &system.security;
     let ca = security.ca.as_ref().filter(|_| security.tls_cert.is_some());
     let name = ca.and_then(|ca| ca.file_name());
-    file_flag("--ca", name.map(Path::new))
+    ca_flag(name.map(Path::new))
 }
 
 #[cfg(test)]

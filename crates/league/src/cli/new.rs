@@ -26,27 +26,16 @@ enum NewFile {
     Player(NewPlayerArgs),
 }
 
+// It speaks the protocol, comes back after a restart, and moves at random until you change its
+// function `choose`.
 /// Write a player to start from: one file that plays as it is, with your part at the top
-///
-/// It speaks the protocol, comes back after a restart, and moves at random until you change its
-/// function `choose`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   league new player --lang python                     player.py, on the standard library
-  league new player --lang python-fastmcp             player_fastmcp.py, an MCP server
-  league new player --lang llm                        player_llm.py, which asks a language model
   league new player --lang javascript --name Heron    player.mjs, called Heron
-  league new player --lang rust --output heron        heron/Cargo.toml and heron/src/main.rs
-  league new player --lang python --output bots       bots/player.py, if bots is a folder
-  league new player --lang python --output heron.py   heron.py
-
-Then start a league, two opponents and the player, each in its own terminal:
-  league manager --players 3 --referees 1
-  league referee
-  league player --port 8102
-  league player --port 8103
-  python3 player.py --port 8101 --manager http://localhost:8000/mcp --name Heron")]
+  league new player --lang rust -o heron              heron/Cargo.toml and heron/src/main.rs
+  python3 player.py --port 8101 --name Heron          it joins the manager on this machine")]
 struct NewPlayerArgs {
     /// The language
     #[arg(long, value_enum, value_name = "LANG")]
@@ -55,8 +44,8 @@ struct NewPlayerArgs {
     #[arg(long, value_name = "NAME", default_value = DEFAULT_NAME, value_parser = display_name)]
     name: String,
     /// File or folder to write [default: the usual name in this folder]
-    #[arg(long, short, value_name = "PATH")]
-    output: Option<PathBuf>,
+    #[arg(short, value_name = "FILE")]
+    out: Option<PathBuf>,
     /// Replace existing files
     #[arg(long)]
     force: bool,
@@ -145,7 +134,7 @@ impl NewPlayerArgs {
     /// The file to write; for Rust the folder.
     fn place(&self) -> PathBuf {
         let usual = self.lang.file();
-        match &self.output {
+        match &self.out {
             None => PathBuf::from(usual),
             // A Rust player gets a folder of its own.
             Some(path) if self.lang == Language::Rust => path.clone(),
@@ -253,7 +242,7 @@ fn in_the_way(path: &Path) -> CommandError {
     CommandError::usage(
         "could not write the player",
         format!("`{}` exists already", path.display()),
-        "give another path with `--output`, or replace the file with `--force`",
+        "give another path with `-o`, or replace the file with `--force`",
     )
 }
 
@@ -265,6 +254,6 @@ fn unwritten(path: &Path, error: &io::Error) -> CommandError {
     CommandError::world(
         "could not write the player",
         format!("`{}`: {error}", path.display()),
-        "give a path with write permission with `--output`",
+        "give a path with write permission with `-o`",
     )
 }

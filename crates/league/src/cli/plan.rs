@@ -30,10 +30,9 @@ const ANSWER_TOKENS: f64 = 150.0;
 /// Correlations that differ by less are as good as equal.
 const NOTICEABLE: f64 = 0.01;
 
+// The length of a match is that of matches between random players. How sure an order is follows from
+// simulated events between players of assumed strengths: the true ones are not known before.
 /// Tell what each format would take with so many players, and how sure its order would be
-///
-/// The length of a match is that of matches between random players. How sure an order is follows from
-/// simulated events between players of assumed strengths: the true ones are not known before.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -50,25 +49,24 @@ pub(crate) struct PlanArgs {
     /// The time that there is; formats that fit in it are marked
     #[arg(long, value_name = "N", value_parser = number::<u32>(1..=100_000))]
     minutes: Option<u32>,
+    /// The time that a player takes for a move
+    #[arg(long, value_name = "DURATION", value_parser = duration, default_value = "2s")]
+    move_time: Duration,
     #[command(flatten)]
     format_args: FormatArgs,
-    /// The time that a player takes for a move
-    #[arg(long, value_name = "TIME", value_parser = duration, default_value = "2s")]
-    move_time: Duration,
     /// How many matches are played at once [default: all of a round]
     #[arg(long, value_name = "N", value_parser = number::<u32>(1..=1_000_000))]
     matches_at_once: Option<u32>,
-    /// How far apart the players are assumed to be: the standard deviation of their strengths, in Elo
-    /// points
+    /// The assumed spread of strengths, in Elo points
     #[arg(long, value_name = "ELO", default_value_t = 200, value_parser = number::<u32>(0..=2_000))]
     spread: u32,
     /// All players ask this language model: tells its tokens
     #[arg(long, value_name = "MODEL")]
     llm: Option<String>,
-    /// Take all chance from this number
+    /// All chance comes from N
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = seed)]
     seed: u64,
-    /// Output format: text, or one JSON object
+    /// Output format
     #[arg(long, value_enum, default_value_t, value_name = "FORM")]
     output: Output,
 }

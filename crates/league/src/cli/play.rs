@@ -1,267 +1,126 @@
-//! `league play`: a person takes a seat, in the league of a manager or against our strategies.
-//!
-//! The player of the person is that of `league player`, or of `league run`; this file starts it and
-//! leaves the screen to the terminal.
+//! `league play`: a league of `league run` with one seat for a person, who plays on its page.
 
-mod terminal;
-
-use std::io::{self, Write};
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::thread;
-use std::time::Duration;
+use std::ffi::OsString;
+use std::io::{self, IsTerminal, Write};
+use std::process::{Command, Stdio};
 
 use clap::{Args, Parser};
 use league_core::strategy::{self, Strategy};
-use league_protocol::id::{GameType, PlayerId};
-use tempfile::TempDir;
-use tokio::sync::watch;
 
-use crate::agents::seat::ExternalSeat;
-use crate::cli::agent::{PlayerArgs, check_strategy};
-use crate::cli::arguments::{USUAL_MANAGER, game_type, games, manager_url, number};
-use crate::cli::failure::{CommandError, chain};
-use crate::cli::network::NetworkArgs;
-use crate::cli::run::{RunArgs, move_time};
-use crate::cli::runtime::runtime;
-use crate::cli::{Exit, Output, screen};
-use crate::config::DEFAULT_GAME;
-use crate::http::client::Client;
-use crate::http::endpoint::Endpoint;
-use crate::http::tls::Tls;
-use crate::wire::ask::{ManagerClient, State};
-use terminal::Terminal;
+use crate::cli::Exit;
+use crate::cli::agent::check_strategy;
+use crate::cli::arguments::{CommonArgs, GameArgs, port};
+use crate::cli::failure::CommandError;
+use crate::cli::run::RunArgs;
 
-const WHAT: &str = "could not take a seat";
-/// The most games against each opponent.
-const MAX_GAMES: u64 = 100;
-
-/// Take a seat yourself, in this terminal
-///
-/// With `--manager` you join that league as a player. Without it you join the league at the usual
-/// address if one is open there; else you play against a strategy, and nothing is kept.
+/// Take a seat yourself: prints the link to your page, opens it, and plays strategies against you
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  league play                                            against a strategy
-  league play --game connect_four --against alpha-beta --games 3
-  league play --manager http://192.168.1.10:8000/mcp --bind 0.0.0.0 --name Ada
-  printf '3\\n3\\n' | league play --game connect_four --against random --output json")]
+  league play --game connect_four
+  league play --game rock_paper_scissors --against markov,bayesian --name Ada")]
 pub(crate) struct PlayArgs {
-    /// Address of the manager whose league you join, or several with commas between them
-    #[arg(long, value_name = "URL", value_parser = manager_url, conflicts_with_all = ["game", "against", "games", "move_time"])]
-    manager: Option<Endpoint>,
     #[command(flatten)]
-    network: NetworkArgs,
-    /// The organiser's code for participants
-    #[arg(long, value_name = "CODE", requires = "manager")]
-    join_code: Option<String>,
+    game: GameArgs,
+    /// Your opponents, strategies of `league games NAME` [default: one]
+    #[arg(long, value_name = "A,B,…", value_delimiter = ',', value_parser = strategy::find)]
+    against: Vec<&'static Strategy>,
     /// The name that others see
     #[arg(long, value_name = "NAME", default_value = "You")]
     name: String,
-    #[arg(
-        long,
-        value_name = "NAME",
-        value_parser = game_type,
-        help = format!("The game, if you play against strategies: {} [default: {DEFAULT_GAME}]", games())
-    )]
-    game: Option<GameType>,
-    #[arg(
-        long,
-        value_name = "A,B,…",
-        value_delimiter = ',',
-        value_parser = strategy::find,
-        help = format!("Your opponents: {} [default: one that knows the game]", strategy::names())
-    )]
-    against: Vec<&'static Strategy>,
-    /// How many games against each [default: 1]
-    #[arg(long, value_name = "N", value_parser = number::<u32>(1..=MAX_GAMES))]
-    games: Option<u32>,
-    /// Time for a move, if you play against strategies [default: 2m]
-    #[arg(long, value_name = "DURATION", value_parser = move_time)]
-    move_time: Option<Duration>,
-    #[arg(
-        long,
-        value_name = "NAME",
-        value_parser = strategy::find,
-        default_value = "random",
-        help = "The strategy that moves when your time is over, or when you leave"
-    )]
-    fallback: &'static Strategy,
-    /// Keep the files of the league, or of your player, in this folder [default: nothing is kept]
-    #[arg(long, value_name = "DIR")]
-    keep: Option<PathBuf>,
-    /// Output format: text, or one JSON object a line
-    #[arg(long, value_enum, default_value_t)]
-    output: Output,
+    /// Port of the page [default: any free one]
+    #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true, value_parser = port)]
+    port: u16,
+    /// Only print the link
+    #[arg(long)]
+    no_open: bool,
+    #[command(flatten)]
+    common: CommonArgs,
 }
 
-/// The arguments of another command.
+/// The person for whom a league is played.
+#[derive(Debug, Clone)]
+pub(crate) struct Person {
+    name: String,
+    /// The port of the page; 0 for any.
+    pub(crate) port: u16,
+    /// Whether a browser is to show the page.
+    opens: bool,
+}
+
+impl Person {
+    /// The link of a seat, with the name, so that the page takes the seat at once.
+    pub(crate) fn link(&self, joining: &str) -> String {
+        let letter = |byte: u8| match byte.is_ascii_alphanumeric() {
+            true => char::from(byte).to_string(),
+            false => format!("%{byte:02X}"),
+        };
+        let name: String = self.name.bytes().map(letter).collect();
+        format!("{joining}&name={name}")
+    }
+
+    /// Shows the page in a browser, if the person is likely to sit before one. The link is printed
+    /// too, so that a failure does no harm.
+    pub(crate) fn show(&self, link: &str) {
+        let browser = browser().filter(|_| self.opens && io::stdout().is_terminal());
+        if let Some(browser) = browser {
+            let _ = Command::new(browser)
+                .arg(link)
+                .stdin(Stdio::null())
+                .stdout(Stdio::null())
+                .stderr(Stdio::null())
+                .spawn();
+        }
+    }
+}
+
+/// The arguments of `league run`.
 #[derive(Debug, Parser)]
-struct OtherCommand<A: Args> {
+struct Run {
     #[command(flatten)]
-    arguments: A,
+    arguments: RunArgs,
 }
 
 impl PlayArgs {
     pub(crate) fn run(&self, out: &mut impl Write) -> Result<Exit, CommandError> {
-        let passing = match &self.keep {
-            Some(_) => None,
-            None => Some(tempfile::tempdir().map_err(|error| {
-                let hint = "free space on the disk, or choose a folder with `--keep`";
-                CommandError::world(WHAT, chain(&error), hint)
-            })?),
-        };
-        let passing = passing.as_ref().map(TempDir::path);
-        let root = self.keep.as_deref().or(passing).unwrap_or(Path::new("."));
-        let root = root.display().to_string();
-        let manager = self.found_manager()?;
-        let seat = Arc::new(ExternalSeat::for_person(self.fallback));
-        if self.output == Output::Text {
-            let how = match &manager {
-                Some(manager) => format!("you join the league at {manager} as {}", self.name),
-                None => format!("{}: you play as {}", self.game(), self.name),
-            };
-            writeln!(out, "{how}; `?` tells the rules, Ctrl-D leaves")?;
-            out.flush()?;
-        }
-        let (ended, over) = watch::channel(false);
-        let names = match &manager {
-            Some(_) => Vec::new(),
-            None => self.opponents()?,
-        };
-        let opponents: Vec<&str> = names.iter().map(|(_, name)| name.as_str()).collect();
-        let opponents = opponents.join(",");
-        let terminal = Terminal::new(Arc::clone(&seat), self.output, names);
-        let screen = thread::spawn(move || terminal.show(over));
-        let exit = match manager {
-            Some(manager) => self.join(&manager, &root, seat),
-            None => self.against(&opponents, &root, seat),
-        };
-        ended.send_replace(true);
-        let shown = screen.join().unwrap_or(Ok(()));
-        let exit = exit?;
-        shown?;
-        Ok(exit)
-    }
-
-    fn game(&self) -> String {
-        let named = self.game.as_ref().map(ToString::to_string);
-        named.unwrap_or_else(|| DEFAULT_GAME.to_owned())
-    }
-
-    /// The strategies that play against the person, by the ids that they get.
-    fn opponents(&self) -> Result<Vec<(PlayerId, String)>, CommandError> {
-        let game = game_type(&self.game());
-        let game = game.map_err(|wrong| CommandError::usage(WHAT, wrong, "see `league games`"))?;
+        const WHAT: &str = "could not take a seat";
+        let game = &self.game.game;
         for opponent in &self.against {
-            check_strategy(opponent, Some(&game), WHAT)?;
+            check_strategy(opponent, Some(game), WHAT)?;
         }
-        let chosen = match self.against.is_empty() {
-            true => strategy::deal(&game, 1),
+        let opponents = match self.against.is_empty() {
+            true => strategy::deal(game, 1),
             false => self.against.clone(),
         };
-        let ids = (1..).map(PlayerId::numbered);
-        let names = chosen.iter().map(|strategy| strategy.name.to_owned());
-        Ok(ids.zip(names).collect())
-    }
-
-    /// The manager that was named, else the one at the usual address if its league is open.
-    fn found_manager(&self) -> Result<Option<String>, CommandError> {
-        if let Some(named) = &self.manager {
-            return Ok(Some(named.to_string()));
-        }
-        let is_local = self.game.is_some() || !self.against.is_empty();
-        if is_local || self.games.is_some() || self.move_time.is_some() {
-            return Ok(None);
-        }
-        let Ok(client) = ManagerClient::new(USUAL_MANAGER, Client::trusting(Tls::default().trust))
-        else {
-            return Ok(None);
+        let players = (opponents.len() + 1).to_string();
+        let names: Vec<&str> = opponents.iter().map(|opponent| opponent.name).collect();
+        let names = names.join(",");
+        let words = [
+            ["run", "--people=1", "--referees=1", "--ports=auto"],
+            ["--game", game.as_str(), "--players", &players],
+        ];
+        let words = words.concat().into_iter().chain(["--strategies", &names]);
+        let run = Run::try_parse_from(words).map_err(|error| {
+            CommandError::usage(WHAT, error.to_string(), "see `league play --help`")
+        })?;
+        let person = Person {
+            name: self.name.clone(),
+            port: self.port,
+            opens: !self.no_open,
         };
-        let health = runtime()?.block_on(client.health());
-        let is_open = health.is_ok_and(|health| health.state == State::Registering);
-        Ok(is_open.then(|| USUAL_MANAGER.to_owned()))
-    }
-
-    /// Joins the league of a manager.
-    fn join(
-        &self,
-        manager: &str,
-        root: &str,
-        seat: Arc<ExternalSeat>,
-    ) -> Result<Exit, CommandError> {
-        let mut words = vec![
-            "league",
-            "--manager",
-            manager,
-            "--port",
-            "0",
-            "--name",
-            &self.name,
-            "--root",
-            root,
-            "--exit-when-done",
-            "--quiet",
-        ];
-        if let Some(code) = &self.join_code {
-            words.extend(["--join-code", code]);
-        }
-        let mut player: PlayerArgs = read(&words)?;
-        player.person = Some(seat);
-        player.on(&self.network).run(&mut io::sink())
-    }
-
-    /// Plays a league against strategies in this process, on free ports.
-    fn against(
-        &self,
-        opponents: &str,
-        root: &str,
-        seat: Arc<ExternalSeat>,
-    ) -> Result<Exit, CommandError> {
-        let game = self.game();
-        let players = (opponents.split(',').count() + 1).to_string();
-        let legs = self.games.unwrap_or(1).to_string();
-        let fallback = self.fallback.name;
-        let time = self.move_time.map(|time| format!("{}ms", time.as_millis()));
-        let mut words = vec![
-            "league",
-            "--root",
-            root,
-            "--ports",
-            "auto",
-            "--game",
-            &game,
-            "--players",
-            &players,
-            "--people",
-            "1",
-            "--referees",
-            "1",
-            "--strategies",
-            opponents,
-            "--legs",
-            &legs,
-            "--fallback",
-            fallback,
-            "--quiet",
-        ];
-        if let Some(time) = &time {
-            words.extend(["--move-time", time]);
-        }
-        let mut run: RunArgs = read(&words)?;
-        run.person = Some((self.name.clone(), seat));
-        run.run(&mut screen::Screen::new(io::sink()))
+        let mut run = run.arguments;
+        run.common = self.common.clone();
+        run.person = Some(person);
+        run.run(out)
     }
 }
 
-/// Reads the arguments of another command.
-fn read<A: Args>(words: &[&str]) -> Result<A, CommandError> {
-    let read = OtherCommand::try_parse_from(words);
-    let read = read.map_err(|error| {
-        let wrong = error.to_string();
-        let wrong = wrong.lines().next().unwrap_or_default().to_owned();
-        CommandError::usage(WHAT, wrong, "see `league play --help`")
-    })?;
-    Ok(read.arguments)
+/// The program that opens a page on this desktop, if there is a desktop.
+fn browser() -> Option<OsString> {
+    let given = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
+    if cfg!(target_os = "macos") {
+        return Some("open".into());
+    }
+    let has_screen = given("DISPLAY").or_else(|| given("WAYLAND_DISPLAY"));
+    given("BROWSER").or_else(|| has_screen.map(|_| "xdg-open".into()))
 }

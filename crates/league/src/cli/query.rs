@@ -16,10 +16,9 @@ use crate::cli::text::print_standings;
 use crate::cli::{Exit, Output};
 use crate::wire::ask::{Health, ManagerClient, QueryReply};
 
-/// Ask a running manager for the standings, the schedule, or a player's next match or figures
-///
-/// The standings are public. The rest takes the administrator's token, which the manager keeps in
-/// a file below its root, so give both the same --root.
+// The standings are public. The rest takes the administrator's token, which the manager keeps in a
+// file below its root.
+/// Ask a running manager; all but the standings needs the same --root as the manager
 #[derive(Debug, Clone, Args)]
 #[command(after_help = "\
 Examples:

@@ -16,15 +16,15 @@ use crate::agents::arena::{Arena, ArenaError, BoundPorts, Plan, SeatChoice};
 use crate::agents::assemble::Shared;
 use crate::agents::manager::{InvitedPlayer, LeagueNews, collect_journals};
 use crate::agents::people::{NoSeat, People};
-use crate::agents::seat::ExternalSeat;
 use crate::cli::Exit;
-use crate::cli::agent::{check_guests, people_offer};
+use crate::cli::agent::{check_guests, people_link, people_offer};
 use crate::cli::arguments::{
-    CommonArgs, FormatArgs, dialect, duration, game_type, games, league_id, number, seed,
+    CommonArgs, FormatArgs, dialect, duration, game_type, league_id, number, seed,
 };
 use crate::cli::failure::{CommandError, chain, port_error, start_hint};
 use crate::cli::model::ModelArgs;
 use crate::cli::network::{NetworkArgs, load_tls, log_warning};
+use crate::cli::play::Person;
 use crate::cli::run::plan::RunPlan;
 use crate::cli::run::screen::RunScreen;
 use crate::cli::runtime::{Signals, begin_logs, finish, runtime};
@@ -36,7 +36,6 @@ use crate::http::endpoint::{Scheme, url};
 use crate::http::local::called;
 use crate::storage::root::Root;
 use crate::storage::store::holder;
-use league_core::strategy;
 
 const WHAT: &str = "could not run the league";
 /// The longest time for a move that a flag gives.
@@ -46,82 +45,80 @@ pub(crate) const MAX_PEOPLE: u64 = 64;
 
 /// Play a whole league on this machine: manager, referees and players, each its own server
 #[derive(Debug, Clone, Args)]
+#[command(after_help = "\
+Examples:
+  league run --players 8 --game connect_four
+  league run --pace 3s --web                slow enough to watch, and the page stays
+  league run --resume                       go on with an interrupted league")]
 pub(crate) struct RunArgs {
-    #[command(flatten)]
-    pub(crate) common: CommonArgs,
-    #[command(flatten)]
-    pub(crate) network: NetworkArgs,
-    /// How many players of our own, besides invited ones [default: from config, 4]
+    /// How many players, besides invited ones [default: config]
     #[arg(long, value_name = "N", value_parser = number::<u32>(1..=10_000))]
     players: Option<u32>,
-    /// How many of the players are people, who join on the page with a link and a code
-    #[arg(long, value_name = "N", default_value_t = 0, value_parser = number::<u32>(0..=MAX_PEOPLE))]
-    people: u32,
-    /// Time for a move [default: from config, 30s; with `--people`, 2m]
-    #[arg(long, value_name = "DURATION", value_parser = move_time)]
-    move_time: Option<Duration>,
-    /// The person who plays in this terminal.
-    #[arg(skip)]
-    pub(crate) person: Option<(String, Arc<ExternalSeat>)>,
-    /// How many referees [default: from config, 2]
-    #[arg(long, value_name = "N", value_parser = number::<u32>(1..=1_000))]
-    referees: Option<u32>,
-    #[arg(
-        long,
-        value_name = "A,B,…",
-        value_delimiter = ',',
-        value_parser = SeatChoice::parse,
-        help = format!(
-            "Strategies, dealt to the players in turn: {}, or `llm:MODEL` for a language model \
-             [default: from config]",
-            strategy::names()
-        )
-    )]
-    strategies: Vec<SeatChoice>,
-    #[command(flatten)]
-    models: ModelArgs,
-    /// Dialects, dealt to the players in turn: `v2`, `v2-api`, `v1` [default: from config, v2]
-    #[arg(long, value_name = "A,B,…", value_delimiter = ',', value_parser = dialect)]
-    dialects: Vec<Dialect>,
-    #[arg(
-        long,
-        value_name = "NAME",
-        value_parser = game_type,
-        help = format!("The game: {}", games())
-    )]
+    /// The game, as `league games` lists them [default: config]
+    #[arg(long, value_name = "NAME", value_parser = game_type)]
     game: Option<GameType>,
-    /// The documents' ports, or any free ports
-    #[arg(long, value_enum, default_value_t, value_name = "WHICH")]
-    ports: PortChoice,
-    /// Slow down so that people can watch: how long a player thinks [default: 0ms, or as before]
+    /// Strategies of `league games NAME`, or `llm:MODEL`, dealt in turn
+    #[arg(long, value_name = "A,B,…", value_delimiter = ',', value_parser = SeatChoice::parse)]
+    strategies: Vec<SeatChoice>,
+    /// Slow down to be watched: how long a player thinks
     #[arg(long, value_name = "DURATION", value_parser = duration)]
     pace: Option<Duration>,
-    #[command(flatten)]
-    pairing: FormatArgs,
-    /// Keep the page up after the league, until Ctrl-C; with `--people` it always stays
+    /// Keep the page up after the league, until Ctrl-C
     #[arg(long)]
     web: bool,
-    /// Let every match wait for `league step` in another terminal
-    #[arg(long)]
-    manual: bool,
-    /// Invite a player that does not register, by its address; may be repeated
-    #[arg(long, value_name = "[NAME=]URL", value_parser = InvitedPlayer::parse)]
-    invite: Vec<InvitedPlayer>,
-    /// Take all randomness from this number: the league can be repeated, and is not for prizes
-    #[arg(long, value_name = "N", value_parser = seed)]
-    seed: Option<u64>,
-    /// Name of the league [default: from config, with a number if that league exists]
-    #[arg(long, value_name = "ID", value_parser = league_id)]
-    league_id: Option<LeagueId>,
     /// Resume an interrupted league as it was
     #[arg(long, conflicts_with_all = ["players", "people", "move_time", "referees", "strategies", "dialects", "game", "format", "rounds", "legs", "groups", "duration", "seed", "manual", "invite"])]
     resume: bool,
+    /// How many of the players are people, on the page
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = number::<u32>(0..=MAX_PEOPLE))]
+    people: u32,
+    /// How many referees [default: config, 2]
+    #[arg(long, value_name = "N", value_parser = number::<u32>(1..=1_000))]
+    referees: Option<u32>,
+    /// Invite a player that does not register; repeat it
+    #[arg(long, value_name = "[NAME=]URL", value_parser = InvitedPlayer::parse)]
+    invite: Vec<InvitedPlayer>,
+    /// Name of the league [default: config, with a free number]
+    #[arg(long, value_name = "ID", value_parser = league_id)]
+    league_id: Option<LeagueId>,
+    /// All randomness comes from N: repeatable, not for prizes
+    #[arg(long, value_name = "N", value_parser = seed)]
+    seed: Option<u64>,
+    /// Let every match wait for `league admin step`
+    #[arg(long)]
+    manual: bool,
+    /// Time for a move [default: config, 30s; with people 2m]
+    #[arg(long, value_name = "DURATION", value_parser = move_time)]
+    move_time: Option<Duration>,
+    #[command(flatten)]
+    pairing: FormatArgs,
+    /// Dialects, dealt in turn: `v2`, `v2-api`, `v1` [default: config]
+    #[arg(long, value_name = "A,B,…", value_delimiter = ',', value_parser = dialect)]
+    dialects: Vec<Dialect>,
+    #[command(flatten)]
+    models: ModelArgs,
+    /// The usual ports, or free ones
+    #[arg(
+        long,
+        value_enum,
+        default_value_t,
+        value_name = "WHICH",
+        hide_default_value = true
+    )]
+    ports: PortChoice,
+    #[command(flatten)]
+    pub(crate) network: NetworkArgs,
     #[command(flatten)]
     pub(crate) store: StoreArgs,
+    #[command(flatten)]
+    pub(crate) common: CommonArgs,
+    /// The person of `league play`.
+    #[arg(skip)]
+    pub(crate) person: Option<Person>,
 }
 
 /// Reads the time for a move.
-pub(crate) fn move_time(text: &str) -> Result<Duration, String> {
+fn move_time(text: &str) -> Result<Duration, String> {
     let allowed = Duration::from_secs(1)..=MAX_MOVE_TIME;
     let time = duration(text)?;
     let wrong = || format!("`{text}` is not a time for a move; give 1s to 60m");
@@ -152,27 +149,42 @@ impl RunArgs {
         let tls = load_tls(&self.common.root(), &system, WHAT, log_warning)?;
         tls.check_own(&called(&system, None)).map_err(|wrong| {
             let cause = format!("its agents could not call each other: {wrong}");
-            let hint =
-                "give the authority of the certificate with `--ca`; `league cert` makes both";
+            let hint = "give the authority of the certificate with `--ca`";
             CommandError::usage(WHAT, cause, hint)
         })?;
         let plan = RunPlan::make(self, resumed, &loader, (system, tls))?;
         finish(logs, runtime, self.play(plan, out))
     }
 
-    /// Gives the person in this process a seat, or tells how people join.
-    async fn invite(
+    /// Tells how people join, and gives the link.
+    fn invite(
         &self,
         people: Option<&Arc<People>>,
         advertised: &str,
         screen: &mut RunScreen<'_, impl Write>,
-    ) -> Result<(), CommandError> {
-        match (people, &self.person) {
-            (Some(people), Some(person)) => sit_down(people, person).await?,
-            (Some(people), None) => screen.invite_people(advertised, people.code()),
-            (None, _) => {}
+    ) -> Option<String> {
+        let code = people?.code();
+        let link = people_link(advertised, code);
+        let link = match &self.person {
+            Some(person) => person.link(&link),
+            None => link,
+        };
+        screen.invite_people(&link, code);
+        Some(link)
+    }
+
+    /// Keeps the page until Ctrl-C, or until the person of `league play` has seen the end.
+    async fn keep_page(&self, people: Option<&Arc<People>>, signals: &mut Signals) {
+        let seen = async {
+            match people.filter(|_| self.person.is_some()) {
+                Some(people) => people.all_saw_end().await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            () = seen => {}
+            () = signals.interrupted() => {}
         }
-        Ok(())
     }
 
     async fn play(&self, run_plan: RunPlan, out: &mut impl Write) -> Result<Exit, CommandError> {
@@ -203,11 +215,13 @@ impl RunArgs {
         plan.people = opened.map_err(|error| no_seats(&error, WHAT))?;
         plan.joining = Some(people_offer(&advertised, plan.people.is_some()));
         let mut arena = Arena::open(&shared, &plan, taken).map_err(not_opened)?;
-        self.invite(arena.people.as_ref(), &advertised, &mut screen)
-            .await?;
+        let link = self.invite(arena.people.as_ref(), &advertised, &mut screen);
         // A resumed league keeps the rules that it began with.
         let mode = arena.manager.actor.query(|league| league.rules().mode);
         screen.open(&advertised, mode.await.unwrap_or(plan.rules.mode))?;
+        if let Some((link, person)) = link.zip(self.person.as_ref()) {
+            person.show(&link);
+        }
         let ended = follow(&mut arena, &mut signals, &mut screen, &again).await;
         if matches!(ended, Ok(RunEnd::Completed)) {
             tokio::select! {
@@ -218,11 +232,10 @@ impl RunArgs {
             let seen = DeviationSummary::of_one_process(&shared.deviations);
             screen.summary(&table.unwrap_or_else(|_| [].into()), &seen)?;
             // People look at the result on the page where they played.
-            let are_people_there = arena.people.is_some() && self.person.is_none();
-            if self.web || are_people_there {
+            if self.web || arena.people.is_some() {
                 shared.observed.publish();
                 screen.page_stays()?;
-                signals.interrupted().await;
+                self.keep_page(arena.people.as_ref(), &mut signals).await;
             }
         }
         shared.outbox.close();
@@ -252,7 +265,7 @@ impl RunArgs {
             port => {
                 let scheme = Scheme::of(plan.tls.as_ref());
                 let ca = self.network.trust.flag();
-                format!(" {}{ca}", url(scheme, &plan.host, port))
+                format!(" --manager {}{ca}", url(scheme, &plan.host, port))
             }
         };
         CommandError::world(
@@ -345,16 +358,6 @@ fn cut_off(cause: &str, again: &str) -> CommandError {
             limit.saturating_mul(2)
         ),
     )
-}
-
-/// Seats the person who plays in this terminal.
-async fn sit_down(
-    people: &Arc<People>,
-    (name, seat): &(String, Arc<ExternalSeat>),
-) -> Result<(), CommandError> {
-    let seated = people.seat(name, Arc::clone(seat)).await;
-    let seated = seated.map_err(|error| no_seats(&error, "could not take a seat"));
-    seated.map(|_| ())
 }
 
 /// The seats for people could not be opened, or taken.

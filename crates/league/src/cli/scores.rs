@@ -46,9 +46,11 @@ impl LineWidth {
                 name: usize::MAX,
             };
         }
-        let size = ratatui::crossterm::terminal::size();
+        let size = rustix::termios::tcgetwinsize(io::stdout());
+        let columns = size.map_or(0, |size| usize::from(size.ws_col));
         Self {
-            line: size.map_or(WIDTH, |(columns, _)| usize::from(columns)),
+            // Some terminals do not know their size.
+            line: if columns > 0 { columns } else { WIDTH },
             name: MAX_NAME,
         }
     }

@@ -19,7 +19,7 @@ const WHAT: &str = "could not use the database";
 /// The database that holds leagues, if there is one.
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct StoreArgs {
-    /// Keep leagues in this PostgreSQL database; the folder is then a copy [default: from config]
+    /// PostgreSQL database of the leagues
     #[arg(long, value_name = "URL", env = "LEAGUE_STORE", hide_env_values = true)]
     store: Option<String>,
 }

@@ -50,52 +50,42 @@ const SHOWN_LINES: usize = 12;
 const SHOWN_CAUSES: usize = 3;
 
 /// Try a player against our strategies, in real calls, and print how it did
-///
-/// The player is a bot's command, the address of a running agent, or a strategy. Everything it
-/// needs is started on free ports, and ends with the last game.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   league try \"python3 bot.py\" --against random,markov --games 200
   league try http://localhost:8101/mcp --game tic_tac_toe --against minimax
   league try --llm local/llama3.2 --game connect_four --games 10
-  league try adaptive --game rock_paper_scissors --keep SHARED
-                             … and look at every message: league serve SHARED/random")]
+  league try adaptive --keep SHARED               then league serve SHARED/random")]
 pub(crate) struct TryArgs {
     /// A command that starts a bot, the address of an agent, or a strategy
     #[arg(value_name = "PLAYER", required_unless_present = "llm")]
     player: Option<String>,
-    /// Try a language model, as `league player --llm` does
-    #[arg(long, value_name = "MODEL", conflicts_with = "player")]
-    llm: Option<String>,
-    #[command(flatten)]
-    models: ModelArgs,
-    #[arg(
-        long,
-        value_name = "A,B,…",
-        value_delimiter = ',',
-        default_value = "random",
-        value_parser = strategy::find,
-        help = format!("Its opponents, one after the other: {}", strategy::names())
-    )]
+    /// Its opponents, one after the other
+    #[arg(long, value_name = "A,B,…", value_delimiter = ',', default_value = "random", value_parser = strategy::find)]
     against: Vec<&'static Strategy>,
+    #[command(flatten)]
+    game_args: GameArgs,
     /// How many games against each
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = number::<u32>(1..=1_000))]
     games: u32,
-    #[command(flatten)]
-    game_args: GameArgs,
-    /// Let the bot see this variable of the environment; may be repeated
-    #[arg(long, value_name = "NAME")]
-    pass_env: Vec<String>,
-    /// Folder whose `config/system.json` says how models are asked, and how long a move may take
-    #[arg(long, value_name = "DIR", default_value = DEFAULT_ROOT)]
-    root: PathBuf,
-    /// Keep the leagues in this folder, one for each opponent [default: nothing is kept]
+    /// Try a language model, as `league player --llm` does
+    #[arg(long, value_name = "MODEL", conflicts_with = "player")]
+    llm: Option<String>,
+    /// Keep the leagues in this folder, one for each opponent
     #[arg(long, value_name = "DIR")]
     keep: Option<PathBuf>,
-    /// Output format: text, or one JSON object a line
-    #[arg(long, value_enum, default_value_t)]
+    /// Output format
+    #[arg(long, value_enum, default_value_t, value_name = "FORM")]
     output: Output,
+    /// Pass this environment variable to the bot; repeat it
+    #[arg(long, value_name = "NAME")]
+    pass_env: Vec<String>,
+    #[command(flatten)]
+    models: ModelArgs,
+    /// Folder of the configuration of models and times
+    #[arg(long, value_name = "DIR", default_value = DEFAULT_ROOT)]
+    root: PathBuf,
 }
 
 impl TryArgs {

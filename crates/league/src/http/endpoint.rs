@@ -141,7 +141,7 @@ pub(crate) enum BadEndpoint {
     /// service of a machine.
     #[error(
         "`{0}` is not the path of an agent; send an address that ends in `/mcp` and has no query; \
-         the organiser allows others with `--any-path`"
+         the organiser allows others with `security.any_path`"
     )]
     Path(String),
     #[error(

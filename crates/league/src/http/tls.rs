@@ -80,12 +80,12 @@ impl TlsError {
     pub(crate) fn hint(&self) -> &'static str {
         match self {
             Self::Public(_) => {
-                "serve TLS with `--tls-cert FILE --tls-key FILE`, which `league cert HOST` makes; \
+                "serve TLS with `security.tls_cert` and `security.tls_key` in config/system.json; \
                  or bind another address; or accept it with `--insecure`"
             }
-            Self::Half(_) => "give both `--tls-cert FILE` and `--tls-key FILE`",
+            Self::Half(_) => "give both `security.tls_cert` and `security.tls_key`",
             Self::File { .. } | Self::NoCertificate(_) | Self::NoKey(_) | Self::Unusable { .. } => {
-                "give files that `league cert HOST` made, or others in PEM"
+                "give files in PEM, for each host its own certificate"
             }
             Self::Misfit { .. } => "give the key that was made together with this certificate",
         }
@@ -117,8 +117,8 @@ impl Tls {
         let mut warnings = Vec::new();
         let files = match (&security.tls_cert, &security.tls_key) {
             (Some(cert), Some(key)) => Some((folder.join(cert), folder.join(key))),
-            (Some(_), None) => return Err(TlsError::Half("--tls-cert")),
-            (None, Some(_)) => return Err(TlsError::Half("--tls-key")),
+            (Some(_), None) => return Err(TlsError::Half("security.tls_cert")),
+            (None, Some(_)) => return Err(TlsError::Half("security.tls_key")),
             (None, None) => None,
         };
         let trust = Trust::load(security.ca.as_ref().map(|ca| folder.join(ca)).as_deref())?;
@@ -365,11 +365,6 @@ fn name(host: &str) -> Result<ServerName<'static>, rustls::Error> {
     ServerName::try_from(host.to_owned()).map_err(|_| rustls::Error::UnsupportedNameType)
 }
 
-/// Whether a certificate can be for this host.
-pub(crate) fn is_certifiable(host: &str) -> bool {
-    name(host).is_ok()
-}
-
 fn provider() -> Arc<CryptoProvider> {
     Arc::new(ring::default_provider())
 }
@@ -397,7 +392,7 @@ fn explain_certificate(host: &str, wrong: &CertificateError) -> String {
         BadSignature, Expired, ExpiredContext, NotValidForName, NotValidForNameContext,
         NotValidYet, NotValidYetContext, UnknownIssuer,
     };
-    let renew = "its owner makes a new one, such as with `league cert --force`";
+    let renew = "its owner has to renew it";
     match wrong {
         UnknownIssuer => {
             "is signed by an authority that is not trusted here; trust it with `--ca FILE`, its \
@@ -416,11 +411,11 @@ fn explain_certificate(host: &str, wrong: &CertificateError) -> String {
                 .map(|name| presented_name(name));
             let names = names.collect::<Vec<_>>().join(", ");
             format!(
-                "is for {names}, not for `{host}`; call it by such a name, or make one for \
-                 `{host}` with `league cert`"
+                "is for {names}, not for `{host}`; call it by such a name, or serve one for \
+                 `{host}`"
             )
         }
-        NotValidForName => format!("is not for `{host}`; make one with `league cert`"),
+        NotValidForName => format!("is not for `{host}`; serve one for this name"),
         ExpiredContext { not_after, .. } => format!("expired on {}; {renew}", day(*not_after)),
         Expired => format!("expired; {renew}"),
         NotValidYetContext { not_before, .. } => {
@@ -430,8 +425,7 @@ fn explain_certificate(host: &str, wrong: &CertificateError) -> String {
         NotValidYet => "is not valid yet; correct the clock of this machine, or of that".to_owned(),
         // The type of this error is not public.
         other if format!("{other:?}").contains("CaUsedAsEndEntity") => {
-            "is that of an authority; an agent needs one of its own, such as `league cert` makes"
-                .to_owned()
+            "is that of an authority; an agent needs one of its own".to_owned()
         }
         other => format!("is refused: {}", harmless(&other.to_string(), 2 * MAX_NAME)),
     }

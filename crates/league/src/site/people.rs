@@ -131,6 +131,9 @@ async fn turn(person: &Arc<Person>, body: &[u8]) -> ServiceResponse {
     let version = *changes.borrow();
     let page = person.page();
     let over = matches!(page.stage, SeatStage::Over | SeatStage::Rejected(_));
+    if over {
+        person.saw_end.send_replace(true);
+    }
     told(
         200,
         json!({"version": version, "html": seat(&page), "over": over}),

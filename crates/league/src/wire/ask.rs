@@ -76,9 +76,6 @@ pub(crate) struct Health {
     /// The players that are out of the league, and how they came to be, in a word.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(crate) out: BTreeMap<PlayerId, String>,
-    /// Whether a registration may say that a person plays.
-    #[serde(default, skip_serializing)]
-    pub(crate) knows_human: bool,
 }
 
 /// The progress of a league.
@@ -224,17 +221,6 @@ impl ManagerClient {
         };
         let outgoing = encode(&message, Dialect::V2, stamp, &Hints::default());
         query_reply(self.post(message.tool(), outgoing.as_ref()).await?)
-    }
-
-    /// Starts the league.
-    ///
-    /// # Errors
-    ///
-    /// No answer, or the manager refuses to start.
-    pub(crate) async fn start(&self, admin: &AuthToken) -> Result<(), AskError> {
-        let arguments = json!({"auth_token": admin.reveal()});
-        self.call::<Value>("start_league", &arguments).await?;
-        Ok(())
     }
 
     /// Pulls a lever as the administrator; gives what the manager tells of it.

@@ -5,6 +5,7 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 
+use crate::end_to_end::certificates;
 use crate::end_to_end::ground::{Ground, LEAGUE, results};
 use crate::end_to_end::http::{Answer, request, request_with};
 use crate::end_to_end::process::{eventually, free_port, league};
@@ -75,9 +76,7 @@ fn program(folder: &std::path::Path, lang: &str) -> Command {
     let file = folder.join(format!("written-{lang}"));
     if lang != "rust" {
         let place = file.to_str().unwrap();
-        let written = league([
-            "new", "player", "--lang", lang, "--output", place, "--force",
-        ]);
+        let written = league(["new", "player", "--lang", lang, "-o", place, "--force"]);
         assert_eq!(written.code, Some(0), "{written:?}");
     }
     match lang {
@@ -181,14 +180,11 @@ fn every_kit_plays_a_strict_league_and_may_start_before_its_manager() {
 #[test]
 fn every_kit_joins_a_manager_over_tls() {
     let ground = Ground::new();
-    let path = |name: &str| ground.path(name).to_str().unwrap().to_owned();
-    let made = league(["cert", "--dir", &path("certs"), "127.0.0.1"]);
-    assert_eq!(made.code, Some(0), "{made:?}");
-    let [cert, key, ca] =
-        ["127.0.0.1.pem", "127.0.0.1.key", "ca.pem"].map(|name| path(&format!("certs/{name}")));
-    let counts = ["--players", "4", "--referees", "1"];
-    let tls = ["--tls-cert", &cert, "--tls-key", &key];
-    let mut manager = ground.manager(&[&counts[..], &tls].concat());
+    certificates::make(&ground, &["127.0.0.1"]);
+    let [cert, key] = ["certs/127.0.0.1.pem", "certs/127.0.0.1.key"];
+    certificates::serve_with(&ground, cert, key);
+    let ca = ground.path("certs/ca.pem").to_str().unwrap().to_owned();
+    let mut manager = ground.manager(&["--players", "4", "--referees", "1"]);
     let at = manager.endpoint.clone();
     assert!(at.starts_with("https://"), "{at}");
     let start = |lang: &&str| Kit::start_trusting(&ground, lang, &at, free_port(), Some(&ca));

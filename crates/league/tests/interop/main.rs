@@ -15,6 +15,7 @@
 /// What these leagues share with the others.
 #[path = "../processes/end_to_end"]
 mod end_to_end {
+    pub(crate) mod certificates;
     pub(crate) mod ground;
     pub(crate) mod http;
     pub(crate) mod process;

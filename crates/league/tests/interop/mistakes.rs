@@ -47,7 +47,7 @@ impl EditedKit {
     pub(crate) fn start(ground: &Ground, lang: &str, opening: &str, lines: &str) -> Self {
         let file = ground.path("kit.mjs");
         let place = file.to_str().unwrap();
-        let written = league(["new", "player", "--lang", lang, "--output", place]);
+        let written = league(["new", "player", "--lang", lang, "-o", place]);
         assert_eq!(written.code, Some(0), "{written:?}");
         let kit = std::fs::read_to_string(&file).unwrap();
         assert!(kit.contains(opening), "{lang}");

@@ -162,7 +162,7 @@ impl Pool {
     fn start(store: &Store) -> Self {
         let ground = Ground::new();
         let place = ["--port", "0", "--store", &store.url, "--pool"];
-        let arguments = [&place[..], &["--max-matches", "100"]].concat();
+        let arguments = [&place[..], &["--matches-at-once", "100"]].concat();
         let mut process = ground.start("referee", &arguments);
         process.event("event", "pool");
         Self { process, ground }

@@ -88,7 +88,7 @@ fn leagues_that_fail_hold_up_no_other_league_of_a_host_or_a_pool() {
         "--pool",
         "--port",
         &port,
-        "--max-matches",
+        "--matches-at-once",
         "1",
         "--store",
         &store.url,

@@ -6,7 +6,6 @@ use std::process::{Command, Stdio};
 
 use crate::end_to_end::process::Process;
 
-mod cert;
 mod completions;
 mod explain;
 mod export;

@@ -7,6 +7,7 @@ mod bots;
 mod by_documents;
 mod called;
 mod campaign;
+pub(crate) mod certificates;
 mod configured;
 mod crowded;
 mod dialects;

@@ -52,7 +52,7 @@ fn referee_that_nothing_speaks_for_is_told_what_would() {
         "--referee-key",
         "configuration",
         "league admin admit-referee http://localhost/stranger",
-        "--open-referees",
+        "security.open_referees",
     ] {
         assert!(told.contains(way), "{told}");
     }

@@ -50,7 +50,7 @@ impl LastMove {
 
 /// Whether the player of a seat made the first move of a match; `None` if that is not known, as a
 /// referee need not tell the moves.
-pub(crate) fn opens(think: &Think, own: &PlayerId) -> Option<bool> {
+fn opens(think: &Think, own: &PlayerId) -> Option<bool> {
     match think.moves.first() {
         Some(first) => Some(first.player_id == *own),
         None => (think.turn == 1).then_some(true),
@@ -59,7 +59,7 @@ pub(crate) fn opens(think: &Think, own: &PlayerId) -> Option<bool> {
 
 /// The position in which a match of open moves ended, from the moves of both. Our cells have the tone
 /// of seat A. `None` if chance or settings had a part in it, or it was not played to its end.
-pub(crate) fn last_picture(record: &MatchRecord, we_opened: bool) -> Option<Picture> {
+fn last_picture(record: &MatchRecord, we_opened: bool) -> Option<Picture> {
     let mut table = open_table(record.game_type.as_str())?;
     let (own_seat, _) = seats(we_opened);
     let mut own = record.my_choice.as_ref()?.as_array()?.iter();

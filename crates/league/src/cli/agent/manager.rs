@@ -64,38 +64,36 @@ pub(super) const LABEL: &str = "the league manager";
 #[command(after_help = "\
 Examples:
   league manager --players 20 --referees 2
-  league manager --players 4 --people 2                 two of them join on the page
-  league manager --players 0                            start by hand with `league start`
-  league manager --players 30 --round-every 1m --pace 2s  slow enough to watch
-  league manager --next                                 the next league of a season
-  league manager --bind 0.0.0.0 --allow 192.168.1.0/24  for players on other machines")]
+  league manager --players 0                              then `league admin start`
+  league manager --bind 0.0.0.0 --allow 192.168.1.0/24    for players on other machines")]
 pub(crate) struct ManagerArgs {
-    #[command(flatten)]
-    common: CommonArgs,
-    #[command(flatten)]
-    network: NetworkArgs,
-    /// Port to listen on [default: from config, 8000]
-    #[arg(long, value_name = "N", value_parser = port)]
-    port: Option<u16>,
-    /// The league [default: from config, or the league of `--game`]
-    #[arg(long, value_name = "ID", value_parser = league_id)]
-    league_id: Option<LeagueId>,
-    /// Start when this many players have registered; 0 to start by hand with `league start`
+    /// Start with so many players; 0 waits for `league admin start`
     #[arg(long, value_name = "N", value_parser = number::<u32>(0..=1_000_000))]
     players: Option<u32>,
-    /// Seats for people among the players, who join on the page with a link and a code
-    #[arg(long, value_name = "N", default_value_t = 0, value_parser = number::<u32>(0..=MAX_PEOPLE))]
-    people: u32,
-    /// Start when this many referees have registered
+    /// Start with so many referees [default: config]
     #[arg(long, value_name = "N", value_parser = number::<u32>(0..=1_000_000))]
     referees: Option<u32>,
-    /// The game [default: from the league's file]
+    /// The game, as `league games` lists them [default: config]
     #[arg(long, value_name = "NAME", value_parser = game_type)]
     game: Option<GameType>,
-    /// Admit only players that show this code; hand it to the participants [default: from config]
+    /// The league [default: config, or that of `--game`]
+    #[arg(long, value_name = "ID", value_parser = league_id)]
+    league_id: Option<LeagueId>,
+    /// Play the next league of this folder, as the last was set up
+    #[arg(long, conflicts_with_all = ["league_id", "game", "seed"])]
+    next: bool,
+    /// Port to listen on [default: config, 8000]
+    #[arg(long, value_name = "N", value_parser = port)]
+    port: Option<u16>,
+    #[command(flatten)]
+    network: NetworkArgs,
+    /// Admit only players that show this code [default: config]
     #[arg(long, value_name = "CODE")]
     join_code: Option<String>,
-    /// Admit referees that show this key [default: a key that the manager makes and prints]
+    /// Admit only players named in this file, one a line
+    #[arg(long, value_name = "FILE")]
+    roster: Option<PathBuf>,
+    /// Key that admits referees
     #[arg(
         long,
         value_name = "KEY",
@@ -103,30 +101,21 @@ pub(crate) struct ManagerArgs {
         hide_env_values = true
     )]
     referee_key: Option<String>,
-    /// Admit every referee that registers before the start; anyone could then decide matches
-    #[arg(long)]
-    open_referees: bool,
-    /// Admit agents whose address does not end in /mcp
-    #[arg(long)]
-    any_path: bool,
-    /// Let referees of the store take matches themselves, as `league referee --pool` does
-    #[arg(long)]
-    pool: bool,
-    /// Let every match wait for `league step`
-    #[arg(long)]
-    manual: bool,
-    #[command(flatten)]
-    pairing: FormatArgs,
-    /// Let players register after the start, in formats that allow it
-    #[arg(long)]
-    late_entry: bool,
-    /// Close registration at a time: `10m` from now, or 2026-05-04T14:00:00Z
+    /// How many of the players are people, on the page
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = number::<u32>(0..=MAX_PEOPLE))]
+    people: u32,
+    /// Invite a player that does not register; repeat it
+    #[arg(long, value_name = "[NAME=]URL", value_parser = InvitedPlayer::parse)]
+    invite: Vec<InvitedPlayer>,
+    /// Close registration, such as 10m or 2026-05-04T14:00:00Z
     #[arg(long, value_name = "TIME", value_parser = moment)]
     registration_until: Option<Timestamp>,
-    /// Admit only players whose names stand in this file, one a line
-    #[arg(long, value_name = "FILE")]
-    roster: Option<PathBuf>,
-    /// Slow every match down so that people can watch: the least time between its steps
+    #[command(flatten)]
+    pairing: FormatArgs,
+    /// Let every match wait for `league admin step`
+    #[arg(long)]
+    manual: bool,
+    /// Slow down to be watched: the least time between steps
     #[arg(long, value_name = "DURATION", value_parser = duration)]
     pace: Option<Duration>,
     /// The least time from one round to the next, such as 1m
@@ -135,33 +124,32 @@ pub(crate) struct ManagerArgs {
     /// The most matches that are played at once
     #[arg(long, value_name = "N", value_parser = number::<u32>(1..=1_000_000))]
     matches_at_once: Option<u32>,
-    /// Take all randomness from this number: the league can be repeated, and is not for prizes
+    /// All randomness comes from N: repeatable, not for prizes
     #[arg(long, value_name = "N", value_parser = seed)]
     seed: Option<u64>,
-    /// Invite a player that does not register, by its address; may be repeated
-    #[arg(long, value_name = "[NAME=]URL", value_parser = InvitedPlayer::parse)]
-    invite: Vec<InvitedPlayer>,
-    /// Play the next league of this folder: settings, names and ids of the last one are kept
-    #[arg(long, conflicts_with_all = ["league_id", "game", "seed"])]
-    next: bool,
+    /// Let referees of the store take matches themselves, as `league referee --pool` does
+    #[arg(long, hide = true)]
+    pool: bool,
     #[command(flatten)]
     store: StoreArgs,
-    /// Wait until no other manager holds the league of the store, then go on with it
+    /// Wait until no other manager holds the league, then go on
     #[arg(long)]
     standby: bool,
-    /// Manage up to N leagues of the store that no manager holds, each below /leagues/ID
+    /// Manage up to N leagues of the store, each below /leagues/ID
     #[arg(long, value_name = "N", value_parser = number::<u32>(1..=10_000))]
     #[arg(conflicts_with_all = ["standby", "league_id", "next", "create", "people", "stdio"])]
     leagues: Option<u32>,
-    /// Write the beginning of the league to the store and exit; any manager of the store takes it
+    /// Write the beginning of the league to the store and exit
     #[arg(long)]
     create: bool,
     /// Exit when the league is over
     #[arg(long)]
     exit_when_done: bool,
-    /// Answer on standard input and output as well, and exit when they end
+    /// Answer on standard input and output too, until they end
     #[arg(long)]
     stdio: bool,
+    #[command(flatten)]
+    common: CommonArgs,
 }
 
 /// Where the manager of one league answers.
@@ -392,8 +380,6 @@ impl ManagerArgs {
 
     /// Changes the settings by the flags.
     fn settle(&self, security: &mut SecurityConfig) {
-        security.any_path |= self.any_path;
-        security.open_referees |= self.open_referees;
         for (setting, flag) in [
             (&mut security.join_code, &self.join_code),
             (&mut security.referee_key, &self.referee_key),
@@ -417,7 +403,7 @@ impl ManagerArgs {
                 "could not start the league manager",
                 "one player has no opponent",
                 "await two or more with `--players`; with `--players 0` the league waits for \
-                 `league start`",
+                 `league admin start`",
             ));
         }
         if let Some(players) = self.players {
@@ -431,7 +417,6 @@ impl ManagerArgs {
         }
         let mut rules = rules_of(&self.common.root(), &setup.system, &config)?;
         self.pairing.settle(&mut rules);
-        rules.late_entry |= self.late_entry;
         if self.pool {
             rules.pool = true;
             rules.start_when = rules.start_when.map(|(players, _)| (players, 0));
@@ -455,11 +440,9 @@ impl ManagerArgs {
         );
         rules.start_when = (players > 0).then_some((players, referees));
         self.pairing.settle(&mut rules);
-        rules.late_entry |= self.late_entry;
         rules.round_every = self.round_every.unwrap_or(rules.round_every);
         rules.pace = self.pace.unwrap_or(rules.pace);
         rules.matches_at_once = self.matches_at_once.or(rules.matches_at_once);
-        rules.open_referees |= self.open_referees;
         if self.manual {
             rules.mode = Mode::Manual;
         }
@@ -496,7 +479,7 @@ impl ManagerArgs {
 
     fn start_command(&self, endpoint: &str) -> String {
         let root = self.common.root_flag();
-        format!("league start --manager {endpoint}{root}")
+        format!("league admin start --manager {endpoint}{root}")
     }
 
     /// Ends a manager that only wrote the beginning of its league.
@@ -657,11 +640,7 @@ impl ManagerArgs {
         rules: &LeagueRules,
     ) -> Option<(String, String)> {
         let is_manual = rules.mode == Mode::Manual;
-        let switches = [
-            ("--manual", self.manual, is_manual),
-            ("--open-referees", self.open_referees, rules.open_referees),
-            ("--late-entry", self.late_entry, rules.late_entry),
-        ];
+        let switches = [("--manual", self.manual, is_manual)];
         let switch = switches.iter().find(|(_, wanted, began)| *wanted && !began);
         let seed = self.seed.filter(|_| !stored.reproducible);
         match (switch, seed) {
@@ -682,11 +661,9 @@ async fn began_with(running: &RunningAgent<League>, wanted: &LeagueRules) -> Opt
         "legs",
         "groups",
         "duration",
-        "late_entry",
         "tiebreakers",
         "match_limit",
         "mode",
-        "open_referees",
         "game_type",
         "round_every",
         "pace",
@@ -720,7 +697,7 @@ fn without_store() -> CommandError {
     )
 }
 
-/// Whether the league waits for `league start`.
+/// Whether the league waits for `league admin start`.
 async fn starts_by_hand(running: &RunningAgent<League>) -> bool {
     let waits = running.actor.query(|league| {
         league.phase() == Phase::Registering && league.rules().start_when.is_none()
@@ -736,7 +713,7 @@ struct JoinInfo<'s> {
     open_referees: bool,
     /// The seats for people.
     people: Option<&'s People>,
-    /// Whether the league waits for `league start`.
+    /// Whether the league waits for `league admin start`.
     starts_by_hand: bool,
 }
 

@@ -24,7 +24,6 @@ use crate::cli::agent::{
 use crate::cli::arguments::{dialect, duration, player_id, port, seed};
 use crate::cli::failure::{CommandError, bad_config, chain};
 use crate::cli::model::{ModelArgs, find_model, for_models};
-use crate::cli::network::NetworkArgs;
 use crate::cli::{Exit, Output};
 use crate::config::{PlayerConfig, timeouts};
 use crate::http::endpoint::Endpoint;
@@ -39,62 +38,52 @@ use league_core::strategy::{self, Strategy};
 Examples:
   league player --port 8102 --strategy markov
   league player --exec \"python3 bot.py\" --name Heron
-  league player --llm local/llama3.2 --fallback minimax --name Heron
+  league player --llm local/llama3.2 --name Heron
   league player --manager http://192.168.1.10:8000/mcp --bind 0.0.0.0 --name Heron")]
 pub(crate) struct PlayerArgs {
-    #[command(flatten)]
-    join: JoinArgs,
+    /// A strategy of `league games NAME` chooses the moves
+    #[arg(long, value_name = "NAME", value_parser = strategy::find)]
+    strategy: Option<&'static Strategy>,
+    /// Your program chooses them, in lines over standard input and output
+    #[arg(long, value_name = "COMMAND", conflicts_with_all = ["strategy", "seed"])]
+    exec: Option<String>,
+    /// A language model chooses them: `MODEL` or `PROVIDER/MODEL`
+    #[arg(long, value_name = "MODEL", conflicts_with_all = ["strategy", "exec"])]
+    llm: Option<String>,
     /// Port to listen on
     #[arg(long, value_name = "N", default_value_t = 8101, value_parser = port)]
     port: u16,
-    /// The id it asks for [default: from config, by its port]
+    #[command(flatten)]
+    join: JoinArgs,
+    /// The id it asks for [default: config, by its port]
     #[arg(long, value_name = "ID", value_parser = player_id)]
     player_id: Option<PlayerId>,
-    /// The organiser's code for participants [default: from config]
+    /// The organiser's code for participants [default: config]
     #[arg(long, value_name = "CODE")]
     join_code: Option<String>,
-    #[arg(
-        long,
-        value_name = "NAME",
-        value_parser = strategy::find,
-        help = format!("How it chooses its moves: {} [default: from config]", strategy::names())
-    )]
-    strategy: Option<&'static Strategy>,
-    /// Let your own program choose the moves, in lines over its standard input and output
-    #[arg(long, value_name = "COMMAND", conflicts_with_all = ["strategy", "seed"])]
-    exec: Option<String>,
-    /// Let a language model choose the moves: `MODEL` or `PROVIDER/MODEL`; its key is taken from the
-    /// environment
-    #[arg(long, value_name = "MODEL", conflicts_with_all = ["strategy", "exec"])]
-    llm: Option<String>,
-    /// Let an assistant choose the moves: an MCP client that calls the tools `wait_for_turn` and
-    /// `make_move` of this player and shows this code
+    /// An MCP client that shows this code chooses the moves
     #[arg(long, value_name = "CODE", value_parser = seat_code, conflicts_with_all = ["strategy", "exec", "llm"])]
     assistant: Option<AuthToken>,
     #[command(flatten)]
     models: ModelArgs,
-    /// How to call the program [default: detected]
+    /// How to call the program
     #[arg(long, value_enum, value_name = "HOW", requires = "exec")]
     speech: Option<BotSpeech>,
-    /// Pass this environment variable to the program; may be repeated
+    /// Pass this environment variable to the program; repeat it
     #[arg(long, value_name = "NAME", requires = "exec")]
     pass_env: Vec<String>,
-    /// Its dialect: `v2`, `v2-api` or `v1` [default: from config]
+    /// Its dialect: `v2`, `v2-api` or `v1` [default: config]
     #[arg(long, value_name = "NAME", value_parser = dialect)]
     dialect: Option<Dialect>,
-    /// Send exactly what the protocol shows, tolerate no deviation, and join only matches that the
-    /// manager announced
+    /// Tolerate no deviation, and no match that was not announced
     #[arg(long)]
     strict: bool,
-    /// Slow down so that people can watch: how long it thinks
+    /// Slow down to be watched: how long it thinks
     #[arg(long, value_name = "DURATION", value_parser = duration, default_value = "0ms")]
     pace: Duration,
-    /// Take all randomness from this number
+    /// All randomness comes from N
     #[arg(long, value_name = "N", value_parser = seed)]
     seed: Option<u64>,
-    /// The seat of a person who plays in this terminal.
-    #[arg(skip)]
-    pub(crate) person: Option<Arc<ExternalSeat>>,
 }
 
 /// The shortest code of a seat, in characters.
@@ -107,13 +96,6 @@ fn by_port(port: u16) -> PlayerId {
 }
 
 impl PlayerArgs {
-    /// The same player, as the network flags of another command say.
-    #[must_use]
-    pub(crate) fn on(mut self, network: &NetworkArgs) -> Self {
-        self.join.network = network.clone();
-        self
-    }
-
     pub(crate) fn run(&self, out: &mut impl Write) -> Result<Exit, CommandError> {
         self.join.run(out, async |setup, out: &mut dyn Write| {
             self.serve(setup, out).await
@@ -159,7 +141,7 @@ impl PlayerArgs {
             join_code: setup.system.security.join_code(),
             strict: self.strict,
             memory: defaults.memory.rule(),
-            human: self.is_human_at(health.as_ref()),
+            human: false,
         };
         let strategy = known.map_or(&defaults.strategy, |known| &known.strategy);
         let game = health.as_ref().map(|health| health.game_type.clone());
@@ -197,12 +179,6 @@ impl PlayerArgs {
             results: Some(results).filter(|_| is_json || !self.join.common.quiet),
         };
         (style, lines)
-    }
-
-    /// Whether the player says that a person plays. A manager that does not say that it knows the
-    /// field might refuse it.
-    fn is_human_at(&self, manager: Option<&Health>) -> bool {
-        self.person.is_some() && manager.is_some_and(|manager| manager.knows_human)
     }
 
     /// The games that it offers to play; a named strategy may know only some.
@@ -302,9 +278,6 @@ impl PlayerArgs {
     ) -> Result<Option<Chooser>, CommandError> {
         if let Some(command) = &self.exec {
             return Ok(self.bot(command, setup, place.2).await?.map(Chooser::Bot));
-        }
-        if let Some(seat) = &self.person {
-            return Ok(Some(Chooser::External(Arc::clone(seat))));
         }
         if let Some(code) = &self.assistant {
             return self.assistant_seat(code, setup).map(Some);

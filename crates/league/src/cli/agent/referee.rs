@@ -26,16 +26,15 @@ use crate::storage::secrets::BY_PORT;
 
 /// Run a referee, which registers with the manager and runs the matches it is assigned
 #[derive(Debug, Clone, Args)]
+#[command(after_help = "\
+Examples:
+  league referee
+  league referee --manager http://192.168.1.10:8000/mcp --bind 0.0.0.0 --referee-key KEY")]
 pub(crate) struct RefereeArgs {
-    #[command(flatten)]
-    join: JoinArgs,
     /// Port to listen on
     #[arg(long, value_name = "N", default_value_t = 8001, value_parser = port)]
     port: u16,
-    /// The id it asks for [default: from config, by its port]
-    #[arg(long, value_name = "ID", value_parser = referee_id)]
-    referee_id: Option<RefereeId>,
-    /// The key that the manager printed [default: from the files of a manager below the same --root]
+    /// The key that the manager printed
     #[arg(
         long,
         value_name = "KEY",
@@ -43,13 +42,18 @@ pub(crate) struct RefereeArgs {
         hide_env_values = true
     )]
     referee_key: Option<String>,
-    /// How many matches it runs at once [default: from config]
+    /// The id it asks for [default: config, by its port]
+    #[arg(long, value_name = "ID", value_parser = referee_id)]
+    referee_id: Option<RefereeId>,
+    /// How many matches it runs at once [default: config]
     #[arg(long, value_name = "N", value_parser = number::<u32>(1..=100_000))]
-    max_matches: Option<u32>,
+    matches_at_once: Option<u32>,
+    #[command(flatten)]
+    join: JoinArgs,
     #[command(flatten)]
     store: StoreArgs,
     /// Take matches of any league of the store whose referees take them, as far as there is room
-    #[arg(long, conflicts_with_all = ["manager", "league_id", "referee_id", "stdio"])]
+    #[arg(long, hide = true, conflicts_with_all = ["manager", "league_id", "referee_id", "stdio"])]
     pool: bool,
 }
 
@@ -166,7 +170,7 @@ impl RefereeArgs {
         let name = name.or(known.map(|known| known.display_name.clone()));
         let games = known.map(|known| known.game_types.clone());
         let at_once = known.map(|known| known.max_concurrent_matches);
-        let at_once = self.max_matches.or(at_once);
+        let at_once = self.matches_at_once.or(at_once);
         Ok(RefereeRules {
             display_name: name.unwrap_or_else(|| format!("Referee {slot}")),
             version: known

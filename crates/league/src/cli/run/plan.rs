@@ -363,6 +363,7 @@ impl SeatList {
         if run.ports == PortChoice::Auto {
             let many = self.players.len() > MAX_PLAYER_PORTS;
             return Ports {
+                manager: run.person.as_ref().map_or(0, |person| person.port),
                 shared: many.then_some(0),
                 ..Ports::default()
             };

@@ -9,7 +9,7 @@ use league_protocol::message::{Mode, StandingRow};
 use league_protocol::time::Timestamp;
 use serde_json::{Value, json};
 
-use crate::cli::agent::{page, people_link};
+use crate::cli::agent::page;
 use crate::cli::run::RunArgs;
 use crate::cli::run::plan::RunPlan;
 use crate::cli::scores::{DeviationSummary, LineWidth, Scores};
@@ -19,6 +19,7 @@ use crate::cli::{Exit, Output};
 
 /// How many interrupted leagues are listed one by one.
 const MAX_NOTES: usize = 3;
+const WHILE_IT_RUNS: &str = " while it runs; `--web` keeps it";
 
 /// The output for one league.
 pub(crate) struct RunScreen<'s, W: Write> {
@@ -33,6 +34,8 @@ pub(crate) struct RunScreen<'s, W: Write> {
     scores: Scores,
     resumed: bool,
     page: String,
+    /// How long the page is there, if it is there long enough to look at.
+    page_lives: Option<&'static str>,
     bar: ProgressBar,
 }
 
@@ -81,6 +84,11 @@ impl<'s, W: Write> RunScreen<'s, W> {
             scores: Scores::new(total, format),
             resumed: run_plan.resumed,
             page: String::new(),
+            page_lives: match (run.web || seats.people > 0, plan.pace.is_zero()) {
+                (true, _) => Some(""),
+                (false, false) => Some(WHILE_IT_RUNS),
+                (false, true) => None,
+            },
             bar: bar(run, total),
         }
     }
@@ -97,20 +105,15 @@ impl<'s, W: Write> RunScreen<'s, W> {
         if self.run.common.quiet {
             return Ok(());
         }
-        // For people the page stays.
-        let stays = self.facts.iter().any(|(name, _)| *name == "people");
-        let until = if self.run.web || stays {
-            ""
-        } else {
-            " while it runs; `--web` keeps it"
-        };
         writeln!(self.out, "{}", self.title)?;
-        let page = format!("{}{until}", self.page);
         self.facts.push(("manager", endpoint.to_owned()));
-        self.facts.push(("page", page));
+        let in_steps = (mode == Mode::Manual).then_some(WHILE_IT_RUNS);
+        if let Some(until) = self.page_lives.or(in_steps) {
+            self.facts.push(("page", format!("{}{until}", self.page)));
+        }
         if mode == Mode::Manual {
             let flags = self.run.network.trust.flag() + &self.run.common.root_flag();
-            let step = format!("league step R1M1 --manager {endpoint}{flags}");
+            let step = format!("league admin step R1M1 --manager {endpoint}{flags}");
             let fact = format!("each match waits for steps, such as `{step}`");
             self.facts.push(("manual", fact));
         }
@@ -123,8 +126,7 @@ impl<'s, W: Write> RunScreen<'s, W> {
     }
 
     /// Tells how people join, with the opening.
-    pub(crate) fn invite_people(&mut self, endpoint: &str, code: &str) {
-        let link = people_link(endpoint, code);
+    pub(crate) fn invite_people(&mut self, link: &str, code: &str) {
         self.opening["people"] = json!({"link": link, "code": code});
         self.facts.push(("people", format!("join at {link}")));
     }

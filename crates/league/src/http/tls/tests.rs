@@ -322,7 +322,7 @@ fn wrong_files_are_refused_by_name() {
     fs::write(class.file("bad.pem"), bad).unwrap();
     let (cert, key) = (Some("server.pem"), Some("server.key"));
     for (cert, key, ca, said) in [
-        (cert, None, None, "only `--tls-cert` is given"),
+        (cert, None, None, "only `security.tls_cert` is given"),
         (None, key, None, "only `--tls-key` is given"),
         (Some("none.pem"), key, None, "could not read `"),
         (cert, Some("none.key"), None, "none.key`: No such file"),

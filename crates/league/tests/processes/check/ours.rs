@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::check::processes::{self, CheckRun};
 use crate::end_to_end::process::{free_port, league};
-use crate::end_to_end::secured::{class, file};
+use crate::end_to_end::secured::{class, file, serve_as};
 
 /// Checks our player, started by the check; gives the exit code and the lines.
 fn check(arguments: &[&str]) -> (Option<i32>, Vec<Value>) {
@@ -73,15 +73,13 @@ fn our_strict_player_keeps_every_rule_for_strict_players() {
 #[test]
 fn agent_with_tls_is_checked_if_its_certificate_is_trusted() {
     let class = class(&["localhost"]);
-    let [cert, key, ca] =
-        ["localhost.pem", "localhost.key", "ca.pem"].map(|name| file(&class, name));
-    let folder = tempfile::tempdir().unwrap();
+    let ca = file(&class, "ca.pem");
+    serve_as(&class, &class, "localhost");
     let (port, manager) = (free_port(), free_port());
     let program = env!("CARGO_BIN_EXE_league");
     let launch = format!(
-        "{program} player --tls-cert {cert} --tls-key {key} --root {} --port {port} \
-         --manager http://localhost:{manager}/mcp",
-        folder.path().display()
+        "{program} player --root {} --port {port} --manager http://localhost:{manager}/mcp",
+        class.root()
     );
     let (url, manager) = (format!("https://localhost:{port}/mcp"), manager.to_string());
     let own = ["--rehearse", "--port", &manager];

@@ -40,6 +40,8 @@ fn rules_of_a_game_are_printed() {
 
     settings, with their defaults: {"heaps":[3,4,5]}
 
+    strategies: `random`, `greedy`, `solver`
+
     play it with `league run --game nim`
     --- errors
     "#);

@@ -22,7 +22,7 @@ fn new_player_is_written_with_its_next_steps() {
     let folder = tempfile::tempdir().unwrap();
     let seen = new(
         folder.path(),
-        &["--lang", "python", "--output", "HERE", "--name", "Heron"],
+        &["--lang", "python", "-o", "HERE", "--name", "Heron"],
     );
     insta::assert_snapshot!(seen, @r"
     exit code 0
@@ -65,7 +65,7 @@ fn kits_use_nothing_that_windows_lacks() {
         let place = folder.path().join(lang);
         new(
             folder.path(),
-            &["--lang", lang, "--output", place.to_str().unwrap()],
+            &["--lang", lang, "-o", place.to_str().unwrap()],
         );
         let kit = fs::read_to_string(place).unwrap();
         let found: Vec<&str> = ONLY_UNIX
@@ -88,7 +88,7 @@ fn every_language_has_its_file() {
         ),
         ("javascript", "player.mjs", "node "),
     ] {
-        let seen = new(folder.path(), &["--lang", lang, "--output", "HERE"]);
+        let seen = new(folder.path(), &["--lang", lang, "-o", "HERE"]);
         assert!(seen.starts_with("exit code 0\n"), "{seen}");
         assert!(
             seen.contains(&format!("  {run}HERE/{file} --port 8101")),
@@ -104,7 +104,7 @@ fn every_language_has_its_file() {
     let own = folder.path().join("new folder/heron.py");
     let seen = new(
         folder.path(),
-        &["--lang", "python", "--output", own.to_str().unwrap()],
+        &["--lang", "python", "-o", own.to_str().unwrap()],
     );
     assert!(
         seen.contains("python3 'HERE/new folder/heron.py' --port"),
@@ -118,14 +118,7 @@ fn player_in_rust_is_a_package_on_the_source_of_this_program() {
     let folder = tempfile::tempdir().unwrap();
     let seen = new(
         folder.path(),
-        &[
-            "--lang",
-            "rust",
-            "--output",
-            "HERE/heron",
-            "--name",
-            "Heron",
-        ],
+        &["--lang", "rust", "-o", "HERE/heron", "--name", "Heron"],
     );
     assert!(
         seen.contains("cargo run --manifest-path HERE/heron/Cargo.toml -- --port"),
@@ -148,14 +141,14 @@ fn existing_file_is_replaced_only_by_force() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("player.mjs");
     fs::write(&file, "mine").unwrap();
-    let arguments = ["--lang", "javascript", "--output", "HERE"];
+    let arguments = ["--lang", "javascript", "-o", "HERE"];
     insta::assert_snapshot!(new(folder.path(), &arguments), @"
     exit code 2
     --- out
     --- errors
     error: could not write the player
       cause: `HERE/player.mjs` exists already
-    hint: give another path with `--output`, or replace the file with `--force`
+    hint: give another path with `-o`, or replace the file with `--force`
     ");
     assert_eq!(fs::read_to_string(&file).unwrap(), "mine");
     let forced = [&arguments[..], &["--force"]].concat();
@@ -168,7 +161,7 @@ fn half_a_package_is_not_written_over_another() {
     let folder = tempfile::tempdir().unwrap();
     fs::create_dir(folder.path().join("src")).unwrap();
     fs::write(folder.path().join("src/main.rs"), "mine").unwrap();
-    let seen = new(folder.path(), &["--lang", "rust", "--output", "HERE"]);
+    let seen = new(folder.path(), &["--lang", "rust", "-o", "HERE"]);
     assert!(seen.contains("`HERE/src/main.rs` exists already"), "{seen}");
     assert!(!folder.path().join("Cargo.toml").exists());
 }
@@ -179,7 +172,7 @@ fn name_that_would_break_the_file_is_wrong_use() {
     for name in ["", "  ", "a\"b", "a\\b", "a\nb", &"x".repeat(65)] {
         let seen = new(
             folder.path(),
-            &["--lang", "python", "--output", "HERE", "--name", name],
+            &["--lang", "python", "-o", "HERE", "--name", name],
         );
         assert!(seen.starts_with("exit code 2\n"), "{name:?}: {seen}");
     }
@@ -192,7 +185,7 @@ fn unwritable_path_exits_with_the_code_of_io() {
     fs::write(folder.path().join("file"), "").unwrap();
     let seen = new(
         folder.path(),
-        &["--lang", "python", "--output", "HERE/file/player.py"],
+        &["--lang", "python", "-o", "HERE/file/player.py"],
     );
     assert!(seen.starts_with("exit code 3\n"), "{seen}");
 }

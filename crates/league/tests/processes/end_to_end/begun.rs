@@ -1,7 +1,7 @@
 //! Managers of leagues that have begun, or are over: what flags still say, and how they end.
 
 use rustix::process::Signal;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::end_to_end::ground::{Ground, LEAGUE};
 use crate::end_to_end::process::{Process, ProcessExit, league};
@@ -24,7 +24,7 @@ fn manager_of_a_league_that_is_started_by_hand_says_how() {
     let mut process = ground.start("manager", &["--port", "0", "--players", "0"]);
     let greeting = process.event("event", "manager");
     let endpoint = greeting["endpoint"].as_str().unwrap();
-    let wanted = format!("league start --manager {endpoint} --root ");
+    let wanted = format!("league admin start --manager {endpoint} --root ");
     let told = greeting["start"].as_str().unwrap();
     assert!(told.starts_with(&wanted), "{greeting}");
 }
@@ -40,7 +40,6 @@ fn flags_that_contradict_how_the_league_began_are_wrong_use() {
         (&["--referees", "2"], "with `--referees 1`"),
         (&["--game", "tic_tac_toe"], "with `--game even_odd`"),
         (&["--manual"], "without `--manual`"),
-        (&["--open-referees"], "without `--open-referees`"),
         (&["--seed", "1"], "without `--seed`"),
     ] {
         let ended = manager(&ground, flag).end();
@@ -70,8 +69,10 @@ fn restarted_manager_says_which_rules_it_does_not_take() {
 #[test]
 fn restarted_manager_says_how_referees_are_admitted_in_its_league() {
     let ground = Ground::new();
-    for flags in [&["--open-referees"][..], &[]] {
-        let mut manager = manager(&ground, flags);
+    for open in [true, false] {
+        let system = json!({"security": {"open_referees": open}});
+        ground.write("config/system.json", &system);
+        let mut manager = manager(&ground, &[]);
         let told = manager.line(|line| line.starts_with("referees"));
         assert!(told.starts_with("referees: open to all"), "{told}");
         manager.stop();

@@ -494,7 +494,7 @@ fn kit_for_models_plays_a_league() {
         let (ground, stub) = (ground(&json!({})), ModelStub::start(behaviour));
         let kit = ground.path("player_llm.py");
         let kit = kit.to_str().unwrap();
-        let written = league(["new", "player", "--lang", "llm", "--output", kit]);
+        let written = league(["new", "player", "--lang", "llm", "-o", kit]);
         assert_eq!(written.code, Some(0), "{written:?}");
         assert!(
             written.out.contains("--pass-env OPENAI_API_KEY"),

@@ -9,7 +9,7 @@ use serde_json::json;
 
 use crate::end_to_end::ground::{Agent, Ground};
 use crate::end_to_end::http::request_with;
-use crate::end_to_end::secured::{class, file, words};
+use crate::end_to_end::secured::{class, file, serve_as, words};
 use crate::end_to_end::stepped::referee_key;
 
 /// A root whose agents find these names.
@@ -27,23 +27,13 @@ fn knowing(hosts: &[(&str, &str)]) -> Ground {
     ground
 }
 
-/// The flags of an agent that answers over TLS at a name.
-fn at_name(class: &Ground, address: &str, name: &str) -> Vec<String> {
-    let (cert, key) = (format!("{name}.pem"), format!("{name}.key"));
-    [
-        "--bind",
-        address,
-        "--host",
-        name,
-        "--tls-cert",
-        &file(class, &cert),
-        "--tls-key",
-        &file(class, &key),
-        "--ca",
-        &file(class, "ca.pem"),
-    ]
-    .map(str::to_owned)
-    .into()
+/// Lets the agents of a root answer over TLS at a name; gives their flags.
+fn at_name(ground: &Ground, class: &Ground, address: &str, name: &str) -> Vec<String> {
+    serve_as(ground, class, name);
+    let ca = file(class, "ca.pem");
+    ["--bind", address, "--host", name, "--ca", &ca]
+        .map(str::to_owned)
+        .into()
 }
 
 /// Forwards every connection to another address; gives the port at which it listens.
@@ -81,18 +71,18 @@ fn league_is_played_by_agents_at_names_and_behind_a_tunnel() {
     let [organiser, whistle] = [knowing(&hosts), knowing(&hosts)];
     let [heron, crane] = [Ground::hasty(), Ground::hasty()];
     let ca = file(&class, "ca.pem");
-    let (cert, key) = (file(&class, "127.0.0.2.pem"), file(&class, "127.0.0.2.key"));
+    serve_as(&organiser, &class, "127.0.0.2");
     let allow = ["--allow", "127.0.0.0/8"];
-    let tls = ["--tls-cert", &cert, "--tls-key", &key, "--ca", &ca];
+    let tls = ["--ca", &*ca];
     let counts = ["--players", "2", "--referees", "1"];
     let own = [&["--bind", "127.0.0.2"][..], &allow, &tls, &counts].concat();
     let mut manager = organiser.manager(&own);
     let at = manager.endpoint.clone();
     let key = referee_key(&organiser);
-    let named = at_name(&class, "127.0.0.3", "whistle.example");
+    let named = at_name(&whistle, &class, "127.0.0.3", "whistle.example");
     let more = [&allow[..], &["--exit-when-done", "--referee-key", &key]].concat();
     let referee = whistle.referee(1, &at, &words(&named, &more));
-    let named = at_name(&class, "127.0.0.4", "heron.example");
+    let named = at_name(&heron, &class, "127.0.0.4", "heron.example");
     let first = heron.player(1, &at, &words(&named, &["--exit-when-done"]));
     let port = tunnel("127.0.7.2", "127.0.7.1:8101".parse().unwrap());
     let url = format!("http://Crane.example:{port}");
@@ -173,11 +163,11 @@ fn agent_whose_certificate_is_not_trusted_is_told_as_such() {
         "127.0.0.0/8",
     ];
     let mut manager = organiser.manager(&counts);
-    let student = Ground::hasty();
-    let named = at_name(&class, "127.0.0.4", "heron.example");
+    let [student, other] = [Ground::hasty(), Ground::hasty()];
+    let named = at_name(&student, &class, "127.0.0.4", "heron.example");
     let _agents = [
         student.player(1, &manager.endpoint, &words(&named, &[])),
-        student.player(2, &manager.endpoint, &[]),
+        other.player(2, &manager.endpoint, &[]),
         organiser.referee(1, &manager.endpoint, &[]),
     ];
     let told = "the certificate of `heron.example` is signed by an authority that is not trusted \

@@ -16,6 +16,7 @@ struct Room {
     /// Where its manager answers.
     at: String,
     code: String,
+    link: String,
 }
 
 /// A turn as the page shows it.
@@ -56,12 +57,13 @@ impl Room {
         let text = |value: &Value| value.as_str().unwrap().to_owned();
         let (at, code) = (text(&opening["manager"]), text(&opening["people"]["code"]));
         let link = text(&opening["people"]["link"]);
-        assert!(link.ends_with(&format!("/play#code={code}")), "{link}");
+        assert!(link.contains(&format!("/play#code={code}")), "{link}");
         Self {
             ground,
             process,
             at,
             code,
+            link,
         }
     }
 
@@ -143,6 +145,35 @@ fn turn_in(html: &str) -> Option<Turn> {
             .map(|choice| serde_json::from_str(choice).unwrap())
             .collect(),
     })
+}
+
+#[test]
+fn league_of_one_person_ends_when_the_person_has_seen_the_end() {
+    let ground = Ground::new();
+    let own = ["--game", GAME, "--against", "random", "--name", "Ada Ö."];
+    let process = ground.start("play", &own);
+    let mut room = Room::of(ground, process);
+    let link = room.link.clone();
+    assert!(link.ends_with("&name=Ada%20%C3%96%2E"), "{link}");
+    let secret = room.join();
+    room.play(&secret);
+    room.process.event("event", "standings");
+    let ended = room.process.end();
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    assert_eq!(room.ground.verified()["results"], 1);
+}
+
+#[test]
+fn interrupted_play_says_how_to_go_on() {
+    let ground = Ground::new();
+    let process = ground.start("play", &["--game", GAME]);
+    let room = Room::of(ground, process);
+    let secret = room.join();
+    room.turn(&secret).unwrap();
+    room.process.signal(Signal::INT);
+    let ended = room.process.end();
+    assert_eq!(ended.code, Some(130), "{ended:?}");
+    assert!(ended.out.contains("league run --resume"), "{ended:?}");
 }
 
 #[test]
@@ -301,6 +332,7 @@ fn person_joins_the_league_of_a_manager() {
     let room = Room {
         at: greeting["endpoint"].as_str().unwrap().to_owned(),
         code: link.split_once("#code=").unwrap().1.to_owned(),
+        link: link.to_owned(),
         ground,
         process,
     };

@@ -117,7 +117,7 @@ fn wrong_number_is_told_with_its_flag_and_its_bounds() {
         (["run", "--players", "0"], "10000"),
         (["run", "--seed", "-"], "18446744073709551615"),
         (["serve", "--port", "99999"], "65535"),
-        (["referee", "--max-matches", "many"], "100000"),
+        (["referee", "--matches-at-once", "many"], "100000"),
     ] {
         let ended = league(arguments);
         assert_eq!(ended.code, Some(2), "{ended:?}");

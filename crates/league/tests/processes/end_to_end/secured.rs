@@ -1,10 +1,11 @@
-//! Leagues over TLS, with the certificates of `league cert`; and what is refused.
+//! Leagues over TLS, and what is refused.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
 
 use serde_json::json;
 
+use crate::end_to_end::certificates;
 use crate::end_to_end::ground::{Agent, Ground};
 use crate::end_to_end::http::request;
 use crate::end_to_end::pages::played;
@@ -14,10 +15,7 @@ use crate::end_to_end::stepped::referee_key;
 /// An authority, and a certificate for each of these hosts.
 pub(crate) fn class(hosts: &[&str]) -> Ground {
     let ground = Ground::new();
-    let dir = ground.path("certs");
-    let common = ["cert", "--dir", dir.to_str().unwrap()];
-    let made = league(common.iter().chain(hosts));
-    assert_eq!(made.code, Some(0), "{made:?}");
+    certificates::make(&ground, hosts);
     ground
 }
 
@@ -25,23 +23,20 @@ pub(crate) fn file(class: &Ground, name: &str) -> String {
     class.path("certs").join(name).to_str().unwrap().to_owned()
 }
 
-/// The flags of an agent that speaks TLS at an address with a certificate, and trusts the authority.
-fn secured(class: &Ground, address: &str, cert: &str) -> Vec<String> {
-    let path = |ending: &str| file(class, &format!("{cert}.{ending}"));
-    [
-        "--bind",
-        address,
-        "--allow",
-        "127.0.0.0/8",
-        "--tls-cert",
-        &path("pem"),
-        "--tls-key",
-        &path("key"),
-        "--ca",
-        &file(class, "ca.pem"),
-    ]
-    .map(str::to_owned)
-    .into()
+/// Lets the agents of a root speak TLS with a certificate of a class; gives the flags of an agent at
+/// an address that trusts the authority.
+fn secured(ground: &Ground, class: &Ground, address: &str, cert: &str) -> Vec<String> {
+    serve_as(ground, class, cert);
+    let ca = file(class, "ca.pem");
+    ["--bind", address, "--allow", "127.0.0.0/8", "--ca", &ca]
+        .map(str::to_owned)
+        .into()
+}
+
+/// Lets the agents of a root speak TLS with the certificate of a host.
+pub(crate) fn serve_as(ground: &Ground, class: &Ground, host: &str) {
+    let path = |ending: &str| file(class, &format!("{host}.{ending}"));
+    certificates::serve_with(ground, &path("pem"), &path("key"));
 }
 
 pub(crate) fn words<'a>(flags: &'a [String], more: &[&'a str]) -> Vec<&'a str> {
@@ -62,7 +57,11 @@ fn league_is_played_over_tls() {
     let addresses = ["127.0.0.2", "127.0.0.3", "127.0.0.4", "127.0.0.5"];
     let class = class(&addresses);
     let roots = addresses.map(|_| Ground::new());
-    let flags = addresses.map(|address| secured(&class, address, address));
+    let mut at_each = addresses.iter().zip(&roots);
+    let flags = [(); 4].map(|()| {
+        let (address, root) = at_each.next().unwrap();
+        secured(root, &class, address, address)
+    });
     let counts = ["--players", "2", "--referees", "1"];
     let mut manager = roots[0].manager(&words(&flags[0], &counts));
     assert!(manager.endpoint.starts_with("https://127.0.0.2:"));
@@ -99,7 +98,7 @@ fn league_is_played_over_tls() {
 fn plain_players_join_a_manager_with_tls_by_its_name() {
     let class = class(&["127.0.0.1"]);
     let [organiser, student] = [Ground::new(), Ground::new()];
-    let flags = secured(&class, "127.0.0.1", "127.0.0.1");
+    let flags = secured(&organiser, &class, "127.0.0.1", "127.0.0.1");
     let counts = ["--players", "2", "--referees", "1"];
     let mut manager = organiser.manager(&words(&flags, &counts));
     let at = format!("https://localhost:{}", manager.port());
@@ -149,7 +148,7 @@ fn whole_league_and_its_pages_are_served_with_configured_certificates() {
 fn manager_tells_how_to_join_over_tls() {
     let class = class(&["192.0.2.7"]);
     let ground = Ground::new();
-    let flags = secured(&class, "0.0.0.0", "192.0.2.7");
+    let flags = secured(&ground, &class, "0.0.0.0", "192.0.2.7");
     let own = [
         "manager",
         "--root",
@@ -174,7 +173,7 @@ fn server_that_cannot_be_trusted_is_not_called() {
     let (first, second) = (class(&["127.0.0.2"]), class(&["127.0.0.2"]));
     let ground = Ground::new();
     // Its certificate is for another address.
-    let flags = secured(&first, "127.0.0.3", "127.0.0.2");
+    let flags = secured(&ground, &first, "127.0.0.3", "127.0.0.2");
     let mut manager = ground.start("manager", &words(&flags, &["--port", "0"]));
     let warning = manager.event("event", "warning");
     let sentence = warning["sentence"].as_str().unwrap();
@@ -217,7 +216,8 @@ fn server_that_cannot_be_trusted_is_not_called() {
 fn player_names_the_flag_for_an_unknown_authority() {
     let class = class(&["127.0.0.2"]);
     let [organiser, student] = [Ground::new(), Ground::hasty()];
-    let manager = organiser.manager(&words(&secured(&class, "127.0.0.2", "127.0.0.2"), &[]));
+    let flags = secured(&organiser, &class, "127.0.0.2", "127.0.0.2");
+    let manager = organiser.manager(&words(&flags, &[]));
     let arguments = ["--port", "0", "--player-id", "P01"];
     let arguments = [&["--manager", &manager.endpoint][..], &arguments].concat();
     // The warning may come before the player says where it answers.
@@ -233,7 +233,7 @@ fn manager_that_cannot_trust_an_admitted_player_warns() {
     let class = class(&["127.0.0.4"]);
     let [organiser, student] = [Ground::new(), Ground::new()];
     let mut manager = organiser.manager(&[]);
-    let flags = secured(&class, "127.0.0.4", "127.0.0.4");
+    let flags = secured(&student, &class, "127.0.0.4", "127.0.0.4");
     let _player = student.player(1, &manager.endpoint, &words(&flags, &[]));
     let warning = manager.process.event("event_type", "OUT_OF_REACH");
     let sentence = warning["sentence"].as_str().unwrap();
@@ -268,17 +268,16 @@ fn wrong_certificate_files_are_refused_before_the_start() {
         ),
     ] {
         let (cert, key) = (file(&class, cert), file(&class, key));
+        certificates::serve_with(&ground, &cert, &key);
         for agent in ["manager", "referee", "player", "run"] {
-            let common = [agent, "--root", ground.root()];
-            let flags = ["--tls-cert", &cert, "--tls-key", &key];
-            let refused = league(common.iter().chain(&flags));
+            let refused = league([agent, "--root", ground.root()]);
             assert_eq!(refused.code, Some(2), "{refused:?}");
             assert!(refused.errors.contains(said), "{agent}: {refused:?}");
         }
     }
     let own = file(&class, "127.0.0.1.key");
     fs::set_permissions(&own, Permissions::from_mode(0o644)).unwrap();
-    let flags = secured(&class, "127.0.0.1", "127.0.0.1");
+    let flags = secured(&ground, &class, "127.0.0.1", "127.0.0.1");
     let mut manager = ground.start("manager", &words(&flags, &["--port", "0"]));
     let warning = manager.event("event", "warning");
     let sentence = warning["sentence"].as_str().unwrap();
@@ -297,11 +296,7 @@ fn public_address_without_tls_needs_a_flag() {
         assert_eq!(refused.code, Some(2), "{agent}: {refused:?}");
         let said = "cause: `9.9.9.9` is a public address";
         assert!(refused.errors.contains(said), "{agent}: {refused:?}");
-        for hint in [
-            "`--tls-cert FILE --tls-key FILE`",
-            "`league cert HOST`",
-            "`--insecure`",
-        ] {
+        for hint in ["`security.tls_cert`", "`--insecure`"] {
             assert!(refused.errors.contains(hint), "{agent}: {refused:?}");
         }
         let accepted = league([agent, "--insecure"].iter().chain(&public));

@@ -1,4 +1,4 @@
-//! Leagues whose matches wait for people: `league step`, and the referee's tools by hand.
+//! Leagues whose matches wait for people: `league admin step`, and the referee's tools by hand.
 
 use rustix::process::Signal;
 use serde_json::{Value, json};
@@ -42,6 +42,7 @@ fn secret(ground: &Ground, file: &str, name: &str) -> String {
 
 fn step(ground: &Ground, manager: &str, match_id: &str) -> ProcessExit {
     let common = [
+        "admin",
         "step",
         match_id,
         "--root",
@@ -90,7 +91,7 @@ fn waiting_league_is_resumed_and_still_waits() {
     assert_eq!(run.end().code, Some(130));
     let again = ["run", "--resume", "--root", ground.root()];
     let mut again = Process::start(again);
-    again.line(|line| line.contains("each match waits for steps, such as `league step R1M1"));
+    again.line(|line| line.contains("each match waits for steps, such as `league admin step R1M1"));
 }
 
 #[test]
@@ -127,9 +128,11 @@ fn tools_of_the_referee_take_only_the_token_of_the_match() {
 #[test]
 fn player_comes_late_to_a_swiss_tournament_and_is_paired_in_the_next_round() {
     let ground = Ground::new();
-    let format = ["--format", "swiss", "--rounds", "2", "--late-entry"];
-    let field = ["--manual", "--players", "4", "--referees", "1"];
-    let mut manager = ground.manager(&[&format[..], &field].concat());
+    let swiss = json!({
+        "league_id": LEAGUE, "format": "swiss", "rounds": 2, "late_entry": true,
+    });
+    ground.write(&format!("config/leagues/{LEAGUE}.json"), &swiss);
+    let mut manager = ground.manager(&["--manual", "--players", "4", "--referees", "1"]);
     let mut others = vec![ground.referee(1, &manager.endpoint, &[])];
     let mut enter = |number| {
         let mut player = ground.player(number, &manager.endpoint, &[]);

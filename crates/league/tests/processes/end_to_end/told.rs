@@ -136,7 +136,7 @@ fn watch_shows_the_last_table_of_a_run() {
         .as_str()
         .unwrap()
         .to_owned();
-    let watched = league(["watch", &endpoint, "--root", ground.root()]);
+    let watched = league(["watch", "--manager", &endpoint, "--root", ground.root()]);
     assert_eq!(run.end().code, Some(0));
     assert_eq!(watched.code, Some(0), "{watched:?}");
     assert!(watched.out.ends_with("the league is over\n"), "{watched:?}");
@@ -161,7 +161,10 @@ fn running_league_is_not_resumed() {
     let told = format!("it is running already, by process {}", run.pid());
     assert!(refused.errors.contains(&told), "{refused:?}");
     let manager = opening["manager"].as_str().unwrap();
-    let watch = format!("`league watch {manager} --root {}`", ground.root());
+    let watch = format!(
+        "`league watch --manager {manager} --root {}`",
+        ground.root()
+    );
     assert!(refused.errors.contains(&watch), "{refused:?}");
     run.signal(Signal::INT);
     assert_eq!(run.end().code, Some(130));
