@@ -35,7 +35,8 @@ const NETWORKED_TEST: &str = "end_to_end::networked::no_strategy_is_late_or_devi
 /// leagues at once.
 const POSTGRES_KILL_TEST: &str =
     "kills::no_acknowledged_result_is_lost_or_doubled_whatever_is_killed";
-const POSTGRES_MANY_TEST: &str = "many::leagues_end_though_a_manager_and_a_referee_are_killed";
+const POSTGRES_MANY_TEST: &str =
+    "many::every_league_of_a_host_that_is_killed_ends_at_another_one_with_each_match_once";
 
 #[derive(Subcommand)]
 pub(crate) enum Campaign {
@@ -53,7 +54,7 @@ pub(crate) enum Campaign {
     /// Let players of a real league go away and come back, and check that none loses while it is there.
     Absence(Absence),
     /// Kill managers, referees and the server of leagues in PostgreSQL, then play many leagues at once
-    /// on several managers and a pool of referees.
+    /// on several hosts.
     Postgres(Postgres),
     /// Pull every lever of the organiser, in simulated leagues with faults and in real leagues while
     /// their managers are killed.
@@ -132,9 +133,6 @@ pub(crate) struct Sim {
     /// Play leagues whose rounds follow from results: every format but the round robin.
     #[arg(long)]
     formats: bool,
-    /// Play leagues whose referees take matches themselves.
-    #[arg(long)]
-    pool: bool,
     /// Run only this league of the seed.
     #[arg(long)]
     league: Option<u64>,
@@ -220,12 +218,9 @@ pub(crate) struct Postgres {
     /// Number of leagues that are played at once.
     #[arg(long, default_value_t = 50)]
     leagues: u64,
-    /// Number of processes that manage them.
+    /// Number of hosts that manage them and run their referees.
     #[arg(long, default_value_t = 4)]
-    managers: u64,
-    /// Number of processes of referees that take their matches.
-    #[arg(long, default_value_t = 8)]
-    referees: u64,
+    hosts: u64,
     /// Seed of what is killed and when.
     #[arg(long, default_value_t = 1)]
     seed: u64,
@@ -300,7 +295,6 @@ impl Sim {
         arguments.extend(self.no_faults.then(|| "--no-faults".to_owned()));
         arguments.extend(self.levers.then(|| "--levers".to_owned()));
         arguments.extend(self.formats.then(|| "--formats".to_owned()));
-        arguments.extend(self.pool.then(|| "--pool".to_owned()));
         if let Some(league) = self.league {
             arguments.extend(flags(&[("--league", league)]));
         }
@@ -387,8 +381,7 @@ impl Postgres {
         }
         let settings = [
             ("LEAGUE_POSTGRES_LEAGUES", self.leagues),
-            ("LEAGUE_POSTGRES_MANAGERS", self.managers),
-            ("LEAGUE_POSTGRES_REFEREES", self.referees),
+            ("LEAGUE_POSTGRES_HOSTS", self.hosts),
             ("LEAGUE_POSTGRES_SEED", self.seed),
         ];
         run_tests(&["--exact", POSTGRES_MANY_TEST], &settings)

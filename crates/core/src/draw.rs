@@ -95,6 +95,14 @@ impl LeagueSecret {
         AuthToken::mint("return", &mac(&keyed(&self.0), &parts, numbers))
     }
 
+    /// The pledge of a referee that the manager's host runs: HMAC of the secret over
+    /// `["host_referee",league,referee]`. So the next host that takes the league proves itself as the
+    /// same referee.
+    pub fn referee_pledge(&self, league: &LeagueId, referee: &RefereeId) -> AuthToken {
+        let parts = ["host_referee", league.as_str(), referee.as_str()];
+        AuthToken::pledge(&mac(&keyed(&self.0), &parts, &[]))
+    }
+
     fn token(&self, hint: &str, parts: [&str; 3]) -> AuthToken {
         AuthToken::mint(hint, &mac(&keyed(&self.0), &parts, &[]))
     }

@@ -19,7 +19,6 @@ mod letters;
 mod lever;
 mod news;
 mod offer;
-mod pool;
 mod progress;
 mod pull;
 mod query;
@@ -644,14 +643,6 @@ impl League {
             } => {
                 let caller = self.authenticate(at, *token, sender.as_ref())?;
                 self.hear_of_telling(at, &caller, told)
-            }
-            Command::TakeMatch {
-                token,
-                sender,
-                wanted,
-            } => {
-                let caller = self.authenticate(at, *token, sender.as_ref())?;
-                self.weigh_take(at, &caller, wanted)
             }
             Command::Report { .. } => self.hear_report(at, command),
             Command::Query {

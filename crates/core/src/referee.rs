@@ -91,8 +91,6 @@ pub struct Referee {
     running: BTreeMap<MatchId, Box<Match>>,
     /// How the match that was opened last began.
     opening: Option<Arc<GameOpening>>,
-    /// The matches that it takes and has no answer for yet.
-    takings: BTreeSet<MatchId>,
     /// When each match that waits for time has to be looked at.
     due: BTreeSet<(Timestamp, MatchId)>,
     /// How many of the matches have their secrets and no result.
@@ -112,7 +110,6 @@ impl Referee {
             enrolment: ManagerContact::default(),
             running: BTreeMap::new(),
             opening: None,
-            takings: BTreeSet::new(),
             due: BTreeSet::new(),
             playing: 0,
             finished: 0,
@@ -162,11 +159,6 @@ impl Referee {
     /// How many matches are held, those that wait for their last letters among them.
     pub fn held(&self) -> usize {
         self.running.len()
-    }
-
-    /// Whether word that it takes a match is on its way to the manager.
-    pub fn is_taking(&self, match_id: &MatchId) -> bool {
-        self.takings.contains(match_id)
     }
 
     /// Whether the manager announced the end of the league.
@@ -346,12 +338,6 @@ impl Machine for Referee {
                 self.enrolment.apply(event);
             }
             Event::LeagueEnded { .. } => self.league_over = true,
-            Event::MatchWanted { match_id, .. } => {
-                self.takings.insert(match_id.clone());
-            }
-            Event::TakingAnswered { match_id } => {
-                self.takings.remove(match_id);
-            }
             Event::MatchOpened { fixture, at } => self.open(fixture, *at),
             _ => {
                 if let Some(match_id) = event.match_id() {
@@ -364,9 +350,6 @@ impl Machine for Referee {
     fn letters(&self, event: &Event, out: &mut Vec<Letter<CorrelationId>>) {
         match event {
             Event::RegistrationTried { .. } => out.extend(self.enrolment.letter(&self.rules)),
-            Event::MatchWanted { match_id, attempt } => {
-                out.extend(self.enrolment.taking(&self.rules, match_id, *attempt));
-            }
             _ if !event.is_told() => {}
             _ => {
                 if let Some(game) = event.match_id().and_then(|id| self.find(id)) {

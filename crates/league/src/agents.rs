@@ -118,7 +118,7 @@ struct KeptTokens {
 }
 
 impl KeptTokens {
-    /// The tokens of an agent of this manager; a return token of the organiser takes the place of
+    /// The tokens of an agent of this manager; what it was told to come back with takes the place of
     /// its own.
     fn load(shared: &Shared, file: PathBuf, manager: &str) -> Result<Self, SecretError> {
         let mut held = load_or_pledge(&file, manager, &shared.chance)?;

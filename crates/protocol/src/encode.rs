@@ -230,9 +230,6 @@ pub fn conversation(message: &Message, sender: &str) -> ConversationId {
         Message::DrawRequest(request) => {
             format!("conv-{}-draw", request.match_id).to_ascii_lowercase()
         }
-        Message::TakeMatch(wanted) => {
-            format!("conv-{}-take-{}", wanted.match_id, wanted.attempt).to_ascii_lowercase()
-        }
         Message::GameOverTold(told) => format!("conv-{}-told", told.match_id).to_ascii_lowercase(),
         Message::CallQuery(query) => {
             format!("conv-{}-called-{}", query.match_id, query.attempt).to_ascii_lowercase()

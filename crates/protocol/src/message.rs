@@ -23,7 +23,7 @@ pub use evidence::{
 };
 pub(crate) use forms::{AnyForm, GENERIC_MOVE, form, is_taken, reply_type, spoken_type, write};
 pub use forms::{expects_answer, types, types_taken};
-pub use order::{HandedOver, Mode, StartMatch, StartMatchAck, StartMatchPlayer, TakeMatch};
+pub use order::{HandedOver, Mode, StartMatch, StartMatchAck, StartMatchPlayer};
 pub use play::{
     GameInvitation, GameJoinAck, GameStart, MatchState, MoveCall, MoveResponse, PlayValidation,
     Role,
@@ -81,7 +81,6 @@ pub enum Message {
     /// The referee takes the match or not.
     StartMatchAck(Box<StartMatchAck>),
     /// A referee takes a match that waits for one.
-    TakeMatch(Box<TakeMatch>),
     /// A referee invites a player.
     GameInvitation(Box<GameInvitation>),
     /// The player comes or not.
@@ -142,7 +141,6 @@ said!(
     StandingsUpdate,
     StartMatch,
     StartMatchAck,
-    TakeMatch,
     GameInvitation,
     GameJoinAck,
     GameStart,
@@ -169,7 +167,6 @@ impl Message {
         match self {
             Self::StartMatch(order) => Some(&order.match_id),
             Self::StartMatchAck(ack) => Some(&ack.match_id),
-            Self::TakeMatch(wanted) => Some(&wanted.match_id),
             Self::GameInvitation(invitation) => Some(&invitation.match_id),
             Self::GameJoinAck(ack) => Some(&ack.match_id),
             Self::GameStart(start) => Some(&start.match_id),
@@ -238,7 +235,6 @@ impl Message {
             Self::StandingsUpdate(_) => "LEAGUE_STANDINGS_UPDATE",
             Self::StartMatch(_) => "START_MATCH",
             Self::StartMatchAck(_) => "START_MATCH_ACK",
-            Self::TakeMatch(_) => "TAKE_MATCH",
             Self::GameInvitation(_) => "GAME_INVITATION",
             Self::GameJoinAck(_) => "GAME_JOIN_ACK",
             Self::GameStart(_) => "GAME_START",

@@ -233,7 +233,7 @@ pub fn takes_message(name: &str) -> bool {
     find(name).is_some_and(ToolEntry::takes_message)
 }
 
-pub static MANAGER_TOOLS: [ToolEntry; 12] = [
+pub static MANAGER_TOOLS: [ToolEntry; 11] = [
     ToolEntry::taking_message(
         "register_referee",
         "Register a referee",
@@ -306,13 +306,6 @@ pub static MANAGER_TOOLS: [ToolEntry; 12] = [
         read_only: false,
         idempotent: false,
     },
-    ToolEntry::taking_message(
-        "take_match",
-        "Take a match that waits for a referee",
-        "Gives a waiting match to the referee that asks for it, in a league whose referees take \
-            matches themselves. `START_MATCH` follows. Taking a match that the referee has \
-            already changes nothing.",
-    ),
     ToolEntry::taking_message(
         "request_draw",
         "Request the draw of a match",

@@ -12,7 +12,7 @@ use std::time::Instant;
 
 use league_simulation::{Sabotage, Simulation, SimulationPlan, SimulationReport};
 
-const USAGE: &str = "league-sim [--matches N] [--leagues N] [--seed S] [--no-faults] [--liars] [--levers] [--formats] [--pool] [--league K] \
+const USAGE: &str = "league-sim [--matches N] [--leagues N] [--seed S] [--no-faults] [--liars] [--levers] [--formats] [--league K] \
     [--players LOW-HIGH] [--referees LOW-HIGH] [--game NAME] [--sabotage NAME]";
 
 fn main() -> ExitCode {
@@ -52,9 +52,6 @@ fn read(arguments: &[String]) -> Option<(u64, SimulationPlan)> {
             }
             "--formats" => {
                 (plan.formats, plan.players) = (true, SimulationPlan::with_formats(0).players);
-            }
-            "--pool" => {
-                (plan.pool, plan.players) = (true, SimulationPlan::with_pools(0).players);
             }
             "--matches" => plan.matches = words.next()?.parse().ok()?,
             "--leagues" => plan.leagues = words.next()?.parse().ok()?,

@@ -23,7 +23,7 @@ use crate::lies::{Lie, tamper_letters};
 use crate::outbox::LetterQueues;
 use crate::report::Invariant;
 use crate::sabotage::Sabotage;
-use crate::scenario::{Person, Scenario, node_at};
+use crate::scenario::{Person, node_at};
 use crate::{CheckResult, NodeId, breach};
 
 /// A machine with all that its process keeps.
@@ -236,7 +236,7 @@ impl<M: SimulatedMachine> SimulatedActor<M> {
             (0..lies).for_each(|_| environment.report.fault(InjectedFault::Lie));
         }
         for letter in letters {
-            self.speak_for(&environment.scenario, letter);
+            self.speak_for(letter);
             if let Some(sabotage) = environment.sabotage {
                 sabotage.tamper_letter(M::KIND, letter);
             }
@@ -248,18 +248,10 @@ impl<M: SimulatedMachine> SimulatedActor<M> {
         Ok(())
     }
 
-    /// A player that does not sign says so when it registers, and a referee that is given matches
-    /// shows no field of ours.
-    fn speak_for(&self, scenario: &Scenario, letter: &mut Letter<M::CorrelationId>) {
-        match &mut letter.message {
-            Message::PlayerRegisterRequest(request) => request.meta.proofs &= self.person.signs,
-            Message::RefereeRegisterRequest(request) => {
-                let place = self.who as usize - 1;
-                if scenario.given.get(place) == Some(&true) {
-                    request.meta.speech = None;
-                }
-            }
-            _ => {}
+    /// A player that does not sign says so when it registers.
+    fn speak_for(&self, letter: &mut Letter<M::CorrelationId>) {
+        if let Message::PlayerRegisterRequest(request) = &mut letter.message {
+            request.meta.proofs &= self.person.signs;
         }
     }
 

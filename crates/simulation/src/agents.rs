@@ -214,11 +214,6 @@ impl SimulatedMachine for League {
                 sender: call.sender,
                 told,
             }),
-            Message::TakeMatch(wanted) => Ok(league::Command::TakeMatch {
-                token,
-                sender: call.sender,
-                wanted,
-            }),
             Message::MatchResultReport(report) => Ok(league::Command::Report {
                 token,
                 sender: call.sender,

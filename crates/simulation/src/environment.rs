@@ -59,10 +59,6 @@ pub(crate) enum Errand {
     Mischief,
     /// The organiser pulls a lever.
     Pull,
-    /// A referee looks for matches to take.
-    Look {
-        who: NodeId,
-    },
 }
 
 /// An answer that has not come.

@@ -47,7 +47,6 @@ mod lies;
 mod oracle;
 mod organiser;
 mod outbox;
-mod pool;
 mod report;
 mod sabotage;
 mod scenario;
@@ -87,7 +86,6 @@ impl Simulation {
                 faults: plan.faults,
                 levers: plan.levers,
                 formats: plan.formats,
-                pool: plan.pool,
             })?;
             report.add(&part);
             league += 1;

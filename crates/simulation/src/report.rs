@@ -101,8 +101,6 @@ pub struct Violation {
     pub levers: bool,
     /// Whether their rounds followed from results.
     pub formats: bool,
-    /// Whether their referees took matches themselves.
-    pub pool: bool,
 }
 
 impl fmt::Display for Violation {
@@ -117,10 +115,9 @@ impl fmt::Display for Violation {
         let calm = if self.faults { "" } else { " --no-faults" };
         let levers = if self.levers { " --levers" } else { "" };
         let formats = if self.formats { " --formats" } else { "" };
-        let pool = if self.pool { " --pool" } else { "" };
         write!(
             f,
-            "again: cargo xtask campaign sim --seed {seed} --league {league}{calm}{levers}{formats}{pool}"
+            "again: cargo xtask campaign sim --seed {seed} --league {league}{calm}{levers}{formats}"
         )
     }
 }

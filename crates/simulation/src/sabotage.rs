@@ -114,36 +114,6 @@ sabotages! {
     NewsTooEarly,
     /// A player that is there loses without being asked.
     PlayerNotAsked,
-    /// A match that one referee has taken is given to another that asks for it.
-    TakenTwice,
-}
-
-/// Gives a match to a referee that is refused it because another has it.
-fn take_again(
-    at: Timestamp,
-    command: &league::Command,
-    events: &mut Vec<league::Event>,
-    reply: &mut LeagueReply,
-) {
-    if let league::Command::TakeMatch {
-        sender: Some(Agent::Referee(referee)),
-        wanted,
-        ..
-    } = command
-        && matches!(reply, Err(league::Refusal::NotWaiting(_)))
-    {
-        let moved = league::Reassignment {
-            match_id: wanted.match_id.clone(),
-            to: Some(referee.clone()),
-            attempt: wanted.attempt,
-        };
-        events.push(league::Event::MatchesMoved {
-            moves: vec![moved],
-            next: None,
-            at,
-        });
-        *reply = Ok(league::Reply::Acknowledged);
-    }
 }
 
 type LeagueReply = Result<league::Reply, league::Refusal>;
@@ -357,7 +327,6 @@ impl Sabotage {
             }
             Self::TokenInJournal => write_token(events, reply),
             Self::HandOverReplaced => replace_moves(league, at, command, events, reply),
-            Self::TakenTwice => take_again(at, command, events, reply),
             Self::NewsTooEarly => {
                 events.retain(|event| !matches!(event, league::Event::GameOverAwaited { .. }));
             }

@@ -46,8 +46,6 @@ pub struct SimulationPlan {
     pub levers: bool,
     /// Whether the formats are drawn in which rounds follow from results; else all meet all.
     pub formats: bool,
-    /// Whether the referees take matches themselves.
-    pub pool: bool,
     /// A bug that is planted, to see that it is found.
     pub sabotage: Option<Sabotage>,
     /// Whether a digest is made of everything that happens.
@@ -68,7 +66,6 @@ impl SimulationPlan {
             liars: false,
             levers: false,
             formats: false,
-            pool: false,
             sabotage: None,
             digest: false,
         }
@@ -101,15 +98,6 @@ impl SimulationPlan {
         }
     }
 
-    /// So many matches with all faults, in leagues whose referees take matches themselves.
-    pub fn with_pools(matches: u64) -> Self {
-        Self {
-            players: (2, 16),
-            pool: true,
-            ..Self::new(matches)
-        }
-    }
-
     /// The same without any fault.
     pub fn without_faults(matches: u64) -> Self {
         Self {
@@ -138,9 +126,6 @@ pub(crate) struct Scenario {
     pub(crate) capacities: Vec<u32>,
     pub(crate) players: Vec<Person>,
     pub(crate) rates: Rates,
-    /// Which referees are given matches where the others take them, as they do not show that they
-    /// know anything but the documents.
-    pub(crate) given: Vec<bool>,
     /// How often the organiser pulls levers; never without a plan.
     pub(crate) levers: Option<LeverPlan>,
     /// Who lies; then nothing else goes wrong.
@@ -193,7 +178,6 @@ impl Scenario {
         if let (Some(liar), Some((_, needed))) = (&liar, &mut rules.start_when) {
             *needed = needed.saturating_sub(u32::from(liar.lie == Lie::Stranger));
         }
-        let given = draw_given(&mut chance, referees, plan);
         let (rates, calm_from) = if plan.faults {
             let until = faulty.between(60, 60 + 120 * u64::from(players));
             let until = Clock::<()>::beginning() + Duration::from_secs(until);
@@ -221,7 +205,6 @@ impl Scenario {
             rules,
             secrets,
             capacities,
-            given,
             players,
             rates,
             liar,
@@ -328,12 +311,7 @@ fn draw_rules(
         false => players,
     };
     let fair = LeagueRules {
-        // Some leagues of a pool begin before their referees come.
-        start_when: match plan.pool && chance.below(2) == 0 {
-            true => Some((awaited, 0)),
-            false => Some((awaited, referees)),
-        },
-        pool: plan.pool,
+        start_when: Some((awaited, referees)),
         assignment: chance.pick(&assignments).copied().unwrap_or_default(),
         token_ttl: Duration::from_secs(365 * 24 * 3_600),
         draws: MODES[usize::from(chance.below(2) > 0)],
@@ -364,13 +342,6 @@ fn draw_rules(
     };
     rules.match_limit = rules.longest_match();
     rules
-}
-
-/// In a pool with faults some referees are given matches.
-fn draw_given(chance: &mut Rng, referees: u32, plan: &SimulationPlan) -> Vec<bool> {
-    let has_given = plan.pool && plan.faults;
-    let given = (0..referees).map(|_| has_given && chance.below(4) == 0);
-    given.collect()
 }
 
 /// A format that so many players can play, and some of its settings.

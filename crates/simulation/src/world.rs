@@ -25,7 +25,6 @@ use crate::fault::InjectedFault;
 use crate::hostile::Attacker;
 use crate::oracle::{Oracle, more_rounds};
 use crate::organiser::{MAX_PULLS, Organiser};
-use crate::pool::WaitingBoard;
 use crate::report::{Digest, Invariant, SimulationReport};
 use crate::scenario::{Person, REFEREE_KEY, Scenario, SimulationPlan, barred_endpoint, endpoint};
 use crate::slab::Slab;
@@ -72,7 +71,6 @@ pub(crate) struct World {
     environment: Environment,
     attacker: Attacker,
     organiser: Organiser,
-    board: WaitingBoard,
     /// When the league was over and nothing failed any more.
     over: Option<Timestamp>,
     /// When it must be over at the latest, and after how many commands.
@@ -129,7 +127,6 @@ impl World {
             },
             attacker: Attacker::default(),
             organiser: Organiser::default(),
-            board: WaitingBoard::default(),
             over: None,
             latest,
             most_steps,
@@ -177,9 +174,6 @@ impl World {
             self.environment.clock.note(at, Errand::Mischief);
         }
         self.plan_pull();
-        for who in 1..=NodeId::try_from(self.referees.len()).unwrap_or(0) {
-            self.plan_look(who);
-        }
     }
 
     fn meet(&mut self, errand: Errand) -> CheckResult {
@@ -227,7 +221,6 @@ impl World {
                 Ok(())
             }
             Errand::Pull => self.pull(),
-            Errand::Look { who } => self.look(who),
         }
     }
 
@@ -268,42 +261,6 @@ impl World {
         if self.manager.up && environment.stormy && environment.chance.below(6) == 0 {
             environment.report.fault(InjectedFault::ManagerCrash);
             self.manager.fall(environment)?;
-        }
-        Ok(())
-    }
-
-    /// A referee that takes matches itself looks again soon, until the league is over.
-    fn plan_look(&mut self, who: NodeId) {
-        let scenario = &self.environment.scenario;
-        let is_given = scenario.given.get(who as usize - 1) == Some(&true);
-        let is_over = self.manager.machine.phase() == Phase::Completed;
-        if scenario.rules.pool && !is_given && !is_over {
-            let wait = Duration::from_millis(self.environment.chance.between(20, 4_000));
-            let at = self.environment.now() + wait;
-            self.environment.clock.note(at, Errand::Look { who });
-        }
-    }
-
-    /// A referee looks at the list of matches that wait, and takes some.
-    fn look(&mut self, who: NodeId) -> CheckResult {
-        self.plan_look(who);
-        let environment = &mut self.environment;
-        if self.manager.up {
-            self.board
-                .show(&mut environment.chance, &self.manager.machine);
-        }
-        let Some(actor) = self.referees.get_mut(who as usize - 1) else {
-            return Ok(());
-        };
-        let capacity = environment.scenario.capacities[who as usize - 1] as usize;
-        let free = capacity.saturating_sub(actor.machine.playing());
-        let is_stormy = environment.stormy;
-        for (match_id, attempt) in self.board.pick(&mut environment.chance, free, is_stormy) {
-            if actor.up {
-                environment.oracle.now_from(who);
-                let command = league_core::referee::Command::TakeMatch { match_id, attempt };
-                actor.attend(environment, &command, None)?;
-            }
         }
         Ok(())
     }
@@ -461,7 +418,7 @@ impl World {
         }
         let scenario = &self.environment.scenario;
         let is_listed = scenario.rules.format != Format::default();
-        if whole || scenario.levers.is_some() || is_listed || scenario.rules.pool {
+        if whole || scenario.levers.is_some() || is_listed {
             self.audit()?;
         }
         if whole || self.environment.faults {

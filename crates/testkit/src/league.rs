@@ -16,7 +16,7 @@ use league_protocol::fault::Code;
 use league_protocol::id::{GameType, LeagueId, MatchId, PlayerId, RefereeId};
 use league_protocol::message::{
     AgentMeta, DrawRequest, Enrolment, GameOverTold, MatchResultReport, MatchStatus, Message,
-    RegisterRequest, RegisterResponse, SignedMove, StartMatch, StartMatchAck, TakeMatch,
+    RegisterRequest, RegisterResponse, SignedMove, StartMatch, StartMatchAck,
 };
 use league_protocol::sender::{Agent, CallStyle, Dialect};
 use league_protocol::time::Timestamp;
@@ -253,28 +253,6 @@ impl LeagueWorld {
         let agent = Agent::Referee(enrolment.id.clone());
         self.tokens.insert(agent, enrolment.token.clone());
         *enrolment
-    }
-
-    /// A referee takes a match that waits.
-    pub fn take(
-        &mut self,
-        referee: &RefereeId,
-        match_id: &str,
-        attempt: u32,
-    ) -> Result<Vec<Event>, Refusal> {
-        let agent = Agent::Referee(referee.clone());
-        let command = Command::TakeMatch {
-            token: self.tokens.get(&agent).map(AuthToken::hash),
-            sender: Some(agent),
-            wanted: Box::new(TakeMatch {
-                league_id: self.league.rules().league_id.clone(),
-                match_id: MatchId::new(match_id).unwrap(),
-                attempt,
-            }),
-        };
-        let (events, reply) = self.when(&command)?;
-        assert_eq!(reply, Reply::Acknowledged);
-        Ok(events)
     }
 
     /// Takes the orders out of the letters.

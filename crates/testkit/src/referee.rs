@@ -487,8 +487,6 @@ pub fn kind(event: &Event) -> &'static str {
         Event::AnswerLate { .. } => "late",
         Event::ReportTried { .. } => "reporting",
         Event::ReportFailed { .. } => "not reported",
-        Event::MatchWanted { .. } => "wanted",
-        Event::TakingAnswered { .. } => "answered",
         Event::ReportSettled { .. } => "settled",
     }
 }

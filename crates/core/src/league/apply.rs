@@ -540,7 +540,6 @@ impl League {
         if let Some(number) = referee.filter(|_| started) {
             if let Some(referee) = self.referees.get_mut(number) {
                 referee.running = referee.running.saturating_sub(1);
-                referee.ended = at;
             }
             self.succeed(Some(AgentIndex::Referee(number)), at);
         }
@@ -776,7 +775,6 @@ impl League {
             running: 0,
             queue: VecDeque::new(),
             given: 0,
-            ended: Timestamp::default(),
             doubted_by: BTreeSet::new(),
             by_documents: false,
         };

@@ -10,7 +10,6 @@ use league_protocol::sender::Agent;
 use league_protocol::time::Timestamp;
 use thiserror::Error;
 
-use super::command::Refusal;
 use super::event::{Admission, Doubt, Event, Reassignment};
 use super::lever::{Effect, Lever, LeverRefusal};
 use super::roster::{PlayerEntry, RefereeEntry, place};
@@ -55,15 +54,6 @@ pub enum Inconsistency {
     /// The players of a round are not paired by the format of the league.
     #[error("the pairings of round `{0}` do not follow from the results before it")]
     Pairings(u32),
-    /// A referee that takes matches itself could not take this one.
-    #[error("match `{match_id}` could not be taken: {refusal}")]
-    NotTaken {
-        match_id: MatchId,
-        refusal: Box<Refusal>,
-    },
-    /// The manager gives matches away that referees take themselves.
-    #[error("matches are given away where referees take them themselves, one by one")]
-    Given,
     /// Matches of the round have no result, or have all.
     #[error("the round has `{0}` matches without a result")]
     Open(u32),
@@ -249,8 +239,7 @@ impl Auditor<'_> {
     /// The facts of one match.
     fn check_match_event(&self, event: &Event) -> Result<(), Inconsistency> {
         match event {
-            Event::MatchesMoved { moves, at, .. } => {
-                self.check_taking(moves, *at)?;
+            Event::MatchesMoved { moves, .. } => {
                 moves.iter().try_for_each(|moved| self.check_move(moved))
             }
             Event::MovesReceived {
@@ -342,7 +331,7 @@ impl Auditor<'_> {
         let (rules, registering) = (&league.rules, league.phase == Phase::Registering);
         let allowed = match admitted {
             Admission::Organiser => league.invited.contains(&place(endpoint)),
-            Admission::Key | Admission::Listed => league.takes_known_referees(),
+            Admission::Key | Admission::Listed => registering,
             Admission::Open => registering && rules.open_referees,
         };
         if allowed {
@@ -406,11 +395,8 @@ impl Auditor<'_> {
         self.check_referees(referees, self.league.matches_to_open(round) as usize)
     }
 
-    /// One known referee for each match, or none at all; none where referees take matches themselves.
+    /// One known referee for each match, or none at all.
     fn check_referees(&self, referees: &[RefereeId], matches: usize) -> Result<(), Inconsistency> {
-        if self.league.rules.pool && !referees.is_empty() {
-            return Err(Inconsistency::Given);
-        }
         if !referees.is_empty() {
             must_be_as_many(matches, referees.len())?;
         }
@@ -455,27 +441,6 @@ impl Auditor<'_> {
         } else {
             Err(Inconsistency::Pairings(round))
         }
-    }
-
-    /// Where referees take matches themselves, each is taken alone and by a referee that may.
-    fn check_taking(&self, moves: &[Reassignment], at: Timestamp) -> Result<(), Inconsistency> {
-        let league = self.league;
-        let taken = moves.iter().find(|moved| moved.to.is_some());
-        let Some(taken) = taken.filter(|_| league.rules.pool) else {
-            return Ok(());
-        };
-        if moves.len() > 1 {
-            return Err(Inconsistency::Given);
-        }
-        let fixture = self.must_be_open(&taken.match_id)?;
-        let number = taken.to.as_ref().and_then(|id| league.referees.find(id));
-        // An unknown referee is found below.
-        let Some(number) = number else { return Ok(()) };
-        let checked = league.check_taking(at, fixture, number, taken.attempt);
-        checked.map_err(|refusal| Inconsistency::NotTaken {
-            match_id: taken.match_id.clone(),
-            refusal: Box::new(refusal),
-        })
     }
 
     fn check_move(&self, moved: &Reassignment) -> Result<(), Inconsistency> {

@@ -7,7 +7,6 @@ use league_protocol::id::{GameType, MatchId, PlayerId, RefereeId};
 use league_protocol::message::{
     DrawRequest, DrawResponse, GameOverTold, LeagueError, LeagueQuery, LeagueQueryResponse,
     MatchResultAck, MatchResultReport, Message, RegisterRequest, RegisterResponse, RoundListing,
-    TakeMatch,
 };
 use league_protocol::sender::{Agent, CallStyle, Dialect};
 use league_protocol::token::{AuthToken, TokenHash};
@@ -59,14 +58,6 @@ pub enum Command {
         /// Who claims to say so.
         sender: Option<Agent>,
         told: Box<GameOverTold>,
-    },
-    /// A referee of the pool takes a match that waits.
-    TakeMatch {
-        /// The hash of the token that came with it.
-        token: Option<TokenHash>,
-        /// Who claims to take it.
-        sender: Option<Agent>,
-        wanted: Box<TakeMatch>,
     },
     Query {
         /// The hash of the token that came with it.
@@ -242,16 +233,13 @@ pub enum Refusal {
     AlreadyStarted,
     #[error(
         "`{players}` players and `{referees}` referees have registered, \
-         at least `{min_players}` players{} are needed",
-        if *pool { "" } else { " and 1 referee" }
+         at least `{min_players}` players and 1 referee are needed"
     )]
     TooFew {
         players: u32,
         referees: u32,
         /// The players that are needed.
         min_players: u32,
-        /// Whether referees may come later, as they take matches themselves.
-        pool: bool,
     },
     /// The format does not work with the players that have registered.
     #[error(transparent)]
@@ -311,18 +299,6 @@ pub enum Refusal {
     },
     #[error("match `{0}` was not started yet")]
     NotStarted(MatchId),
-    #[error("the manager of this league gives matches to referees itself: wait for `START_MATCH`")]
-    NotAPool,
-    #[error("match `{0}` waits for no referee: take another one")]
-    NotWaiting(MatchId),
-    #[error("this referee has as many matches as it declared, `{0}`: finish one first")]
-    NoRoom(u32),
-    #[error("the league plays no more than `{0}` matches at once: try again when one has ended")]
-    ManyMatches(u32),
-    #[error("other referees may take match `{match_id}` first: try again in `{seconds}` seconds")]
-    OthersFirst { match_id: MatchId, seconds: u64 },
-    #[error("the manager does not reach referee `{0}`: answer its probes, then take matches again")]
-    Suspended(RefereeId),
     #[error("match `{0}` has a different result already, and that one stands")]
     Conflict(MatchId),
     #[error(
@@ -376,10 +352,7 @@ impl Refusal {
             | Self::OrderTokenInvalid(_)
             | Self::OtherMachine(_)
             | Self::NotAReferee => Code::TokenInvalid,
-            Self::AskingPlayer(_)
-            | Self::ManyMatches(_)
-            | Self::OthersFirst { .. }
-            | Self::Suspended(_) => Code::RateLimited,
+            Self::AskingPlayer(_) => Code::RateLimited,
             Self::UnknownMatch(_) | Self::NotYours(_) => Code::MatchNotFound,
             // A later call may reach the manager again.
             Self::Stopping => Code::Connection,
@@ -389,9 +362,6 @@ impl Refusal {
             | Self::TakenAway(_)
             | Self::OldAttempt { .. }
             | Self::NotStarted(_)
-            | Self::NotAPool
-            | Self::NotWaiting(_)
-            | Self::NoRoom(_)
             | Self::Conflict(_)
             | Self::Contested(_)
             | Self::OtherMoves(_)
@@ -433,8 +403,6 @@ impl Refusal {
             | Self::NotYours(_)
             | Self::TakenAway(_)
             | Self::NotStarted(_)
-            | Self::NotWaiting(_)
-            | Self::OthersFirst { .. }
             | Self::PlaysByItself(_)
             | Self::Over(_)
             | Self::Closed(_)
@@ -452,10 +420,6 @@ impl Refusal {
             | Self::RefereeWithoutToken
             | Self::NotAReferee
             | Self::AskingPlayer(_)
-            | Self::NotAPool
-            | Self::NoRoom(_)
-            | Self::ManyMatches(_)
-            | Self::Suspended(_)
             | Self::Contested(_)
             | Self::Conflict(_) => None,
         }

@@ -356,8 +356,7 @@ impl<'a> LetterWriter<'a> {
     }
 
     /// Tells the players of a match that changes hands what its new referee will show; a player
-    /// that does not sign was told before, and that stays good. Where referees take matches
-    /// themselves, the players of a match are told of it when the first one has it.
+    /// that does not sign was told before, and that stays good.
     fn announce_attempt(&mut self, match_id: &MatchId) {
         let league = self.league;
         let fixture = league.fixture(match_id);
@@ -365,8 +364,7 @@ impl<'a> LetterWriter<'a> {
             return;
         };
         for (seat, &number) in fixture.pairing.seats.iter().enumerate() {
-            let is_told_anew = fixture.signs[seat] || league.rules.pool;
-            if is_told_anew && !fixture.informed[seat] {
+            if fixture.signs[seat] && !fixture.informed[seat] {
                 self.announce_to(number);
             }
         }
@@ -400,13 +398,13 @@ impl<'a> LetterWriter<'a> {
         }
     }
 
-    /// The matches of a round, unless the league is large, or matches join the round or get their
-    /// referees while it is played: then each player gets only its own.
+    /// The matches of a round, unless the league is large, or matches join the round while it is
+    /// played: then each player gets only its own.
     fn all_matches(&self, round: &LeagueRound) -> Option<Rows<AnnouncedMatch>> {
         let grows = self.league.schedule().plan().has_growing_rounds();
         let fixtures = round.fixtures.iter();
         let matches = || fixtures.filter_map(|own| self.announced(own)).collect();
-        let are_few = !self.league.is_large() && !grows && !self.league.rules.pool;
+        let are_few = !self.league.is_large() && !grows;
         are_few.then(|| round.announced.get(matches).clone())
     }
 
@@ -745,7 +743,7 @@ impl<'a> LetterWriter<'a> {
                 round.number == closed.number + 1 && (round.closed || until > round.number)
             };
             let next = rounds.find(is_next);
-            if let Some(next) = next.filter(|next| !league.awaits_referee(number, next)) {
+            if let Some(next) = next {
                 let all = self.all_matches(next);
                 self.out.push(self.announcement(number, player, next, &all));
             }
@@ -843,9 +841,7 @@ impl League {
     /// Whether a player is told of its matches. A suspended player is, too: it may be back, and
     /// referees call it with what the announcement tells.
     fn is_announced_to(&self, number: u32, player: &PlayerEntry) -> bool {
-        let round = self.round.as_ref();
-        let waits = round.is_some_and(|round| self.awaits_referee(number, round));
-        !player.is_out() && self.first_hold(number).is_none() && !waits
+        !player.is_out() && self.first_hold(number).is_none()
     }
 
     /// Whether a player gets news now: not before it knows how its last match ended.

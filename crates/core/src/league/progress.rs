@@ -47,14 +47,13 @@ impl League {
     pub(crate) fn check_enough(&self) -> Result<(), Refusal> {
         let (players, referees) = (self.players.seated(), self.referees.len());
         let min_players = self.rules.least_players();
-        if players >= min_players && (referees >= 1 || self.rules.pool) {
+        if players >= min_players && referees >= 1 {
             return self.format_plan().check().map_err(Refusal::Format);
         }
         Err(Refusal::TooFew {
             players,
             referees,
             min_players,
-            pool: self.rules.pool,
         })
     }
 
@@ -77,8 +76,7 @@ impl League {
                 let waits = self.first_release().into_iter();
                 let opening = round.closed.then(|| self.next_opening(round));
                 let joining = self.joining().map(|(due, _)| due);
-                let giving = self.next_given(round).map(|given| given.0);
-                let waits = waits.chain(opening.flatten()).chain(joining).chain(giving);
+                let waits = waits.chain(opening.flatten()).chain(joining);
                 waits.chain([self.volatile.next_probes]).min()
             }
             (Phase::Running, _) => at_once(),
@@ -114,11 +112,6 @@ impl League {
             }
             (Phase::Running, Some(round)) if self.may_give(round) => {
                 self.give_waiting(at, round).into_iter().collect()
-            }
-            (Phase::Running, Some(round))
-                if self.next_given(round).is_some_and(|it| it.0 <= at) =>
-            {
-                self.give_next(at, round).into_iter().collect()
             }
             (Phase::Running, Some(round)) if self.startable(round).is_some() => {
                 vec![Event::MatchesMoved {
@@ -179,15 +172,10 @@ impl League {
 
     /// Whether as many matches are played as the rules allow at once.
     pub(crate) fn is_at_limit(&self) -> bool {
-        self.free_places() == 0
-    }
-
-    /// How many more matches may begin now.
-    pub(crate) fn free_places(&self) -> usize {
         let running = self.referees.members.iter();
-        let running: usize = running.map(|referee| referee.running as usize).sum();
+        let running: u64 = running.map(|referee| u64::from(referee.running)).sum();
         let most = self.rules.matches_at_once;
-        most.map_or(usize::MAX, |most| (most as usize).saturating_sub(running))
+        most.is_some_and(|most| running >= u64::from(most))
     }
 
     fn is_last(&self, round: &LeagueRound) -> bool {
@@ -200,7 +188,7 @@ impl League {
     }
 
     fn may_give(&self, round: &LeagueRound) -> bool {
-        let may_give = self.volatile.referee_came && !self.rules.pool && self.has_referee();
+        let may_give = self.volatile.referee_came && self.has_referee();
         may_give && self.givable(round).next().is_some()
     }
 
@@ -749,11 +737,8 @@ impl League {
     }
 
     /// Finds a referee for each of so many matches among the permitted ones; an empty list if there
-    /// are none, and where referees take matches themselves.
+    /// are none.
     pub(crate) fn plan(&self, matches: usize, may: impl Fn(u32) -> bool) -> Vec<&RefereeEntry> {
-        if self.rules.pool {
-            return Vec::new();
-        }
         let referees: Vec<&RefereeEntry> = (0..)
             .zip(&self.referees.members)
             .filter(|(number, referee)| may(*number) && is_available(referee))
@@ -785,12 +770,11 @@ impl League {
         self.referees.members.iter().any(is_available)
     }
 
-    /// Whether there is another referee for a match; where referees take matches themselves, one may
-    /// come at any time.
+    /// Whether there is another referee for a match.
     pub(crate) fn has_other(&self, number: u32) -> bool {
         let mut referees = (0..).zip(&self.referees.members);
         let is_other = |(other, referee)| other != number && is_available(referee);
-        self.rules.pool || referees.any(is_other)
+        referees.any(is_other)
     }
 
     /// Whether a referee gets no matches because players deny its calls; never the last one.

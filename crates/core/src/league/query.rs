@@ -38,7 +38,6 @@ impl League {
                 players: self.players.seated(),
                 referees: self.referees.len(),
                 min_players: self.rules.min_players,
-                pool: self.rules.pool,
             });
         }
         Ok(Decision::reply(Reply::Schedule {

@@ -412,23 +412,21 @@ impl Registration<'_> {
         !is_own && self.league.registration.keeps(agent)
     }
 
-    /// How a new referee is admitted; after the start only by the organiser, unless referees take
-    /// matches themselves and come when there are some.
+    /// How a new referee is admitted; after the start only by the organiser.
     ///
     /// An invitation and a listing are for an address, and so for the machine that it is of.
     fn admitted_by(&self) -> Result<Admission, Rejection> {
         let (league, applicant) = (self.league, self.applicant);
         let endpoint = applicant.request.meta.contact_endpoint.clone();
         let is_invited = league.invited.contains(&place(&endpoint));
-        let is_early = league.phase == Phase::Registering;
-        let is_open = league.takes_known_referees();
+        let is_open = league.phase == Phase::Registering;
         if is_invited && applicant.is_at_address {
             Ok(Admission::Organiser)
         } else if is_open && applicant.has_key {
             Ok(Admission::Key)
         } else if is_open && applicant.is_listed && applicant.is_at_address {
             Ok(Admission::Listed)
-        } else if is_early && league.rules.open_referees {
+        } else if is_open && league.rules.open_referees {
             Ok(Admission::Open)
         } else if is_invited || is_open && applicant.is_listed {
             Err(Rejection::OtherMachine { endpoint })
@@ -524,7 +522,6 @@ impl Registration<'_> {
         // An agent that made a pledge or was given a return token can always prove itself.
         let excused = self.league.phase == Phase::Registering
             || member.health.suspended_since.is_some()
-            || self.is_idle_in_pool(index)
             || self.applicant.dialect == Dialect::V1;
         // Before the start, and for a referee by the documents, whose token others may have seen,
         // only its machine speaks for it.
@@ -535,17 +532,6 @@ impl Registration<'_> {
         } else {
             Err(taken())
         }
-    }
-
-    /// Whether it may be a referee that takes matches itself and has none, so that the manager never
-    /// finds out that it has lost its token.
-    fn is_idle_in_pool(&self, index: AgentIndex) -> bool {
-        let AgentIndex::Referee(number) = index else {
-            return false;
-        };
-        let referee = self.league.referees.get(number);
-        let is_idle = referee.is_some_and(|referee| referee.load() == 0);
-        self.league.rules.pool && is_idle && self.admitted_by().is_ok()
     }
 
     /// Whether a proof is known to the agent alone: its return token, or the pledge with which it

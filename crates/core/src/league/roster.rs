@@ -337,8 +337,6 @@ pub struct RefereeEntry {
     pub(crate) queue: VecDeque<u32>,
     /// Matches it was given in all.
     pub(crate) given: u64,
-    /// When a match of it last had its result.
-    pub(crate) ended: Timestamp,
     /// Players that deny having been called where it reported that they failed, or whose proofs were
     /// wrong with it and right with another referee of the same match.
     pub(crate) doubted_by: BTreeSet<PlayerId>,

@@ -159,11 +159,6 @@ impl LeagueFixture {
         self.attempt.saturating_add(u32::from(!self.was_given()))
     }
 
-    /// The attempt of the referee that gets it next, while it waits.
-    pub fn next_attempt(&self) -> u32 {
-        self.attempt.saturating_add(1)
-    }
-
     /// Whether a referee was told to run it.
     pub(crate) fn was_given(&self) -> bool {
         self.attempt > 0

@@ -44,9 +44,6 @@ pub struct LeagueRules {
     pub mode: Mode,
     /// How matches are given to referees.
     pub assignment: Assignment,
-    /// Whether referees take matches themselves, instead of being given them.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub pool: bool,
     /// So many technical losses in a row end a player's part in the league.
     pub max_fail: u32,
     /// How long to wait and how often to try.
@@ -143,7 +140,6 @@ impl LeagueRules {
             strict: false,
             mode: Mode::Auto,
             assignment: Assignment::default(),
-            pool: false,
             max_fail: 5,
             timeouts: Timeouts::default(),
             breaker: BreakerRule::default(),

@@ -141,7 +141,6 @@ impl Command {
             | Message::PlayerRegisterRequest(_)
             | Message::StartMatch(_)
             | Message::StartMatchAck(_)
-            | Message::TakeMatch(_)
             | Message::GameJoinAck(_)
             | Message::MoveResponse(_)
             | Message::MatchResultReport(_)

@@ -34,12 +34,6 @@ pub enum Command {
         /// Why one of the players may not be called from here, if one may not.
         barred: Option<String>,
     },
-    /// A match waits for a referee, and this one takes it.
-    TakeMatch {
-        match_id: MatchId,
-        /// The attempt that comes next.
-        attempt: u32,
-    },
     /// Manual mode: the moves are to be asked for.
     CollectChoices {
         match_id: MatchId,
@@ -93,8 +87,6 @@ pub enum CorrelationId {
         /// Which try, from 1.
         tried: u32,
     },
-    /// Word to the manager that the referee takes a match.
-    Taking { match_id: MatchId, attempt: u32 },
     /// An invitation or a request for a move.
     Question(PlayerQuestion),
     /// Word to the manager that players know the result.

@@ -36,7 +36,6 @@ impl Referee {
                 self.prove_manager(*token)?;
                 Ok(self.weigh_order(at, order, barred.as_deref()))
             }
-            Command::TakeMatch { match_id, attempt } => Ok(noted(self.want(match_id, *attempt))),
             Command::CollectChoices { match_id, token } => {
                 self.prove_stepper(match_id, *token)?;
                 self.collect(at, match_id)
@@ -101,17 +100,6 @@ impl Referee {
         Ok(Reply::MatchState(Box::new(view)))
     }
 
-    /// Tells the manager that this referee takes a match, if it has room for it and no such word is on
-    /// its way.
-    fn want(&self, match_id: &MatchId, attempt: u32) -> Vec<Event> {
-        let is_in = self.enrolled().is_some() && !self.league_over && !self.is_taking(match_id);
-        let wanted = (is_in && self.check_room(match_id).is_ok()).then(|| Event::MatchWanted {
-            match_id: match_id.clone(),
-            attempt,
-        });
-        wanted.into_iter().collect()
-    }
-
     fn end(&self, at: Timestamp, league_id: &LeagueId) -> Vec<Event> {
         let ours = self.enrolled().is_some_and(|(_, held)| held == league_id);
         if ours && !self.league_over {
@@ -142,8 +130,6 @@ impl Referee {
             CorrelationId::Registration { tried } => {
                 Ok(self.enrolment.hear(at, &self.rules, *tried, outcome))
             }
-            // `START_MATCH` follows if the manager gives the match.
-            CorrelationId::Taking { match_id, .. } => Ok(taking_answered(match_id, outcome)),
             CorrelationId::Question(question) => self.hear_player(at, question, outcome),
             CorrelationId::GameOver {
                 match_id,
@@ -396,14 +382,6 @@ const fn is_about_token(code: Code) -> bool {
 /// Whether the manager will never say anything else.
 fn is_final(code: Code) -> bool {
     !code.retryable() && !is_about_token(code)
-}
-
-fn taking_answered(match_id: &MatchId, outcome: &CallOutcome) -> Decision {
-    let match_id = match_id.clone();
-    Decision {
-        events: vec![Event::TakingAnswered { match_id }],
-        answer: answer_to(outcome),
-    }
 }
 
 fn answer_to(outcome: &CallOutcome) -> Result<Reply, Refusal> {

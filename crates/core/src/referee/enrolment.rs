@@ -1,12 +1,11 @@
-//! Registration with the manager, tried until the manager admits the referee, and word to it that
-//! the referee takes a match.
+//! Registration with the manager, tried until the manager admits the referee.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use league_protocol::CURRENT_VERSION;
-use league_protocol::id::{LeagueId, MatchId, RefereeId};
-use league_protocol::message::{AgentMeta, Message, RegisterRequest, RegisterResponse, TakeMatch};
+use league_protocol::id::{LeagueId, RefereeId};
+use league_protocol::message::{AgentMeta, Message, RegisterRequest, RegisterResponse};
 use league_protocol::sender::CallStyle;
 use league_protocol::time::Timestamp;
 use league_protocol::token::{AuthToken, TokenHash};
@@ -210,29 +209,6 @@ impl ManagerContact {
             retry: rules.timeouts.once(rules.timeouts.register),
             proof: None,
             correlation: Some(CorrelationId::Registration { tried: self.tried }),
-        })
-    }
-
-    /// Word to the manager that the referee takes a match.
-    pub(crate) fn taking(
-        &self,
-        rules: &RefereeRules,
-        match_id: &MatchId,
-        attempt: u32,
-    ) -> Option<Letter<CorrelationId>> {
-        let (_, league_id) = self.held.as_ref()?;
-        let match_id = match_id.clone();
-        Some(Letter {
-            to: rules.manager.clone(),
-            message: Message::from(TakeMatch {
-                league_id: league_id.clone(),
-                match_id: match_id.clone(),
-                attempt,
-            }),
-            credential: Credential::Own,
-            retry: rules.report_retry(),
-            proof: None,
-            correlation: Some(CorrelationId::Taking { match_id, attempt }),
         })
     }
 

@@ -34,17 +34,6 @@ pub enum Event {
         manager: Option<TokenHash>,
         at: Timestamp,
     },
-    /// The manager is told that the referee takes a match which waits for one.
-    #[serde(skip)]
-    MatchWanted {
-        match_id: MatchId,
-        attempt: u32,
-    },
-    /// The manager took that word, or will never have it.
-    #[serde(skip)]
-    TakingAnswered {
-        match_id: MatchId,
-    },
     /// A match was taken; it takes the place of an earlier attempt at the same match.
     MatchOpened {
         /// All that is known of it but its secrets.
@@ -293,8 +282,6 @@ impl Event {
             | Self::LeagueEnded { .. } => Persistence::Journal,
             Self::RegistrationTried { .. }
             | Self::RegistrationFailed { .. }
-            | Self::MatchWanted { .. }
-            | Self::TakingAnswered { .. }
             | Self::SecretsGiven { .. }
             | Self::Asked { .. }
             | Self::QuestionPostponed { .. }
@@ -360,8 +347,6 @@ impl Event {
             | Self::ReportSettled { match_id, .. } => Some(match_id),
             Self::Enrolled { .. }
             | Self::LeagueEnded { .. }
-            | Self::MatchWanted { .. }
-            | Self::TakingAnswered { .. }
             | Self::RegistrationTried { .. }
             | Self::RegistrationFailed { .. } => None,
         }

@@ -18,7 +18,6 @@ mod journal;
 mod levers;
 mod news;
 mod offers;
-mod pool;
 mod proof;
 mod queries;
 mod referees;

@@ -305,7 +305,7 @@ impl Arena {
     }
 }
 
-fn manager_peer(endpoint: &str, dialect: Dialect) -> Arc<Peer> {
+pub(crate) fn manager_peer(endpoint: &str, dialect: Dialect) -> Arc<Peer> {
     Arc::new(Peer {
         agent: Agent::Manager,
         endpoint: endpoint.into(),

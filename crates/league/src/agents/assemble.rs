@@ -64,7 +64,8 @@ pub(crate) struct Shared {
     pub(crate) listed_referees: Vec<String>,
     /// The addresses of players that the configuration lists with another spelling than `v2`.
     pub(crate) listed_dialects: Vec<(String, Dialect)>,
-    /// The return token that the organiser handed over, if the agent lost its own.
+    /// What the agent comes back with in place of its own return token: one that the organiser handed
+    /// over, or the pledge of a referee that a host runs.
     pub(crate) return_token: Option<AuthToken>,
     /// The levers that a new league begins with.
     pub(crate) levers: Vec<Lever>,

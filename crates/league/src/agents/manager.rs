@@ -5,7 +5,6 @@ mod event_log;
 mod hand_in;
 mod levers;
 mod registration;
-mod waiting_list;
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -29,7 +28,6 @@ pub(crate) use registration::InvitedPlayer;
 use serde_json::{Map, Value, json};
 use tokio::sync::watch;
 use tokio::time::Instant;
-use waiting_list::WaitingList;
 
 use crate::agents::actor::{Handle, Observer};
 use crate::agents::assemble::{
@@ -138,7 +136,6 @@ pub(crate) fn start(
         .map(|player| player.registration(&rules.game_type, &allowed, &chance));
     let levers = first_levers(shared, &restored.machine)?;
     let registrations = levers.into_iter().chain(registrations).collect();
-    let list = WaitingList::of(shared, &restored);
     let caller_limit = CallerLimit::new(rules, shared.join_code.as_ref());
     let parts = AgentParts {
         first: registrations,
@@ -149,23 +146,18 @@ pub(crate) fn start(
         transcripts: None,
         observer: Box::new(observer),
     };
-    Ok(spawn(shared, parts, |actor, _| {
-        if let Some(list) = list {
-            tokio::spawn(list.run(actor.clone()));
-        }
-        ManagerService {
-            actor,
-            league_id,
-            allowed,
-            chance,
-            peers: shared.outbox.sessions.clone(),
-            client: shared.outbox.client.clone(),
-            admin: keys.admin.hash(),
-            referee_key,
-            listed_referees: shared.listed_referees.clone(),
-            listed_dialects: shared.listed_dialects.clone(),
-            caller_limit,
-        }
+    Ok(spawn(shared, parts, |actor, _| ManagerService {
+        actor,
+        league_id,
+        allowed,
+        chance,
+        peers: shared.outbox.sessions.clone(),
+        client: shared.outbox.client.clone(),
+        admin: keys.admin.hash(),
+        referee_key,
+        listed_referees: shared.listed_referees.clone(),
+        listed_dialects: shared.listed_dialects.clone(),
+        caller_limit,
     }))
 }
 
@@ -381,11 +373,6 @@ impl AgentService for ManagerService {
                 token,
                 sender: received.sender.into_agent(),
                 told,
-            },
-            Message::TakeMatch(wanted) => Command::TakeMatch {
-                token,
-                sender: received.sender.into_agent(),
-                wanted,
             },
             Message::MatchResultReport(report) => Command::Report {
                 is_at_address: self.is_at_address(token, origin).await,

@@ -5,10 +5,8 @@ mod manager;
 mod manager_screen;
 mod next_league;
 mod player;
-mod pool;
 mod referee;
 mod standby;
-mod store_process;
 
 use std::fs;
 use std::io::{self, Write};

@@ -26,6 +26,7 @@ use crate::cli::model::ModelArgs;
 use crate::cli::network::{NetworkArgs, load_tls, log_warning};
 use crate::cli::play::Person;
 use crate::cli::run::plan::RunPlan;
+pub(crate) use crate::cli::run::plan::matches_at_once;
 use crate::cli::run::screen::RunScreen;
 use crate::cli::runtime::{Signals, begin_logs, finish, runtime};
 use crate::cli::scores::DeviationSummary;

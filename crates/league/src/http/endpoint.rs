@@ -1,7 +1,7 @@
 //! The endpoint of an agent, and the check whether it may be called.
 
 use std::fmt;
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
 
 use league_mcp::Origin;
@@ -96,6 +96,8 @@ pub(crate) struct AllowList {
     own_addresses: Arc<OwnAddresses>,
     /// The manager, if the user gave a name; names are not resolved again.
     manager: Option<Arc<(String, Endpoint)>>,
+    /// The agents of this process that the agent calls, by the addresses that others know.
+    neighbours: Arc<Vec<(String, Endpoint)>>,
     /// Whether callers reach us through a proxy on this machine, so that all of them seem to be
     /// local.
     behind_proxy: bool,
@@ -232,6 +234,20 @@ impl AllowList {
         }
     }
 
+    /// The same list for an agent that calls others of its process.
+    #[must_use]
+    pub(crate) fn beside(self, neighbours: Vec<(String, Endpoint)>) -> Self {
+        Self {
+            neighbours: Arc::new(neighbours),
+            ..self
+        }
+    }
+
+    fn neighbour(&self, text: &str) -> Option<&Endpoint> {
+        let mut all = self.neighbours.iter();
+        all.find(|(known, _)| known == text).map(|(_, own)| own)
+    }
+
     /// The same list, with names resolved otherwise.
     #[cfg(test)]
     pub(crate) fn resolving(self, resolver: Resolver) -> Self {
@@ -276,6 +292,9 @@ impl AllowList {
     pub(crate) fn check(&self, text: &str) -> Result<Endpoint, BadEndpoint> {
         if let Some((_, manager)) = self.manager.as_deref().filter(|(known, _)| known == text) {
             return self.check_manager(manager);
+        }
+        if let Some(neighbour) = self.neighbour(text) {
+            return Ok(neighbour.clone());
         }
         let endpoint = self.parse(text)?;
         if let Some(address) = endpoint.address() {
@@ -379,6 +398,11 @@ impl AllowList {
         origin: Origin,
         text: &str,
     ) -> Result<Vec<SocketAddr>, BadEndpoint> {
+        if let Some(neighbour) = self.neighbour(text)
+            && matches!(origin, Origin::Network { from, .. } if local::is_own(from))
+        {
+            return neighbour.addresses().await;
+        }
         let endpoint = self.check_of(origin, text)?;
         let found = endpoint.addresses().await?;
         for address in &found {
@@ -611,6 +635,29 @@ impl Endpoint {
     /// The address is not valid.
     pub(crate) fn own(text: &str) -> Result<Self, BadEndpoint> {
         AllowList::default().check_path(text)
+    }
+
+    /// The address of an agent of this process, called where the process listens: that needs no name
+    /// and no way back from outside.
+    ///
+    /// # Errors
+    ///
+    /// The address is not valid.
+    pub(crate) fn of_neighbour(
+        text: &str,
+        scheme: Scheme,
+        listening: SocketAddr,
+    ) -> Result<Self, BadEndpoint> {
+        let host = match listening.ip() {
+            IpAddr::V4(host) if host.is_unspecified() => Ipv4Addr::LOCALHOST.into(),
+            IpAddr::V6(host) if host.is_unspecified() => Ipv6Addr::LOCALHOST.into(),
+            host => host,
+        };
+        Ok(Self {
+            scheme,
+            site: at(SocketAddr::new(host, listening.port())),
+            ..Self::own(text)?
+        })
     }
 
     fn read(

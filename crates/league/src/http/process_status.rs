@@ -21,10 +21,11 @@ use crate::wire::record::RejectedCall;
 /// How long the database may be silent before the process is not ready: as long as a lease lasts.
 const MAX_SILENCE: Duration = Duration::from_secs(10);
 
+/// What the process is called.
+const ROLE: &str = "host";
+
 /// How a process is whose leagues are in a database.
 pub(crate) struct ProcessStatus {
-    /// `host` or `pool`.
-    role: &'static str,
     gauges: ProcessGauges,
     leagues: AtomicUsize,
     /// When the database answered last.
@@ -32,9 +33,8 @@ pub(crate) struct ProcessStatus {
 }
 
 impl ProcessStatus {
-    pub(crate) fn new(role: &'static str, gauges: ProcessGauges) -> Self {
+    pub(crate) fn new(gauges: ProcessGauges) -> Self {
         Self {
-            role,
             gauges,
             leagues: AtomicUsize::new(0),
             answered: Mutex::new(Instant::now()),
@@ -65,7 +65,7 @@ impl ProcessStatus {
             (StatusPage::Health, _) => {
                 let version = env!("CARGO_PKG_VERSION");
                 let health = json!({
-                    "status": "healthy", "role": self.role, "leagues": leagues, "version": version,
+                    "status": "healthy", "role": ROLE, "leagues": leagues, "version": version,
                 });
                 (200, health.to_string())
             }
@@ -74,7 +74,7 @@ impl ProcessStatus {
                 (503, json!({"ready": false, "reason": reason}).to_string())
             }
             (StatusPage::Metrics, problem) => {
-                let page = self.gauges.page(self.role, problem.is_none(), leagues);
+                let page = self.gauges.page(ROLE, problem.is_none(), leagues);
                 (200, page)
             }
         }

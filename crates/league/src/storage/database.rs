@@ -7,7 +7,6 @@
 mod connection;
 mod error;
 mod feed;
-mod jobs;
 mod lease;
 mod secrets;
 
@@ -27,7 +26,6 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 
 use connection::{Link, Value};
 pub(crate) use error::DatabaseError;
-pub(crate) use jobs::{CLAIM, Job};
 pub(crate) use lease::{Lease, LeaseState, Stream};
 
 use crate::http::tls::Trust;

@@ -1,8 +1,9 @@
-//! Many leagues in one database: processes that manage them, processes of referees that take their
-//! matches, and a process for each player.
+//! Many leagues in one database: hosts that manage them and run their referees, and a process for each
+//! player.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::path::PathBuf;
 
 use serde_json::Value;
 
@@ -17,8 +18,7 @@ pub(crate) const PLAYERS: u32 = 4;
 #[derive(Debug, Clone)]
 pub(crate) struct Size {
     pub(crate) leagues: u32,
-    pub(crate) managers: usize,
-    pub(crate) referees: usize,
+    pub(crate) hosts: usize,
     /// How many players a league waits for; with more than [`PLAYERS`] it does not begin.
     pub(crate) awaited: u32,
     /// How often each pair of players meets.
@@ -34,16 +34,10 @@ impl Size {
     }
 }
 
-/// A process that manages leagues.
+/// A process that manages leagues, and runs their referees.
 pub(crate) struct Host {
     pub(crate) process: Process,
     base: String,
-    _ground: Ground,
-}
-
-/// A process of referees.
-pub(crate) struct Pool {
-    pub(crate) process: Process,
     ground: Ground,
 }
 
@@ -52,7 +46,6 @@ pub(crate) struct Cluster {
     pub(crate) store: Store,
     pub(crate) size: Size,
     pub(crate) hosts: Vec<Host>,
-    pub(crate) pools: Vec<Pool>,
     pub(crate) players: Vec<Process>,
     _grounds: [Ground; 2],
 }
@@ -64,10 +57,8 @@ impl Cluster {
         for number in 0..size.leagues {
             begin_league(&store, &beginnings, &name(number), &size);
         }
-        let hosts = (0..size.managers).map(|_| Host::start(&store, size.leagues));
+        let hosts = (0..size.hosts).map(|_| Host::start(&store, size.leagues));
         let hosts: Vec<Host> = hosts.collect();
-        let pools = (0..size.referees).map(|_| Pool::start(&store));
-        let pools: Vec<Pool> = pools.collect();
         let held = "select count(*) from league.leases where agent = 'manager' and until > now() \
                     and address <> ''";
         let all = u64::from(size.leagues);
@@ -79,7 +70,6 @@ impl Cluster {
             store,
             size,
             hosts,
-            pools,
             players,
             _grounds: [beginnings, ground],
         }
@@ -122,8 +112,8 @@ impl Cluster {
 
     /// The league and the match of each result whose acknowledgement a referee has noted.
     pub(crate) fn acknowledged(&self) -> BTreeSet<String> {
-        let pools = self.pools.iter();
-        pools.flat_map(|pool| pool.acknowledged()).collect()
+        let hosts = self.hosts.iter();
+        hosts.flat_map(Host::acknowledged).collect()
     }
 
     /// What `league verify` says about a league that it reads from the database.
@@ -147,7 +137,7 @@ impl Host {
         Self {
             process,
             base: greeting["endpoint"].as_str().unwrap().to_owned(),
-            _ground: ground,
+            ground,
         }
     }
 
@@ -156,22 +146,15 @@ impl Host {
         let rest = address.strip_prefix(&self.base);
         rest.is_some_and(|rest| rest.starts_with('/'))
     }
-}
 
-impl Pool {
-    fn start(store: &Store) -> Self {
-        let ground = Ground::new();
-        let place = ["--port", "0", "--store", &store.url, "--pool"];
-        let arguments = [&place[..], &["--matches-at-once", "100"]].concat();
-        let mut process = ground.start("referee", &arguments);
-        process.event("event", "pool");
-        Self { process, ground }
-    }
-
+    /// The league and the match of each result whose acknowledgement the referees in its folder noted.
     fn acknowledged(&self) -> BTreeSet<String> {
         let leagues = self.ground.path("data/leagues");
         let files = self.ground.files("data/leagues").into_iter();
-        let journals = files.filter(|path| path.ends_with("journal.jsonl"));
+        let is_referees = |path: &PathBuf| {
+            path.ends_with("journal.jsonl") && path.iter().any(|part| part == "referees")
+        };
+        let journals = files.filter(is_referees);
         let matches = journals.flat_map(|path| {
             let id = path.strip_prefix(&leagues).unwrap().iter().next().unwrap();
             let id = id.to_string_lossy().into_owned();
@@ -190,7 +173,7 @@ fn name(number: u32) -> String {
 fn begin_league(store: &Store, ground: &Ground, id: &str, size: &Size) {
     let (players, legs) = (size.awaited.to_string(), size.legs.to_string());
     let own = ["--league-id", id, "--port", "0", "--store", &store.url];
-    let rules = ["--create", "--pool", "--players", &players, "--legs", &legs];
+    let rules = ["--create", "--players", &players, "--legs", &legs];
     let mut arguments = [&["manager", "--root", ground.root()], &own[..], &rules].concat();
     arguments.extend(size.more.iter().map(String::as_str));
     let ended = league(arguments);

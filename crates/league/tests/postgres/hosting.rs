@@ -1,4 +1,5 @@
-//! Hosts and pools beside leagues that fail, and while the database does not answer.
+//! Hosts beside leagues that fail, with referees from elsewhere, and while the database does not
+//! answer.
 
 use std::fs;
 use std::process::{Child, Command, Stdio};
@@ -6,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use crate::end_to_end::ground::Ground;
+use crate::end_to_end::ground::{Agent, Ground};
 use crate::end_to_end::http::request;
 use crate::end_to_end::process::{Process, eventually, free_port, league};
 use crate::field::{Store, bin};
@@ -14,7 +15,10 @@ use crate::field::{Store, bin};
 /// How soon a process ends that is asked to, whatever the database does.
 const MAX_STOP: Duration = Duration::from_secs(30);
 
-/// Writes the beginning of a league whose referees take their matches.
+/// The key of the organiser.
+const KEY: [&str; 2] = ["--referee-key", "key-of-the-organiser"];
+
+/// Writes the beginning of a league of three players and two referees.
 fn create(store: &Store, name: &str) {
     let ground = Ground::new();
     let port = free_port().to_string();
@@ -25,7 +29,6 @@ fn create(store: &Store, name: &str) {
         "--port",
         &port,
         "--create",
-        "--pool",
     ];
     let of_league = ["--league-id", name, "--players", "3", "--store", &store.url];
     let ended = league(own.iter().chain(&of_league));
@@ -33,12 +36,19 @@ fn create(store: &Store, name: &str) {
 }
 
 /// Starts a host; gives its address too.
-fn start_host(ground: &Ground, store: &Store) -> (Process, String) {
+fn start_host(ground: &Ground, store: &Store, more: &[&str]) -> (Process, String) {
     let port = free_port().to_string();
     let arguments = ["--port", &port, "--leagues", "5", "--store", &store.url];
-    let mut host = ground.start("manager", &arguments);
+    let mut host = ground.start("manager", &[&arguments, more].concat());
     let greeting = host.event("event", "host");
     (host, greeting["endpoint"].as_str().unwrap().to_owned())
+}
+
+/// Starts the players of the league that does not fail.
+fn start_players(ground: &Ground, base: &str) -> Vec<Agent> {
+    let manager = format!("{base}/leagues/good/mcp");
+    let agents = (1..=3).map(|number| ground.player(number, &manager, &[]));
+    agents.collect()
 }
 
 /// Waits until something is said of a league.
@@ -57,59 +67,65 @@ fn spoil(ground: &Ground, league: &str) {
 }
 
 #[test]
-fn leagues_that_fail_hold_up_no_other_league_of_a_host_or_a_pool() {
+fn league_that_fails_holds_up_no_other_league_of_a_host() {
     let store = Store::shared();
-    let (desk, elsewhere, players) = (Ground::new(), Ground::new(), Ground::new());
+    let (desk, players) = (Ground::new(), Ground::new());
     for league in ["a_spoiled", "good"] {
         create(&store, league);
     }
     spoil(&desk, "a_spoiled");
-    let (mut host, base) = start_host(&desk, &store);
+    let (mut host, base) = start_host(&desk, &store, &[]);
     heard(&mut host, "not_taken", "a_spoiled");
     heard(&mut host, "taken", "good");
-    let manager = format!("{base}/leagues/good/mcp");
-    let agents = (1..=3).map(|number| players.player(number, &manager, &[]));
-    let mut agents: Vec<_> = agents.collect();
-    let waiting = "select count(*) from league.jobs where league_id = 'good'";
-    assert!(eventually(|| (store.number(waiting) > 0).then_some(())).is_some());
-    // One without a manager, one whose files are spoiled, and a match that does not exist.
-    store.ask(
-        "insert into league.leases values \
-             ('a_broken', 'manager', 'x', 'http://127.0.0.1:9/mcp', 1, now() + interval '1 day', false), \
-             ('a_dead', 'manager', 'x', 'http://127.0.0.1:9/mcp', 1, now(), true)",
-    );
-    store.ask(
-        "insert into league.jobs values \
-             ('a_broken', 'R1M1', 1), ('a_dead', 'R1M1', 1), ('good', 'R0M0', 1)",
-    );
-    spoil(&elsewhere, "a_broken");
-    let port = free_port().to_string();
-    let own = [
-        "--pool",
-        "--port",
-        &port,
-        "--matches-at-once",
-        "1",
-        "--store",
-        &store.url,
-    ];
-    let mut pool = elsewhere.start("referee", &own);
-    heard(&mut pool, "not_taken", "a_broken");
-    heard(&mut pool, "joined", "good");
+    let mut agents = start_players(&players, &base);
     store.wait_for_results(3);
     heard(&mut host, "over", "good");
     for agent in &mut agents {
         agent.process.see_running();
     }
-    for (process, league) in [(host, "a_spoiled"), (pool, "a_broken")] {
-        let ended = process.stop();
-        assert_eq!(ended.code, Some(0), "{ended:?}");
-        let lines = ended.out.lines();
-        let told = lines.filter(|line| line.contains("not_taken") && line.contains(league));
-        assert_eq!(told.count(), 1, "{ended:?}");
-    }
+    let ended = host.stop();
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    let lines = ended.out.lines();
+    let told = lines.filter(|line| line.contains("not_taken") && line.contains("a_spoiled"));
+    assert_eq!(told.count(), 1, "{ended:?}");
     let raised = store.number("select epoch from league.leases where league_id = 'a_spoiled'");
     assert!(raised < 20, "it was tried {raised} times");
+}
+
+#[test]
+fn referee_from_elsewhere_joins_the_one_of_the_host() {
+    let store = Store::shared();
+    create(&store, "good");
+    let (desk, elsewhere, players) = (Ground::new(), Ground::new(), Ground::new());
+    let own = [&KEY[..], &["--referees", "1"]].concat();
+    let (mut host, base) = start_host(&desk, &store, &own);
+    heard(&mut host, "taken", "good");
+    let _agents = start_players(&players, &base);
+    let manager = format!("{base}/leagues/good/mcp");
+    let admitted = eventually(|| {
+        let page = request(&base, "GET", "/leagues/good/metrics", b"").body;
+        let both = ["league_players{", "league_referees{"].map(|name| gauge(&page, name));
+        (both == [Some(3), Some(1)]).then_some(())
+    });
+    assert!(admitted.is_some(), "the host runs no referee of its own");
+    assert_eq!(
+        store.results(),
+        0,
+        "the league waits for the second referee"
+    );
+    let place = ["--manager", &manager, "--port", "0"];
+    let _referee = elsewhere.start("referee", &[&place[..], &KEY].concat());
+    store.wait_for_results(3);
+    heard(&mut host, "over", "good");
+    let journals = "select count(distinct agent) from league.events where agent like 'REF%'";
+    let kept = eventually(|| (store.number(journals) == 2).then_some(()));
+    assert!(kept.is_some(), "the second referee handed in no journal");
+}
+
+/// The value of a figure.
+fn gauge(page: &str, name: &str) -> Option<u64> {
+    let line = page.lines().find(|line| line.starts_with(name))?;
+    line.rsplit_once(' ')?.1.parse().ok()
 }
 
 #[test]
@@ -117,7 +133,7 @@ fn host_is_not_ready_and_hears_signals_while_the_database_is_silent() {
     let store = Store::shared();
     create(&store, "friday");
     let desk = Ground::new();
-    let (mut host, base) = start_host(&desk, &store);
+    let (mut host, base) = start_host(&desk, &store, &[]);
     heard(&mut host, "taken", "friday");
     let get = |path: &str| request(&base, "GET", path, b"");
     assert_eq!(get("/health").json()["role"], "host");

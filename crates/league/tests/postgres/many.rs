@@ -1,4 +1,4 @@
-//! Many leagues at once over several managers and a pool of referees, of which one each is killed.
+//! Many leagues at once over several hosts, of which one is killed.
 //!
 //! `cargo xtask campaign postgres` runs this test at its full size.
 
@@ -12,16 +12,14 @@ use crate::field::Store;
 
 /// The size of a usual run; `LEAGUE_POSTGRES_LEAGUES` and so on name another one.
 const LEAGUES: u64 = 6;
-const MANAGERS: u64 = 2;
-const REFEREES: u64 = 3;
+const HOSTS: u64 = 2;
 /// The seed of a usual run; `LEAGUE_POSTGRES_SEED` names another.
 const SEED: u64 = 1;
 
 fn size() -> Size {
     Size {
         leagues: setting("LEAGUE_POSTGRES_LEAGUES", LEAGUES) as u32,
-        managers: setting("LEAGUE_POSTGRES_MANAGERS", MANAGERS) as usize,
-        referees: setting("LEAGUE_POSTGRES_REFEREES", REFEREES) as usize,
+        hosts: setting("LEAGUE_POSTGRES_HOSTS", HOSTS) as usize,
         awaited: PLAYERS,
         legs: 2,
         more: ["--pace", "300ms"].map(str::to_owned).into(),
@@ -29,7 +27,7 @@ fn size() -> Size {
 }
 
 #[test]
-fn leagues_end_though_a_manager_and_a_referee_are_killed() {
+fn every_league_of_a_host_that_is_killed_ends_at_another_one_with_each_match_once() {
     let seed = setting("LEAGUE_POSTGRES_SEED", SEED);
     let mut chance = Chance((seed << 1) | 1);
     let begun = Instant::now();
@@ -40,27 +38,24 @@ fn leagues_end_though_a_manager_and_a_referee_are_killed() {
         .store
         .wait_for_results(u64::from(cluster.size.leagues));
     let killed = chance.below(cluster.hosts.len() as u64) as usize;
-    let pool = chance.below(cluster.pools.len() as u64) as usize;
     cluster.hosts[killed].process.kill();
     let since = Instant::now();
     let left = cluster.open_leagues_of(killed);
-    assert!(!left.is_empty(), "the leagues of the manager were over");
-    cluster.pools[pool].process.kill();
+    assert!(!left.is_empty(), "the leagues of the host were over");
     tell_takeovers(&follow_takeovers(&cluster, killed, &left, since));
     cluster.wait_for_the_end();
     println!(
-        "{} leagues, {} managers, {} referees: {} matches in {:.1} s",
+        "{} leagues, {} hosts: {} matches in {:.1} s",
         cluster.size.leagues,
         cluster.hosts.len(),
-        cluster.pools.len(),
         cluster.store.results(),
         played.elapsed().as_secs_f64()
     );
     see_elsewhere(&cluster, killed, &left);
-    see_whole(cluster, killed, pool);
+    see_whole(cluster, killed);
 }
 
-/// Waits until other managers hold the leagues of one that was killed; gives how long each took.
+/// Waits until other hosts hold the leagues of one that was killed; gives how long each took.
 fn follow_takeovers(
     cluster: &Cluster,
     killed: usize,
@@ -90,28 +85,33 @@ fn tell_takeovers(taken: &BTreeMap<String, Duration>) {
     );
 }
 
-/// Sees that other managers brought these leagues to their ends, each in a later epoch.
+/// Sees that other hosts brought these leagues to their ends, managers and referees each in a later
+/// epoch.
 fn see_elsewhere(cluster: &Cluster, killed: usize, left: &BTreeSet<String>) {
-    let ended = "select league_id || ' ' || address from league.leases \
-                 where agent = 'manager' and over and epoch > 1";
-    let ended = cluster.store.ask(ended);
-    let ended: BTreeMap<&str, &str> = ended
-        .lines()
-        .filter_map(|line| line.split_once(' '))
-        .collect();
     for id in left {
-        let address = ended.get(id.as_str());
-        let address = address.unwrap_or_else(|| panic!("{id} has no second manager: {ended:?}"));
-        assert!(
-            !cluster.hosts[killed].answers_at(address),
-            "{id}: {address}"
+        let agents = format!(
+            "select agent || ' ' || address from league.leases where league_id = '{id}' \
+             and epoch > 1 order by agent"
         );
+        let agents = cluster.store.ask(&agents);
+        let agents: BTreeMap<&str, &str> = agents
+            .lines()
+            .filter_map(|line| line.split_once(' '))
+            .collect();
+        let ids: Vec<&str> = agents.keys().copied().collect();
+        assert_eq!(ids, ["REF01", "REF02", "manager"], "{id}");
+        for address in agents.values() {
+            assert!(
+                !cluster.hosts[killed].answers_at(address),
+                "{id}: {agents:?}"
+            );
+        }
     }
 }
 
 /// Sees that each match has one result, that each acknowledged one is among them, that the others
 /// go on, and that all leagues are verified from the database alone.
-fn see_whole(mut cluster: Cluster, killed: usize, pool: usize) {
+fn see_whole(mut cluster: Cluster, killed: usize) {
     let stored = cluster.results();
     let known: BTreeSet<&String> = stored.iter().collect();
     let matches = cluster.size.matches() * cluster.size.leagues as usize;
@@ -135,12 +135,6 @@ fn see_whole(mut cluster: Cluster, killed: usize, pool: usize) {
     for (number, host) in cluster.hosts.iter_mut().enumerate() {
         if number != killed {
             host.process.see_running();
-        }
-    }
-    for (number, referees) in cluster.pools.drain(..).enumerate() {
-        if number != pool {
-            let ended = referees.process.stop();
-            assert_eq!(ended.code, Some(0), "{ended:?}");
         }
     }
     let ids = (0..cluster.size.leagues).map(|number| format!("league_{number}"));

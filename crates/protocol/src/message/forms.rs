@@ -147,8 +147,6 @@ message_types! {
     "START_MATCH" BOTH order::START_MATCH, as_it_is,
         ["start_match"] => "START_MATCH_ACK";
     "START_MATCH_ACK" BOTH order::START_MATCH_ACK, order::answer_to_order;
-    "TAKE_MATCH" BOTH order::TAKE_MATCH, as_it_is,
-        ["take_match"];
     "QUERY_STANDINGS_REQUEST" API query::QUERY_STANDINGS_REQUEST, as_it_is,
         ["league_query", "get_standings"] => "QUERY_STANDINGS_RESPONSE";
     "QUERY_STANDINGS_RESPONSE" API query::QUERY_STANDINGS_RESPONSE, query::table_told;
@@ -308,7 +306,6 @@ fn write_v2<S: SerializeMap>(
         Message::StandingsUpdate(update) => say!(round::LEAGUE_STANDINGS_UPDATE, update),
         Message::StartMatch(order) => say!(order::START_MATCH, order),
         Message::StartMatchAck(ack) => say!(order::START_MATCH_ACK, ack),
-        Message::TakeMatch(wanted) => say!(order::TAKE_MATCH, wanted),
         Message::GameInvitation(invitation) => say!(play::GAME_INVITATION, invitation),
         Message::GameJoinAck(ack) => say!(play::GAME_JOIN_ACK, ack),
         Message::MoveCall(call) if call.is_even_odd() => say!(play::CHOOSE_PARITY_CALL, call),

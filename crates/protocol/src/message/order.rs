@@ -83,17 +83,6 @@ pub struct HandedOver {
     pub seeds: Vec<Seed>,
 }
 
-/// A referee takes a match that waits for one.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TakeMatch {
-    /// Which league.
-    pub league_id: LeagueId,
-    /// Which match.
-    pub match_id: MatchId,
-    /// The attempt that comes next.
-    pub attempt: u32,
-}
-
 /// What a referee has to know of a player.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StartMatchPlayer {
@@ -209,15 +198,6 @@ objects! {
         /// The seconds by which the organiser extended its clock.
         "extra_seconds" [extra_seconds ?] Optional;
     }
-    /// A referee takes a match that waits for one, in a league whose referees take matches themselves.
-    pub(crate) TAKE_MATCH: TakeMatch = "ruling 4" {
-        /// Which league.
-        "league_id" [league_id] Expected;
-        /// Which match.
-        "match_id" [match_id] Needed;
-        /// The attempt that comes next: 1 for a match that no referee had.
-        "attempt" [attempt] Needed;
-    }
     /// The referee takes the match, or not.
     pub(crate) START_MATCH_ACK: StartMatchAck = "ruling 4" {
         /// Which match.
@@ -249,7 +229,6 @@ drafts! {
         token_hash = |_| TokenHash::of(""), match_token = |_| AuthToken::new(""), record,
         absent, extra_seconds
     }
-    TakeMatch { league_id, match_id, attempt }
     StartMatchAck { match_id, accepted, reason }
 }
 

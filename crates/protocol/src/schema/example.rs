@@ -131,7 +131,6 @@ fn sender(dialect: Dialect, message_type: &str) -> &'static str {
         | "MATCH_RESULT_REPORT"
         | "DRAW_REQUEST"
         | "GAME_OVER_TOLD"
-        | "TAKE_MATCH"
         | "START_MATCH_ACK" => {
             if is_v1 {
                 "referee"

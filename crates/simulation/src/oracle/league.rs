@@ -269,10 +269,6 @@ impl LeagueWatch {
             };
             let same = moved.attempt == hand.1;
             let next = moved.to.is_some() && moved.attempt == hand.1 + 1;
-            if facts.rules.pool && moved.to.is_some() && (hand.0.is_some() || !next) {
-                let what = format!("`{}` is taken and did not wait", moved.match_id);
-                return breach(Invariant::OnlyTheAssignedRefereeCounts, what);
-            }
             if !same && !next {
                 let what = format!("`{}` skips an attempt", moved.match_id);
                 return breach(Invariant::OnlyTheAssignedRefereeCounts, what);

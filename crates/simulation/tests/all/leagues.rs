@@ -107,48 +107,6 @@ fn formats_break_no_promise_while_the_organiser_acts() {
     assert!(run(21, &plan).levers.values().sum::<u64>() > 0);
 }
 
-/// How many matches are taken by referees; `cargo xtask campaign sim --pool` plays more.
-const POOL_MATCHES: u64 = 4_000;
-
-#[test]
-fn referees_that_take_matches_break_no_promise_under_every_fault() {
-    let report = run(22, &SimulationPlan::with_pools(POOL_MATCHES));
-    assert!(report.count(InjectedFault::RefereeCrash) > POOL_MATCHES / 100);
-    assert!(report.technical_losses < report.matches);
-}
-
-#[test]
-fn referees_that_take_matches_break_no_promise_without_faults() {
-    let plan = SimulationPlan {
-        faults: false,
-        ..SimulationPlan::with_pools(POOL_MATCHES)
-    };
-    let report = run(23, &plan);
-    assert_eq!((report.technical_losses, report.all_faults()), (0, 0));
-}
-
-#[test]
-fn lies_of_referees_that_take_matches_cost_no_honest_agent_anything() {
-    let plan = SimulationPlan {
-        pool: true,
-        ..SimulationPlan::with_liars(POOL_MATCHES)
-    };
-    assert!(run(24, &plan).count(InjectedFault::Lie) > POOL_MATCHES / 100);
-}
-
-#[test]
-fn referees_take_matches_in_every_format_while_the_organiser_acts() {
-    for formats in [false, true] {
-        let plan = SimulationPlan {
-            formats,
-            pool: true,
-            players: (4, 10),
-            ..SimulationPlan::with_levers(POOL_MATCHES / 4)
-        };
-        assert!(run(25, &plan).levers.values().sum::<u64>() > 0);
-    }
-}
-
 #[test]
 fn large_leagues_end() {
     let plan = SimulationPlan {

@@ -22,8 +22,6 @@ fn found(sabotage: Sabotage) -> Box<Violation> {
             game: Some("even_odd"),
             ..SimulationPlan::with_liars(3 * MAX_MATCHES)
         }
-    } else if sabotage == Sabotage::TakenTwice {
-        SimulationPlan::with_pools(MAX_MATCHES)
     } else {
         SimulationPlan::new(MAX_MATCHES)
     };
@@ -113,10 +111,6 @@ const EXPECTED: &[(Sabotage, Invariant)] = &[
     (Sabotage::DenialNotNoted, Invariant::LiesChangeNothing),
     (Sabotage::NewsTooEarly, Invariant::MessagesComeInOrder),
     (Sabotage::PlayerNotAsked, Invariant::PresentPlayersAreAsked),
-    (
-        Sabotage::TakenTwice,
-        Invariant::OnlyTheAssignedRefereeCounts,
-    ),
 ];
 
 #[test]

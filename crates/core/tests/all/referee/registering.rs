@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use league_core::letter::{CallFailure, CallOutcome, Credential, Letter, PeerAnswer};
+use league_core::letter::{CallOutcome, Credential, Letter, PeerAnswer};
 use league_core::machine::Machine;
 use league_core::referee::{Command, CorrelationId, Event, Refusal, Reply, ReportAnswer};
 use league_protocol::fault::Code;
-use league_protocol::id::{LeagueId, MatchId, RefereeId};
+use league_protocol::id::{LeagueId, RefereeId};
 use league_protocol::message::{Enrolment, LeagueError, Message, RegisterResponse};
 use league_protocol::token::AuthToken;
 
@@ -365,67 +365,4 @@ fn orders_of_another_league_are_refused() {
         Some("this referee serves league `league_2025_even_odd`, not `another_league`")
     );
     assert_eq!(house.tell(Command::Ping), Ok(Reply::Noted));
-}
-
-fn take(match_id: &str, attempt: u32) -> Command {
-    let match_id = MatchId::new(match_id).unwrap();
-    Command::TakeMatch { match_id, attempt }
-}
-
-#[test]
-fn referee_tells_its_manager_which_match_it_takes() {
-    let mut house = enrolled();
-    house.tell(take("R1M2", 3)).unwrap();
-    let letter = house.take().remove(0);
-    assert_eq!(letter.credential, Credential::Own);
-    let Message::TakeMatch(wanted) = &letter.message else {
-        panic!("{letter:?}");
-    };
-    assert_eq!((wanted.match_id.as_str(), wanted.attempt), ("R1M2", 3));
-    assert_eq!(wanted.league_id, league());
-    let answered = |code| {
-        let message = Message::from(LeagueError::new(code, "no"));
-        let token = None;
-        Ok(PeerAnswer { message, token })
-    };
-    let late = house.hear(&letter, answered(Code::OutOfTurn));
-    assert_eq!(late, Ok(Reply::Noted), "another referee was quicker");
-    let unknown = house.hear(&letter, answered(Code::TokenInvalid));
-    assert_eq!(unknown, Err(Refusal::TokenRefused), "the shell registers");
-}
-
-#[test]
-fn referee_takes_a_match_again_only_when_the_first_word_is_answered() {
-    let mut house = enrolled();
-    house.tell(take("R1M2", 1)).unwrap();
-    let letter = house.take().remove(0);
-    house.tell(take("R1M2", 1)).unwrap();
-    house.tell(take("R1M2", 2)).unwrap();
-    assert!(house.take().is_empty(), "the first is on its way");
-    house.tell(take("R1M1", 1)).unwrap();
-    assert_eq!(house.take().len(), 1, "another match");
-    let away = CallFailure::of_peer(Code::Connection, "the manager is away");
-    assert_eq!(house.hear(&letter, Err(away)), Ok(Reply::Noted));
-    house.tell(take("R1M2", 2)).unwrap();
-    assert_eq!(house.take().len(), 1);
-}
-
-#[test]
-fn referee_that_is_full_or_not_in_a_league_takes_no_match() {
-    let mut stranger = RefereeWorld::new();
-    stranger.tell(take("R1M1", 1)).unwrap();
-    assert!(stranger.take().is_empty());
-    let mut house = enrolled();
-    house.order(order("R1M1"));
-    house.order(order("R1M2"));
-    house.take();
-    house.tell(take("R1M3", 1)).unwrap();
-    assert!(house.take().is_empty());
-    let mut done = enrolled();
-    let league_id = league();
-    let token = None;
-    done.tell(Command::LeagueCompleted { league_id, token })
-        .unwrap();
-    done.tell(take("R1M1", 1)).unwrap();
-    assert!(done.take().is_empty());
 }

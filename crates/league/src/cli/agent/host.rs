@@ -1,41 +1,55 @@
 //! A process that manages many leagues of a store: it takes those that no manager holds, each below
-//! `/leagues/ID`, and refers the callers of all others to their managers.
+//! `/leagues/ID`, runs their referees, and refers the callers of all others to their managers.
+//!
+//! It looks at the store again and again until a signal, says what it finds, leaves leagues alone that
+//! failed, and tells at its root how it is.
+
+mod referees;
 
 use std::collections::BTreeMap;
-use std::io::Write;
+use std::io::{self, Write};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
 use league_core::league::League;
 use league_protocol::id::LeagueId;
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
+use tokio::time::Instant;
 
-use super::AgentSetup;
+use self::referees::{HostedReferee, LeaguePlace, PlannedReferee};
 use super::manager::{LABEL, offer, opening, site};
-use super::store_process::{LeagueWork, StoreProcess, end_all, work};
+use super::{AgentSetup, ServedRoutes};
 use crate::agents::RunningAgent;
 use crate::agents::assemble::Shared;
 use crate::agents::identity::Membership;
 use crate::agents::manager;
-use crate::cli::Exit;
 use crate::cli::arguments::CommonArgs;
 use crate::cli::failure::{CommandError, chain};
+use crate::cli::store::unusable;
+use crate::cli::text::print_object;
+use crate::cli::{Exit, Output};
 use crate::config::{AgentsConfig, SystemConfig};
-use crate::http::endpoint::OwnAddresses;
+use crate::http::endpoint::{OwnAddresses, Scheme};
+use crate::http::process_status::ProcessStatus;
 use crate::http::server::{Routes, Service};
 use crate::http::standby::StandbyService;
 use crate::http::transport::Listener;
 use crate::site::OrganiserSite;
-use crate::storage::database::{DatabaseError, StoredLeague, Stream};
+use crate::storage::database::{Database, DatabaseError, StoredLeague, Stream};
 use crate::storage::league_store::LeagueStore;
+use crate::wire::metrics::ProcessGauges;
 
 /// How often the leagues of the store are looked at.
 const POLL: Duration = Duration::from_secs(1);
 /// The same while there are leagues to take: one at a time, so that several hosts share them.
 const TAKING_POLL: Duration = Duration::from_millis(100);
+/// How long its agents may take to end when the process stops.
+const STOP_TIMEOUT: Duration = Duration::from_secs(5);
+/// How long a league or a referee is left alone that failed here.
+const FAILURE_PAUSE: Duration = Duration::from_secs(30);
 
 /// The leagues that one process manages.
 pub(crate) struct Host<'h> {
@@ -45,6 +59,8 @@ pub(crate) struct Host<'h> {
     pub(crate) store: LeagueStore,
     /// How many leagues it manages at most.
     pub(crate) most: usize,
+    /// How many referees it runs in each; without a number, as many as the league begins with.
+    pub(crate) referees: Option<u32>,
 }
 
 impl Host<'_> {
@@ -60,39 +76,51 @@ impl Host<'_> {
             shared,
             store,
             most,
+            referees,
         } = self;
-        let own = listener.local_addr().ok();
+        let listening = listener.local_addr()?;
+        let scheme = Scheme::of(listener.tls().as_ref());
         let place = (&shared, store);
-        let (mut process, served) =
-            StoreProcess::begin("host", listener, setup, place, (common, out));
+        let (mut process, served) = HostProcess::begin(listener, setup, place, (common, out));
         let (base, name) = (&process.base, process.store.database.name());
         let sentence = format!(
             "{LABEL} at {base} takes up to {most} leagues of {name}, each below {base}/leagues/ID"
         );
         let greeting = json!({"event": "host", "endpoint": base, "leagues": most});
-        process.greet(&greeting, &sentence)?;
-        let hosted = HostedLeagues {
+        process.print(&greeting, &sentence)?;
+        let mut hosted = HostedLeagues {
             process,
-            own,
+            listening,
+            scheme,
             system: &setup.system,
             agents: &setup.agents,
             shared,
             most,
+            referees,
             leagues: BTreeMap::new(),
         };
-        work(hosted, served, &mut setup.signals).await
+        let exit = tokio::select! {
+            Err(error) = hosted.look_on() => Err(error),
+            // One that comes during a look is heard too: the database may be away.
+            _ = setup.signals.stop() => Ok(Exit::Yes),
+        };
+        served.end.send_replace(true);
+        let _ = served.server.await;
+        hosted.stop().await;
+        exit
     }
 }
 
 /// The leagues of a store as a host serves them.
 struct HostedLeagues<'h> {
-    process: StoreProcess<'h>,
-    /// Where it listens.
-    own: Option<SocketAddr>,
+    process: HostProcess<'h>,
+    listening: SocketAddr,
+    scheme: Scheme,
     system: &'h SystemConfig,
     agents: &'h AgentsConfig,
     shared: Shared,
     most: usize,
+    referees: Option<u32>,
     leagues: BTreeMap<LeagueId, HostedLeague>,
 }
 
@@ -102,21 +130,36 @@ struct HostedLeague {
     in_charge: watch::Sender<Option<String>>,
     waiting: Arc<StandbyService>,
     /// While it is being taken.
-    taking: Option<JoinHandle<Result<Option<StartedManager>, String>>>,
+    taking: Option<JoinHandle<Result<Option<StartedLeague>, String>>>,
     managed: Option<ManagedLeague>,
 }
 
-type StartedManager = (RunningAgent<League>, Arc<dyn Service>);
+/// A league that was taken, before it is served.
+struct StartedLeague {
+    running: RunningAgent<League>,
+    service: Arc<dyn Service>,
+    referees: Vec<PlannedReferee>,
+}
 
 /// A league that this process manages.
 struct ManagedLeague {
     running: RunningAgent<League>,
+    referees: Vec<HostedReferee>,
     /// Collects the journals of referees when the league is over.
     collecting: Option<JoinHandle<()>>,
 }
 
-impl LeagueWork for HostedLeagues<'_> {
-    /// Sees what has become of the leagues, and takes one that no manager holds.
+impl HostedLeagues<'_> {
+    /// Looks again and again.
+    async fn look_on(&mut self) -> Result<(), CommandError> {
+        loop {
+            let pause = self.look().await?;
+            tokio::time::sleep(pause).await;
+        }
+    }
+
+    /// Sees what has become of the leagues, and takes one that no manager holds; returns the time until
+    /// the next look.
     async fn look(&mut self) -> Result<Duration, CommandError> {
         for league in self.leagues.keys().cloned().collect::<Vec<_>>() {
             self.check(&league).await?;
@@ -140,17 +183,29 @@ impl LeagueWork for HostedLeagues<'_> {
         Ok(if is_taking { TAKING_POLL } else { POLL })
     }
 
+    /// Ends the agents, all at the same time, within a bound.
     async fn stop(self) {
-        let managed = self
-            .leagues
-            .into_values()
-            .filter_map(|league| league.managed);
-        end_all(managed.map(|managed| managed.running).collect()).await;
+        let leagues = self.leagues.into_values();
+        let managed: Vec<ManagedLeague> = leagues.filter_map(|league| league.managed).collect();
+        let (mut managers, mut referees) = (Vec::new(), Vec::new());
+        for league in managed {
+            league.running.actor.stop().await;
+            managers.push(league.running.ended);
+            referees.extend(league.referees.into_iter().map(HostedReferee::end));
+        }
+        let all = async {
+            // What they could not write is lost to this process only.
+            for manager in managers {
+                let _ = manager.await;
+            }
+            for referee in referees {
+                let _ = referee.await;
+            }
+        };
+        let _ = tokio::time::timeout(STOP_TIMEOUT, all).await;
         self.shared.document_writer.finish();
     }
-}
 
-impl HostedLeagues<'_> {
     /// Takes up what came of taking a league, or of managing it.
     async fn check(&mut self, league: &LeagueId) -> Result<(), CommandError> {
         let Some(hosted) = self.leagues.get_mut(league) else {
@@ -194,21 +249,22 @@ impl HostedLeagues<'_> {
     }
 
     /// Serves a league that was taken.
-    fn open(
-        &mut self,
-        league: &LeagueId,
-        (running, service): StartedManager,
-    ) -> Result<(), CommandError> {
+    fn open(&mut self, league: &LeagueId, started: StartedLeague) -> Result<(), CommandError> {
+        let (running, service) = (started.running, started.service);
         let address = self.process.address(league);
         let offer = offer(self.system, &address, false);
         let organiser = OrganiserSite::of(&self.shared, league, &service, &address);
         let pages = site(&self.shared, league, &running, offer).with_organiser(organiser);
-        let prefix = StoreProcess::prefix(league);
-        self.process.routes.open_pages(&prefix, Arc::new(pages));
-        self.process.routes.open(&prefix, service);
+        let prefix = HostProcess::prefix(league);
+        let routes = &self.process.routes;
+        routes.open_pages(&prefix, Arc::new(pages));
+        routes.open(&prefix, service);
+        let referees = started.referees.into_iter();
+        let referees = referees.map(|planned| planned.begin(routes.clone()));
         if let Some(hosted) = self.leagues.get_mut(league) {
             hosted.managed = Some(ManagedLeague {
                 running,
+                referees: referees.collect(),
                 collecting: None,
             });
         }
@@ -224,7 +280,7 @@ impl HostedLeagues<'_> {
             let is_known = || found.iter().any(|found| found.league == *league);
             let stays = hosted.managed.is_some() || hosted.taking.is_some() || is_known();
             if !stays {
-                routes.close(&StoreProcess::prefix(league));
+                routes.close(&HostProcess::prefix(league));
             }
             stays
         });
@@ -249,38 +305,66 @@ impl HostedLeagues<'_> {
             return false;
         };
         let address = self.process.address(&league);
-        let own = OwnAddresses::new(self.own, &address).with_agents(self.agents.endpoints());
-        let mut shared = self.shared.clone();
-        let store = self.process.store.at(address);
-        shared.store = Some(store.clone());
+        let own = OwnAddresses::new(Some(self.listening), &address);
+        let own = own.with_agents(self.agents.endpoints());
+        let taking = TakenPlace {
+            shared: self.shared.clone(),
+            store: self.process.store.at(address.clone()),
+            place: LeaguePlace {
+                scheme: self.scheme,
+                listening: self.listening,
+                prefix: HostProcess::prefix(&league),
+                address,
+            },
+            own,
+            referees: self.referees,
+        };
         if let Some(hosted) = self.leagues.get_mut(&league) {
             // Reads the whole journal, and waits for the database.
-            hosted.taking = Some(tokio::task::spawn_blocking(move || {
-                take(&shared, &store, &league, &own)
-            }));
+            hosted.taking = Some(tokio::task::spawn_blocking(move || taking.take(&league)));
         }
         true
     }
 }
 
-/// Takes a league and starts its manager, unless another process was quicker.
-fn take(
-    shared: &Shared,
-    store: &LeagueStore,
-    league: &LeagueId,
-    own: &OwnAddresses,
-) -> Result<Option<StartedManager>, String> {
-    let lease = match store.lease(&Stream::of_manager(league)) {
-        Ok(lease) => lease,
-        Err(DatabaseError::Held { .. }) => return Ok(None),
-        Err(error) => return Err(chain(&error)),
-    };
-    let filled = store.fill(&shared.root, league);
-    filled.map_err(|error| chain(&error))?;
-    let rules = opening(&shared.root, league).and_then(|opening| opening.rules);
-    let rules = rules.ok_or("its journal does not begin with the rules of a league")?;
-    let started = manager::start(shared, rules, &[], own, None, Some(lease));
-    started.map(Some).map_err(|error| chain(&error))
+/// Where a league goes that is being taken.
+struct TakenPlace {
+    shared: Shared,
+    store: LeagueStore,
+    place: LeaguePlace,
+    own: OwnAddresses,
+    referees: Option<u32>,
+}
+
+impl TakenPlace {
+    /// Takes a league and starts its manager, unless another process was quicker.
+    fn take(self, league: &LeagueId) -> Result<Option<StartedLeague>, String> {
+        let Self { store, place, .. } = self;
+        let lease = match store.lease(&Stream::of_manager(league)) {
+            Ok(lease) => lease,
+            Err(DatabaseError::Held { .. }) => return Ok(None),
+            Err(error) => return Err(chain(&error)),
+        };
+        let shared = Shared {
+            store: Some(store.clone()),
+            ..self.shared
+        };
+        let filled = store.fill(&shared.root, league);
+        filled.map_err(|error| chain(&error))?;
+        let rules = opening(&shared.root, league).and_then(|opening| opening.rules);
+        let rules = rules.ok_or("its journal does not begin with the rules of a league")?;
+        let usual = || rules.start_when.map_or(1, |(_, referees)| referees.max(1));
+        let count = self.referees.unwrap_or_else(usual);
+        let own = place.for_manager(&shared, count)?;
+        let referees = PlannedReferee::all(&shared, &rules, &place, count)?;
+        let started = manager::start(&own, rules, &[], &self.own, None, Some(lease));
+        let (running, service) = started.map_err(|error| chain(&error))?;
+        Ok(Some(StartedLeague {
+            running,
+            service,
+            referees,
+        }))
+    }
 }
 
 impl HostedLeague {
@@ -298,7 +382,7 @@ impl HostedLeague {
     }
 
     fn refer(&self, league: &LeagueId, routes: &Routes) {
-        let prefix = StoreProcess::prefix(league);
+        let prefix = HostProcess::prefix(league);
         routes.open_pages(&prefix, Arc::clone(&self.waiting) as _);
         routes.open(&prefix, Arc::clone(&self.waiting) as _);
     }
@@ -317,6 +401,121 @@ impl HostedLeague {
             *known = holder;
             changed
         });
+    }
+}
+
+/// Where a host answers, what it prints, and the store that it looks at.
+struct HostProcess<'p> {
+    common: &'p CommonArgs,
+    out: &'p mut dyn Write,
+    store: LeagueStore,
+    routes: Routes,
+    /// Its address, without `/mcp`.
+    base: String,
+    failures: LeagueFailures,
+    status: Arc<ProcessStatus>,
+}
+
+impl<'p> HostProcess<'p> {
+    /// Serves a listener, and tells at its root how the process is.
+    fn begin(
+        listener: Listener,
+        setup: &AgentSetup,
+        (shared, store): (&Shared, LeagueStore),
+        (common, out): (&'p CommonArgs, &'p mut dyn Write),
+    ) -> (Self, ServedRoutes) {
+        let endpoint = setup.endpoint(&listener);
+        let gauges = ProcessGauges {
+            outbox: shared.outbox.clone(),
+            connections: shared.limits.connections.clone(),
+        };
+        let status = Arc::new(ProcessStatus::new(gauges));
+        let routes = Routes::behind(shared.gate.clone());
+        routes.open("", Arc::clone(&status) as _);
+        let process = Self {
+            common,
+            out,
+            store,
+            routes: routes.clone(),
+            base: endpoint.trim_end_matches("/mcp").to_owned(),
+            failures: LeagueFailures::default(),
+            status,
+        };
+        (process, ServedRoutes::begin(listener, routes, shared))
+    }
+
+    /// Asks the database, where it holds up no other task; `None` if it is away.
+    async fn ask<T: Send + 'static>(
+        &self,
+        question: impl FnOnce(&Database) -> Result<T, DatabaseError> + Send + 'static,
+    ) -> Result<Option<T>, CommandError> {
+        let database = self.store.database.clone();
+        let asked = tokio::task::spawn_blocking(move || question(&database)).await;
+        match asked.unwrap_or(Err(DatabaseError::Closed)) {
+            Ok(answer) => {
+                self.status.note_answer();
+                Ok(Some(answer))
+            }
+            // What runs in its leagues waits too.
+            Err(error) if error.is_passing() => Ok(None),
+            Err(error) => Err(unusable(&error)),
+        }
+    }
+
+    /// The path of a league.
+    fn prefix(league: &LeagueId) -> String {
+        format!("/leagues/{league}")
+    }
+
+    /// The address of an agent in a league.
+    fn address(&self, league: &LeagueId) -> String {
+        format!("{}{}/mcp", self.base, Self::prefix(league))
+    }
+
+    /// Leaves a league alone for a while; says why, unless that is known.
+    fn fail(&mut self, league: &LeagueId, cause: &str) -> Result<(), CommandError> {
+        if !self.failures.add(league, cause) {
+            return Ok(());
+        }
+        tracing::warn!(league_id = %league, event_type = "LEAGUE_NOT_TAKEN", "{cause}");
+        let sentence = format!("league `{league}` is not taken: {cause}");
+        self.say(league, "not_taken", &sentence)
+    }
+
+    fn say(&mut self, league: &LeagueId, event: &str, sentence: &str) -> Result<(), CommandError> {
+        let object = json!({"event": event, "league_id": league, "sentence": sentence});
+        Ok(self.print(&object, sentence)?)
+    }
+
+    fn print(&mut self, object: &Value, sentence: &str) -> io::Result<()> {
+        if self.common.output == Output::Json {
+            print_object(&mut self.out, object)?;
+        } else if self.common.talks() {
+            writeln!(self.out, "{sentence}")?;
+        }
+        self.out.flush()
+    }
+}
+
+/// Leagues that failed in this process, until when they are left alone, and why.
+#[derive(Default)]
+struct LeagueFailures(BTreeMap<LeagueId, (Instant, String)>);
+
+impl LeagueFailures {
+    /// Returns whether the cause is another one than the last time.
+    fn add(&mut self, league: &LeagueId, cause: &str) -> bool {
+        let until = Instant::now() + FAILURE_PAUSE;
+        let before = self.0.insert(league.clone(), (until, cause.to_owned()));
+        before.is_none_or(|(_, known)| known != cause)
+    }
+
+    fn remove(&mut self, league: &LeagueId) {
+        self.0.remove(league);
+    }
+
+    fn has(&self, league: &LeagueId) -> bool {
+        let until = self.0.get(league).map(|(until, _)| *until);
+        until.is_some_and(|until| Instant::now() < until)
     }
 }
 
@@ -344,5 +543,19 @@ mod tests {
             hosted.tell(&found, own);
             assert_eq!(hosted.in_charge.borrow().as_deref(), told, "{found:?}");
         }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn failed_league_is_left_alone_for_a_while_and_its_cause_told_once() {
+        let mut failures = LeagueFailures::default();
+        let league = LeagueId::new("friday").unwrap();
+        assert!(failures.add(&league, "its copy is damaged"));
+        assert!(failures.has(&league));
+        tokio::time::advance(FAILURE_PAUSE).await;
+        assert!(!failures.has(&league));
+        assert!(!failures.add(&league, "its copy is damaged"));
+        assert!(failures.add(&league, "the disk is full"));
+        failures.remove(&league);
+        assert!(failures.add(&league, "the disk is full"));
     }
 }

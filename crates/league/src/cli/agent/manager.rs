@@ -70,7 +70,7 @@ pub(crate) struct ManagerArgs {
     /// Start with so many players; 0 waits for `league admin start`
     #[arg(long, value_name = "N", value_parser = number::<u32>(0..=1_000_000))]
     players: Option<u32>,
-    /// Start with so many referees [default: config]
+    /// Start with so many referees; with `--leagues`, run them for each [default: config]
     #[arg(long, value_name = "N", value_parser = number::<u32>(0..=1_000_000))]
     referees: Option<u32>,
     /// The game, as `league games` lists them [default: config]
@@ -127,15 +127,12 @@ pub(crate) struct ManagerArgs {
     /// All randomness comes from N: repeatable, not for prizes
     #[arg(long, value_name = "N", value_parser = seed)]
     seed: Option<u64>,
-    /// Let referees of the store take matches themselves, as `league referee --pool` does
-    #[arg(long, hide = true)]
-    pool: bool,
     #[command(flatten)]
     store: StoreArgs,
     /// Wait until no other manager holds the league, then go on
     #[arg(long)]
     standby: bool,
-    /// Manage up to N leagues of the store, each below /leagues/ID
+    /// Manage up to N leagues of the store and their referees, each below /leagues/ID
     #[arg(long, value_name = "N", value_parser = number::<u32>(1..=10_000))]
     #[arg(conflicts_with_all = ["standby", "league_id", "next", "create", "people", "stdio"])]
     leagues: Option<u32>,
@@ -196,6 +193,7 @@ impl ManagerArgs {
                 shared,
                 store,
                 most: most as usize,
+                referees: self.referees,
             };
             return host.run(listener, &mut out).await;
         }
@@ -417,10 +415,6 @@ impl ManagerArgs {
         }
         let mut rules = rules_of(&self.common.root(), &setup.system, &config)?;
         self.pairing.settle(&mut rules);
-        if self.pool {
-            rules.pool = true;
-            rules.start_when = rules.start_when.map(|(players, _)| (players, 0));
-        }
         check_format(&rules)?;
         rules.round_every = self.round_every.unwrap_or(rules.round_every);
         rules.matches_at_once = self.matches_at_once.or(rules.matches_at_once);

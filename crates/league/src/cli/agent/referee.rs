@@ -11,7 +11,6 @@ use tokio::sync::mpsc;
 use crate::agents::assemble::StartError;
 use crate::agents::referee;
 use crate::cli::Exit;
-use crate::cli::agent::pool::RefereePool;
 use crate::cli::agent::{
     AgentFiles, AgentSetup, JoinArgs, LastLeague, NewJournal, last_league, not_started, port_of,
 };
@@ -52,9 +51,6 @@ pub(crate) struct RefereeArgs {
     join: JoinArgs,
     #[command(flatten)]
     store: StoreArgs,
-    /// Take matches of any league of the store whose referees take them, as far as there is room
-    #[arg(long, hide = true, conflicts_with_all = ["manager", "league_id", "referee_id", "stdio"])]
-    pool: bool,
 }
 
 fn referee_id(text: &str) -> Result<RefereeId, String> {
@@ -65,14 +61,6 @@ fn referee_id(text: &str) -> Result<RefereeId, String> {
 fn by_port(port: u16) -> RefereeId {
     let named = referee_id(&format!("{BY_PORT}{port}"));
     named.unwrap_or_else(|_| RefereeId::numbered(1))
-}
-
-fn without_store() -> CommandError {
-    CommandError::usage(
-        "could not start the referees",
-        "`--pool` takes matches from a store, and none is named",
-        "name the database with `--store URL`, or `store` in the configuration",
-    )
 }
 
 impl RefereeArgs {
@@ -108,17 +96,6 @@ impl RefereeArgs {
             &shared.chance,
             setup.endpoint(&listener),
         )?;
-        if self.pool {
-            let store = shared.store.clone().ok_or_else(without_store)?;
-            let pool = RefereePool {
-                setup: &mut setup,
-                common: &self.join.common,
-                shared,
-                store,
-                rules,
-            };
-            return pool.run(listener, &mut out).await;
-        }
         let managers = self.join.manager_addresses(&setup);
         if managers.iter().any(|manager| !local::is_own(manager.ip())) {
             shared.outbox.allowed = shared.outbox.allowed.away_from_manager();

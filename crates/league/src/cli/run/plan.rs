@@ -396,6 +396,12 @@ impl SeatList {
 const PERSON_MOVE_TIME: Duration = Duration::from_secs(120);
 /// How many matches one of our referees runs at once at most.
 const MAX_AT_ONCE: u32 = 64;
+
+/// How many matches each of our referees runs at once.
+pub(crate) fn matches_at_once(players: u32, referees: u32) -> u32 {
+    (players / 2).div_ceil(referees).clamp(2, MAX_AT_ONCE)
+}
+
 /// A league needs two players.
 const MIN_PLAYERS: u32 = 2;
 
@@ -414,7 +420,7 @@ impl RunArgs {
             CommandError::usage("could not seat the players", cause, hint)
         })?;
         let referees = self.referees.unwrap_or(usual_referees);
-        let at_once = (players / 2).div_ceil(referees).clamp(2, MAX_AT_ONCE);
+        let at_once = matches_at_once(players, referees);
         let known = |id: &PlayerId| agents.players.iter().find(|known| known.player_id == *id);
         let numbered = (1..).map(|number| (number, PlayerId::numbered(number)));
         let taking_part = numbered.filter(|(_, id)| known(id).is_none_or(|known| known.active));

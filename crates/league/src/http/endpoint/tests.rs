@@ -124,6 +124,28 @@ fn nobody_else_answers_at_our_own_address() {
     }
 }
 
+#[tokio::test]
+async fn agent_of_this_process_is_called_where_the_process_listens_whatever_it_is_named() {
+    let named = "http://league.example:8000/leagues/friday/agents/REF01/mcp";
+    let listening = "0.0.0.0:8000".parse().unwrap();
+    let neighbour = Endpoint::of_neighbour(named, Scheme::Http, listening).unwrap();
+    let list = AllowList::default().within(&own_addresses(&["0.0.0.0:8000"]));
+    let list = list.beside(vec![(named.to_owned(), neighbour)]);
+    let called = list.check(named).unwrap();
+    assert_eq!(called.to_string(), named);
+    assert_eq!(called.address(), Some(([127, 0, 0, 1], 8000).into()));
+    let from = |from: [u8; 4]| Origin::Network {
+        from: from.into(),
+        at: [127, 0, 0, 1].into(),
+    };
+    let found = list.find_of(from([127, 0, 0, 1]), named).await;
+    assert_eq!(found, Ok(vec![([127, 0, 0, 1], 8000).into()]));
+    let stranger = list.find_of(from([192, 0, 2, 7]), named).await;
+    assert!(stranger.is_err(), "{stranger:?}");
+    let other = list.check("http://127.0.0.1:8000/leagues/friday/agents/REF02/mcp");
+    assert!(matches!(other, Err(BadEndpoint::Own(_))), "{other:?}");
+}
+
 #[test]
 fn whoever_calls_from_elsewhere_is_told_what_to_send_instead_of_localhost() {
     let list = AllowList::default();

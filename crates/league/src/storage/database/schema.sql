@@ -31,17 +31,6 @@ create table league.secrets (
     primary key (league_id, name)
 );
 
--- Matches that wait for a referee of the pool, as their managers see it. A claim only keeps other
--- referees away for a while: the journal of the manager decides who has a match.
-create table league.jobs (
-    league_id text not null,
-    match_id text not null,
-    attempt integer not null,
-    worker text,
-    until timestamptz,
-    primary key (league_id, match_id)
-);
-
 -- For people with SQL: one row for each result, as the manager recorded it.
 create view league.results as
 select league_id,

@@ -262,11 +262,6 @@ fn of_the_manager() -> Vec<Message> {
             attempt: 2,
             called: false,
         }),
-        Message::from(TakeMatch {
-            league_id: league(),
-            match_id: r1m1(),
-            attempt: 2,
-        }),
     ]
 }
 
@@ -309,7 +304,6 @@ fn hand_over_is_spelled_like_this() {
                     | Message::MatchResultAck(_)
                     | Message::CallQuery(_)
                     | Message::CallQueryResponse(_)
-                    | Message::TakeMatch(_)
             )
         })
         .map(|message| said(Dialect::V2, &message, &Knowledge::of("even_odd").hints()).unwrap())
@@ -322,7 +316,6 @@ fn hand_over_is_spelled_like_this() {
     MATCH_RESULT_ACK {"status":"ok","match_id":"R1M1","draw_seed":"cdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcd","players":[{"player_id":"P01","proof_key":"3333333333333333333333333333333333333333333333333333333333333333"}]}
     CALL_QUERY {"league_id":"league_2025_even_odd","match_id":"R1M1","attempt":2}
     CALL_QUERY_RESPONSE {"match_id":"R1M1","attempt":2,"called":false}
-    TAKE_MATCH {"league_id":"league_2025_even_odd","match_id":"R1M1","attempt":2}
     "#);
 }
 
