@@ -409,7 +409,7 @@ impl Fuzz {
         if let Some(frame) = self.frame {
             arguments.extend(flags(&[("--frame", frame)]));
         }
-        example("figures", "league-protocol", "fuzz", &arguments)
+        example("dist", "league-protocol", "fuzz", &arguments)
     }
 }
 
@@ -479,7 +479,7 @@ fn flags(pairs: &[(&str, u64)]) -> Vec<String> {
 }
 
 fn simulate(arguments: &[String]) -> anyhow::Result<ExitCode> {
-    example("figures", "league-simulation", "league-sim", arguments)
+    example("dist", "league-simulation", "league-sim", arguments)
 }
 
 fn example(
