@@ -101,6 +101,9 @@ pub(crate) struct ManagerArgs {
         hide_env_values = true
     )]
     referee_key: Option<String>,
+    /// Admit every referee that registers before the start
+    #[arg(long)]
+    open_referees: bool,
     /// How many of the players are people, on the page
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = number::<u32>(0..=MAX_PEOPLE))]
     people: u32,
@@ -386,6 +389,7 @@ impl ManagerArgs {
                 setting.clone_from(flag);
             }
         }
+        security.open_referees |= self.open_referees;
     }
 
     /// The rules of the league, changed by the flags.
