@@ -45,18 +45,16 @@ mod repeated;
 pub mod rock_paper_scissors;
 mod rules;
 mod seat_picture;
-mod seats;
 mod settings;
 mod table;
 pub mod tic_tac_toe;
 pub mod twenty_one_questions;
 
 pub use dice::{Dice, MAX_WORDS_PER_ROLL};
-pub use game::{Game, Illegal, Outcome, Seat, Turn};
+pub use game::{Game, Illegal, MAX_SEATS, Outcome, Seat, SeatSet, Turn};
 pub use picture::{Picture, PictureCell, PictureRow, Tone};
 pub use rules::{RegistryEntry, Rules, registry};
 pub use seat_picture::SeatPicture;
-pub use seats::{MAX_SEATS, SeatSet};
 pub use settings::{BadSettings, NoSettings};
 pub use table::{Listing, Table};
 

@@ -4,7 +4,6 @@ mod admin;
 mod agent;
 mod arguments;
 mod check;
-mod completions;
 mod db;
 mod explain;
 mod export;
@@ -72,7 +71,7 @@ enum CliCommand {
     Explain(explain::ExplainArgs),
     Games(games::GamesArgs),
     Plan(plan::PlanArgs),
-    Completions(completions::CompletionsArgs),
+    Completions(help::CompletionsArgs),
     New(new::NewArgs),
     Leagues(leagues::LeaguesArgs),
     Db(db::DbArgs),

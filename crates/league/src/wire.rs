@@ -12,7 +12,6 @@ pub(crate) mod metrics;
 pub(crate) mod observed;
 pub(crate) mod outbound;
 pub(crate) mod outbox;
-pub(crate) mod plain;
 pub(crate) mod prompts;
 pub(crate) mod record;
 pub(crate) mod resources;

@@ -348,7 +348,7 @@ impl<M: SimulatedMachine> SimulatedActor<M> {
             command,
             back,
         };
-        let place = environment.thoughts.put(thought);
+        let place = environment.thoughts.insert(thought);
         environment.clock.note(at, Errand::Thought(place));
     }
 

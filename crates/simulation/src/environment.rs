@@ -9,6 +9,7 @@ use league_protocol::message::Message;
 use league_protocol::sender::Agent;
 use league_protocol::time::Timestamp;
 use league_protocol::token::{AuthToken, TokenHash};
+use slab::Slab;
 
 use crate::NodeId;
 use crate::agents::MachineKind;
@@ -21,7 +22,6 @@ use crate::outbox::Try;
 use crate::report::{Digest, SimulationReport};
 use crate::sabotage::Sabotage;
 use crate::scenario::Scenario;
-use crate::slab::{Slab, SlabKey};
 
 /// A scheduled step of the simulation.
 pub(crate) enum Errand {
@@ -41,14 +41,14 @@ pub(crate) enum Errand {
         life: u32,
     },
     /// A message arrives, from its place in [`Environment::parcels`].
-    Carry(SlabKey),
+    Carry(usize),
     /// An answer arrives, from its place in [`Environment::answers`].
-    Return(SlabKey),
+    Return(usize),
     Silence(Box<SilenceNotice>),
     /// A letter is tried again.
     Again(Box<RetryTimer>),
     /// A player has thought; the thought lies in [`Environment::thoughts`].
-    Thought(SlabKey),
+    Thought(usize),
     /// An outcome is delivered a second time.
     Echo(Box<AnswerInTransit>),
     /// A fallen agent comes back.
@@ -185,13 +185,13 @@ impl Environment {
 
     /// Lets a message arrive at a moment.
     pub(crate) fn bring(&mut self, at: Timestamp, parcel: Parcel) {
-        let place = self.parcels.put(parcel);
+        let place = self.parcels.insert(parcel);
         self.clock.note(at, Errand::Carry(place));
     }
 
     /// Lets an answer arrive at a moment.
     pub(crate) fn bring_back(&mut self, at: Timestamp, answered: AnswerInTransit) {
-        let place = self.answers.put(answered);
+        let place = self.answers.insert(answered);
         self.clock.note(at, Errand::Return(place));
     }
 

@@ -50,7 +50,6 @@ mod outbox;
 mod report;
 mod sabotage;
 mod scenario;
-mod slab;
 mod world;
 
 use crate::chance::Rng;

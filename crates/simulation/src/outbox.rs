@@ -5,9 +5,9 @@
 use std::collections::VecDeque;
 
 use league_core::letter::Letter;
+use slab::Slab;
 
 use crate::NodeId;
-use crate::slab::{Slab, SlabKey};
 
 /// The letters of one agent, a line for each address.
 pub(crate) struct LetterQueues<CorrelationId> {
@@ -17,7 +17,7 @@ pub(crate) struct LetterQueues<CorrelationId> {
 }
 
 struct AddressQueue<CorrelationId> {
-    queue: VecDeque<SlabKey>,
+    queue: VecDeque<usize>,
     /// Names the letter at the front and counts its tries.
     trying: Try,
     /// The last letter that was given up or already has an outcome.
@@ -61,7 +61,7 @@ impl<CorrelationId: Clone> LetterQueues<CorrelationId> {
 
     /// Puts a letter in line; says whether it is the first there and has to be sent.
     pub(crate) fn put(&mut self, to: NodeId, letter: Letter<CorrelationId>) -> bool {
-        let place = self.letters.put(letter);
+        let place = self.letters.insert(letter);
         let line = self.line(to);
         line.queue.push_back(place);
         line.queue.len() == 1
@@ -105,7 +105,7 @@ impl<CorrelationId: Clone> LetterQueues<CorrelationId> {
         }
         line.trying = Try::default();
         let place = line.queue.pop_front();
-        let letter = place.and_then(|place| self.letters.take(place));
+        let letter = place.and_then(|place| self.letters.try_remove(place));
         AnswerMatch::InTime(letter.and_then(|letter| letter.correlation))
     }
 
@@ -127,7 +127,7 @@ impl<CorrelationId: Clone> LetterQueues<CorrelationId> {
         }
         line.trying = Try::default();
         let place = line.queue.pop_front();
-        let letter = place.and_then(|place| self.letters.take(place));
+        let letter = place.and_then(|place| self.letters.try_remove(place));
         let correlation = letter.and_then(|letter| letter.correlation);
         line.late = correlation.clone().map(|correlation| (trying, correlation));
         TryFailure::Over(correlation)

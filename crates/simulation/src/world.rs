@@ -13,6 +13,7 @@ use league_core::referee::{Referee, RefereeRules};
 use league_protocol::sender::{Agent, CallStyle, Dialect};
 use league_protocol::time::Timestamp;
 use league_protocol::token::AuthToken;
+use slab::Slab;
 
 use crate::actor::SimulatedActor;
 use crate::agents::SimulatedMachine;
@@ -27,7 +28,6 @@ use crate::oracle::{Oracle, more_rounds};
 use crate::organiser::{MAX_PULLS, Organiser};
 use crate::report::{Digest, Invariant, SimulationReport};
 use crate::scenario::{Person, REFEREE_KEY, Scenario, SimulationPlan, barred_endpoint, endpoint};
-use crate::slab::Slab;
 use crate::{Breach, CheckResult, NodeId, breach};
 
 /// How long a round may last once nothing fails any more: a referee that lost its token is found
@@ -190,11 +190,11 @@ impl World {
                 with_actor!(self, who, |actor, environment| actor
                     .end_waiting(environment, life))
             }
-            Errand::Carry(place) => match self.environment.parcels.take(place) {
+            Errand::Carry(place) => match self.environment.parcels.try_remove(place) {
                 Some(parcel) => self.deliver(parcel),
                 None => Ok(()),
             },
-            Errand::Return(place) => match self.environment.answers.take(place) {
+            Errand::Return(place) => match self.environment.answers.try_remove(place) {
                 Some(answered) => self.bring_back(answered),
                 None => Ok(()),
             },
@@ -211,7 +211,7 @@ impl World {
                 actor.try_again(environment, again.to, again.life, again.trying);
                 Ok(())
             }),
-            Errand::Thought(place) => match self.environment.thoughts.take(place) {
+            Errand::Thought(place) => match self.environment.thoughts.try_remove(place) {
                 Some(thought) => self.choose(thought),
                 None => Ok(()),
             },

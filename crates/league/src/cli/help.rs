@@ -1,12 +1,16 @@
-//! The help of the commands, in one form, so that each fits one screen: what it does, its usage,
-//! examples, then a line for each option.
+//! The help of the commands, and their completion by a shell. Help has one form, so that each fits
+//! one screen: what the command does, its usage, examples, then a line for each option.
 //!
 //! A command with more than [`FEW`] options lists the first [`USUAL`] of them, in the order of its
 //! fields, as its usual ones, and the others below [`MORE`].
 
-use clap::{Arg, ArgAction, Command, CommandFactory};
+use std::io::Write;
 
-use crate::cli::Cli;
+use clap::{Arg, ArgAction, Args, Command, CommandFactory};
+use clap_complete::{Generator, Shell};
+
+use crate::cli::failure::CommandError;
+use crate::cli::{Cli, Exit};
 
 /// How many options a command lists in one piece.
 const FEW: usize = 10;
@@ -76,6 +80,30 @@ fn shaped(command: Command) -> Command {
         }
     });
     command.mut_subcommands(shaped)
+}
+
+/// Print a script that lets a shell complete `league`
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  league completions bash > ~/.local/share/bash-completion/completions/league
+  league completions zsh > ~/.zfunc/_league    with ~/.zfunc in fpath
+  league completions fish > ~/.config/fish/completions/league.fish
+  source <(league completions bash)            for this session only")]
+pub(crate) struct CompletionsArgs {
+    /// The shell
+    #[arg(value_enum)]
+    shell: Shell,
+}
+
+impl CompletionsArgs {
+    pub(crate) fn run(&self, out: &mut impl Write) -> Result<Exit, CommandError> {
+        let mut command = command();
+        command.set_bin_name(command.get_name().to_owned());
+        command.build();
+        self.shell.try_generate(&command, out)?;
+        Ok(Exit::Yes)
+    }
 }
 
 #[cfg(test)]

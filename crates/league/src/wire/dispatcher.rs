@@ -5,6 +5,7 @@
 //! router around the dispatcher does the framing.
 
 use std::collections::BTreeMap;
+use std::fmt::Display;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -17,7 +18,7 @@ use league_protocol::encode::{Stamp, encode};
 use league_protocol::fault::Code;
 use league_protocol::finding::Finding;
 use league_protocol::id::{ConversationId, MatchId};
-use league_protocol::message::{LeagueError, Message, RegisterResponse, expects_answer};
+use league_protocol::message::{Enrolment, LeagueError, Message, RegisterResponse, expects_answer};
 use league_protocol::rpc::{self, Call, Era, RpcError};
 use league_protocol::sender::{Agent, Dialect};
 use league_protocol::token::AuthToken;
@@ -26,7 +27,6 @@ use league_protocol::wire::{self, Context, Inbound, Received, Unread};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
-use super::plain::plain_registration;
 use super::prompts;
 use super::record::{IncomingCall, RejectedCall, RejectionTally};
 use super::resources::{ResourceReader, TRANSCRIPTS, tame};
@@ -588,4 +588,61 @@ fn admitted(answer: &Message) -> Option<Agent> {
         }
         _ => None,
     }
+}
+
+/// The HTTP status and the JSON that answer a plain registration.
+fn plain_registration(answer: &Message) -> (u16, Value) {
+    match answer {
+        Message::PlayerRegisterResponse(RegisterResponse::Accepted(enrolment)) => {
+            (200, plain_enrolment("player_id", enrolment))
+        }
+        Message::RefereeRegisterResponse(RegisterResponse::Accepted(enrolment)) => {
+            (200, plain_enrolment("referee_id", enrolment))
+        }
+        Message::PlayerRegisterResponse(RegisterResponse::Rejected { reason })
+        | Message::RefereeRegisterResponse(RegisterResponse::Rejected { reason }) => {
+            plain_refusal(403, Code::PlayerNotRegistered, reason)
+        }
+        Message::LeagueError(error) => {
+            let status = match error.code {
+                Code::RateLimited => 429,
+                Code::TokenMissing | Code::TokenInvalid => 401,
+                Code::Connection => 503,
+                _ => 400,
+            };
+            let (status, mut refusal) = plain_refusal(status, error.code, &error.detail);
+            refusal["context"] = error.context.clone().into();
+            (status, refusal)
+        }
+        _ => (200, json!({"status": "ok"})),
+    }
+}
+
+fn plain_enrolment<Id: Display>(id: &str, enrolment: &Enrolment<Id>) -> Value {
+    let mut told = json!({
+        "status": "ACCEPTED",
+        id: enrolment.id.to_string(),
+        "auth_token": enrolment.token.reveal(),
+        "league_id": enrolment.league_id,
+    });
+    let lasting = [
+        ("return_token", &enrolment.return_token),
+        ("manager_token", &enrolment.manager_token),
+    ];
+    for (name, token) in lasting {
+        if let Some(token) = token {
+            told[name] = token.reveal().into();
+        }
+    }
+    told
+}
+
+fn plain_refusal(status: u16, code: Code, sentence: &str) -> (u16, Value) {
+    let told = json!({
+        "status": "REJECTED",
+        "error_code": code.as_str(),
+        "error_name": code.name(),
+        "error": sentence,
+    });
+    (status, told)
 }
