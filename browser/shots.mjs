@@ -7,7 +7,6 @@ import { played } from './support/leagues.mjs';
 import { managed } from './support/players.mjs';
 import { pageOf, playedAtLeast, slide } from './support/reading.mjs';
 import { served } from './support/sites.mjs';
-import { drawn } from './support/terminal.mjs';
 import { Stage, closed } from './support/stage.mjs';
 
 const WIDTHS = [390, 1280, 1920];
@@ -32,7 +31,6 @@ try {
   await lobbies();
   await liveStage();
   await pageForReadme();
-  await terminalForReadme();
   await formatsForDocs();
 } finally {
   await stage.close();
@@ -113,15 +111,6 @@ async function pageForReadme() {
   await page.locator('#tiles').getByText('choosing').first().waitFor();
   await page.screenshot({ path: join(folder, 'page.png') });
   await league.kill();
-}
-
-/** What `league run` prints, as it prints it. */
-async function terminalForReadme() {
-  const words = ['run', '--ports', 'auto'];
-  const said = await stage.startIn(stage.folder(), ...words).succeeds();
-  const page = await stage.visit('about:blank');
-  await page.setContent(drawn(['league', ...words].join(' '), said));
-  await page.locator('main').screenshot({ path: join(folder, 'terminal.png') });
 }
 
 /** What the board shows of groups and of a ladder. */

@@ -8,7 +8,6 @@ mod db;
 mod explain;
 mod export;
 mod failure;
-mod follow;
 mod games;
 mod help;
 mod inquiry;

@@ -80,7 +80,6 @@ pub enum Message {
     StartMatch(Arc<StartMatch>),
     /// The referee takes the match or not.
     StartMatchAck(Box<StartMatchAck>),
-    /// A referee takes a match that waits for one.
     /// A referee invites a player.
     GameInvitation(Box<GameInvitation>),
     /// The player comes or not.

@@ -14,7 +14,7 @@ use league_check::listener::Listener;
 use league_check::stage::Stage;
 use league_check::verdict::Verdict;
 use league_check::{AgentKind, Target};
-use league_testkit::ports;
+use league_testkit::candidate_ports;
 use tokio::net::TcpSocket;
 
 use crate::failures::{play, register};
@@ -40,7 +40,7 @@ fn folder(name: &str) -> PathBuf {
 
 /// Listens on a port that no other socket gets while the player is away.
 async fn listen() -> Listener {
-    for port in ports::candidates(std::process::id()) {
+    for port in candidate_ports(std::process::id()) {
         if let Ok(listener) = Listener::open((Ipv4Addr::LOCALHOST, port).into(), fair).await {
             return listener;
         }

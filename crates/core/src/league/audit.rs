@@ -595,13 +595,12 @@ impl Auditor<'_> {
         }
     }
 
-    /// Journals of version 0.1 do not tell absence from other reasons.
     fn check_shut_down(&self, player_id: &PlayerId, absence: bool) -> Result<(), Inconsistency> {
         let unknown = || Inconsistency::Unknown(Agent::Player(player_id.clone()));
         let player = self.league.player(player_id).ok_or_else(unknown)?;
         let was_absent = player.absences == player.forfeits;
         let is_due = player.forfeits >= self.league.rules.max_fail && !player.is_out();
-        if is_due && (was_absent || !absence) {
+        if is_due && was_absent == absence {
             return Ok(());
         }
         Err(Inconsistency::NotOut {

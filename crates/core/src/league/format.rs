@@ -10,7 +10,6 @@ mod bracket;
 mod double_elimination;
 mod gauntlet;
 mod groups;
-mod knockout;
 mod ladder;
 mod matching;
 mod round_robin;
@@ -37,7 +36,7 @@ pub use view::{
 static FORMATS: &[&dyn FormatRule] = &[
     &round_robin::AllAgainstAll,
     &swiss::Swiss,
-    &knockout::KNOCKOUT,
+    &bracket::KNOCKOUT,
     &double_elimination::DOUBLE_ELIMINATION,
     &groups::Groups,
     &gauntlet::Gauntlet,

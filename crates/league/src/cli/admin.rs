@@ -1,11 +1,10 @@
 //! `league admin`: the levers of the organiser of a running league.
 
-mod step;
-
 use std::io::Write;
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
+use league_protocol::finding::excerpt;
 use league_protocol::time::Timestamp;
 use league_protocol::tools::find_lever;
 use serde::Serialize;
@@ -18,7 +17,7 @@ use crate::cli::inquiry::{InquiryArgs, OTHER_ROOT, unanswered};
 use crate::cli::runtime::{print_calls, runtime};
 use crate::cli::text::print_object;
 use crate::cli::{Exit, Output};
-use crate::wire::ask::{AskError, ManagerClient};
+use crate::wire::ask::{AskError, ManagerClient, State, StepReport};
 use league_core::league::{MAX_EXTENSION, MAX_LEVER_TEXT};
 use league_protocol::id::{MatchId, PlayerId};
 
@@ -223,6 +222,7 @@ struct Clock {
 }
 
 const WHAT: &str = "could not pull the lever";
+const STEP: &str = "could not step the match";
 
 impl AdminArgs {
     pub(crate) fn run(&self, out: &mut impl Write) -> Result<Exit, CommandError> {
@@ -230,7 +230,7 @@ impl AdminArgs {
         let manager = self.inquiry.client()?;
         match &self.task {
             AdminTask::Key => self.print_key(&manager, out),
-            AdminTask::Step { match_id } => step::run(match_id, &self.inquiry, &manager, out),
+            AdminTask::Step { match_id } => self.step(match_id, &manager, out),
             AdminTask::Lever(lever) => {
                 let arguments = self.arguments(lever)?;
                 let told = runtime()?.block_on(self.pull(&manager, arguments))?;
@@ -293,6 +293,68 @@ impl AdminArgs {
             }
         }
         Ok(Exit::Yes)
+    }
+
+    /// Takes the next step of a match: the moves are asked for, the number is drawn, or the result
+    /// becomes final.
+    fn step(
+        &self,
+        match_id: &MatchId,
+        manager: &ManagerClient,
+        out: &mut impl Write,
+    ) -> Result<Exit, CommandError> {
+        let common = &self.inquiry.common;
+        let report = runtime()?.block_on(self.take_step(match_id, manager))?;
+        let StepReport {
+            referee_id,
+            state,
+            result,
+            ..
+        } = &report;
+        let Some(step) = report.step else {
+            let cause = format!("no step of `{match_id}` is due: it is {}", state.as_str());
+            let hint = "its players are being asked; try again in a moment";
+            return Err(CommandError::refused(STEP, cause, hint));
+        };
+        if common.output == Output::Json {
+            let object = json!({
+                "event": "stepped", "match_id": match_id, "referee_id": referee_id,
+                "step": step, "state": state, "result": result,
+            });
+            print_object(out, &object)?;
+        } else if !common.quiet {
+            let state = state.as_str();
+            writeln!(out, "{match_id} · {step} · now {state} at {referee_id}")?;
+            if let Some(reason) = result.get("reason").and_then(Value::as_str) {
+                writeln!(out, "{}", excerpt(reason))?;
+            }
+        }
+        Ok(Exit::Yes)
+    }
+
+    async fn take_step(
+        &self,
+        match_id: &MatchId,
+        manager: &ManagerClient,
+    ) -> Result<StepReport, CommandError> {
+        let failed = |error: AskError| unanswered(STEP, manager, &error);
+        let health = manager.health().await.map_err(failed)?;
+        let admin = self.inquiry.admin_token(&health.league_id)?;
+        match manager.step(match_id, &admin).await {
+            Err(AskError::Refused { sentence, .. }) => {
+                let hint = match health.state {
+                    State::Registering => {
+                        "the league has not started; see `league admin start`".to_owned()
+                    }
+                    _ => format!(
+                        "see the matches with `league query schedule{}`",
+                        self.inquiry.flags()
+                    ),
+                };
+                Err(CommandError::refused(STEP, sentence, hint))
+            }
+            other => other.map_err(failed),
+        }
     }
 
     async fn pull(

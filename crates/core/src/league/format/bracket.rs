@@ -182,6 +182,17 @@ pub(crate) fn add_ties(
     (first..ties.len()).collect()
 }
 
+/// Knockout: the loser of a tie is out. Players are seeded by their ids, so that the first two can
+/// meet only in the final; if they are not a power of two, the first seeds rest in the first stage.
+/// The losers of the semi-finals play for the third place.
+pub(crate) static KNOCKOUT: Elimination = Elimination {
+    name: "knockout",
+    title: "knockout",
+    min_players: 2,
+    size: BracketSize::of_knockout,
+    ties: |players| knockout(&first_places(players)),
+};
+
 /// The ties of a knockout among these places, a power of two; with a tie for the third place.
 pub(crate) fn knockout(places: &[Option<u32>]) -> Vec<PlannedTie> {
     let mut ties: Vec<PlannedTie> = Vec::new();

@@ -208,6 +208,14 @@ fn managers_ruling_is_checked_too() {
     let early = world.events.remove(place);
     world.events.insert(place - 2, early);
     assert!(matches!(world.audited(), Err(Inconsistency::NotOut { .. })));
+    let mut world = with_rulings();
+    let out = world.events.iter_mut().find_map(|event| match event {
+        Event::PlayerShutDown { absence, .. } => Some(absence),
+        _ => None,
+    });
+    let absence = out.unwrap();
+    *absence = !*absence;
+    assert!(matches!(world.audited(), Err(Inconsistency::NotOut { .. })));
 }
 
 #[test]

@@ -65,30 +65,20 @@ pub(crate) struct SeatList {
     game_type: GameType,
     pace_ms: u64,
     pub(crate) seed: Option<u64>,
-    #[serde(default)]
     pub(crate) ports: Ports,
     /// How many players are invited by their address, now or when it began.
-    #[serde(default)]
     pub(crate) invited: usize,
     /// How many seats are for people.
-    #[serde(default)]
     pub(crate) people: u32,
     /// The time for a move in milliseconds, if not as configured.
-    #[serde(default)]
     move_ms: Option<u64>,
     /// How the players are paired, if not as configured.
-    #[serde(default)]
     format: Option<Format>,
-    #[serde(default)]
     rounds: Option<u32>,
-    #[serde(default)]
     legs: Option<u32>,
-    #[serde(default)]
     groups: Option<u32>,
-    #[serde(default)]
     duration_ms: Option<u64>,
     /// How its language models are asked.
-    #[serde(default)]
     models: ModelArgs,
 }
 

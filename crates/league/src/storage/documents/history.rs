@@ -44,8 +44,6 @@ impl Document for HistoryDocument {
     }
 }
 
-impl HistoryDocument {}
-
 /// Reads and replaces the memory of a player.
 pub type PlayerHistoryRepository = Repository<HistoryDocument>;
 

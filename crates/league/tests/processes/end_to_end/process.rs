@@ -8,7 +8,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use league_testkit::ports;
+use league_testkit::candidate_ports;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
@@ -236,7 +236,7 @@ pub(crate) fn free_port() -> u16 {
         let bound = TcpListener::bind((host, port));
         bound.is_err_and(|error| error.kind() == std::io::ErrorKind::AddrInUse)
     };
-    let mut tries = ports::candidates(std::process::id());
+    let mut tries = candidate_ports(std::process::id());
     let free = tries.find(|&port| !is_taken("127.0.0.1", port) && !is_taken("::1", port));
     free.unwrap()
 }
