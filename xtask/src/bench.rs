@@ -177,7 +177,7 @@ fn follow(child: &mut Child, at_once: f64) -> anyhow::Result<(f64, Sample)> {
         };
         all = of;
         // Whole rounds, so that no match is counted in part.
-        let is_end = of - done == OUTSIDE_ROUNDS * at_once;
+        let is_end = done > OUTSIDE_ROUNDS * at_once && of - done == OUTSIDE_ROUNDS * at_once;
         if is_end || done == OUTSIDE_ROUNDS * at_once {
             marks.push((done, Instant::now(), cpu(child.id())?));
         }

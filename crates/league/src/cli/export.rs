@@ -81,7 +81,7 @@ struct FormArgs {
     /// All tables as one object
     #[arg(long)]
     json: bool,
-    /// All tables
+    /// All tables, in Markdown
     #[arg(long)]
     markdown: bool,
     /// The messages of this match
@@ -237,7 +237,7 @@ impl ExportArgs {
         let (matches, players) = (count(*matches, "match"), count(*players, "player"));
         writeln!(
             out,
-            "{league}: standings, rounds, {matches} and {players} rebuilt from {entries} of journal"
+            "{league}: standings, rounds, {matches} and {players} rebuilt from {entries} of its journal"
         )
     }
 
@@ -262,7 +262,7 @@ impl ExportArgs {
         found.ok_or_else(|| {
             let cause = format!("there is no match `{match_id}` in `{league}`");
             let hint = format!(
-                "see its matches in `rounds.json`; {} makes the files anew",
+                "`league export --csv=matches` lists the matches; {} makes the files anew",
                 again()
             );
             CommandError::usage(self.what(), cause, hint)

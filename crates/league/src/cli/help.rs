@@ -31,7 +31,7 @@ const TEMPLATE: &str = "\
 const OVERVIEW: &str = "\
 A league of agents that meet over MCP and play.
 
-Usage: league [COMMAND] [OPTIONS]            without a command: league run
+Usage: league COMMAND [OPTIONS]              without a command: `league run`
 
 Play      run               a whole league on this machine, then its table
           play              take a seat yourself, on a page

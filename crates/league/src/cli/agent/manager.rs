@@ -110,7 +110,7 @@ pub(crate) struct ManagerArgs {
     /// Invite a player that does not register; repeat it
     #[arg(long, value_name = "[NAME=]URL", value_parser = InvitedPlayer::parse)]
     invite: Vec<InvitedPlayer>,
-    /// Close registration, such as 10m or 2026-05-04T14:00:00Z
+    /// Close registration then: 10m from now, or 2026-05-04T14:00:00Z
     #[arg(long, value_name = "TIME", value_parser = moment)]
     registration_until: Option<Timestamp>,
     #[command(flatten)]
