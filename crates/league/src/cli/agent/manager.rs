@@ -64,13 +64,12 @@ pub(super) const LABEL: &str = "the league manager";
 #[command(after_help = "\
 Examples:
   league manager --players 20 --referees 2
-  league manager --players 0                              then `league admin start`
   league manager --bind 0.0.0.0 --allow 192.168.1.0/24    for players on other machines")]
 pub(crate) struct ManagerArgs {
     /// Start with so many players; 0 waits for `league admin start`
     #[arg(long, value_name = "N", value_parser = number::<u32>(0..=1_000_000))]
     players: Option<u32>,
-    /// Start with so many referees; with `--leagues`, run them for each [default: config]
+    /// Start with so many referees; a host runs them itself
     #[arg(long, value_name = "N", value_parser = number::<u32>(0..=1_000_000))]
     referees: Option<u32>,
     /// The game, as `league games` lists them [default: config]
@@ -135,7 +134,7 @@ pub(crate) struct ManagerArgs {
     /// Wait until no other manager holds the league, then go on
     #[arg(long)]
     standby: bool,
-    /// Manage up to N leagues of the store and their referees, each below /leagues/ID
+    /// Host up to N leagues of the store, with their referees
     #[arg(long, value_name = "N", value_parser = number::<u32>(1..=10_000))]
     #[arg(conflicts_with_all = ["standby", "league_id", "next", "create", "people", "stdio"])]
     leagues: Option<u32>,
