@@ -7,7 +7,7 @@
 use std::fmt::{self, Write as _};
 
 use hmac::{Hmac, KeyInit, Mac};
-use league_games::{Dice, Seat, Turn};
+use league_games::Dice;
 use league_protocol::id::{GameType, LeagueId, MatchId, PlayerId, RefereeId};
 use league_protocol::message::{MatchResult, OpenedDraw};
 use league_protocol::secret::{Commitment, DrawMode, Proof, ProofKey, Seed};
@@ -15,6 +15,8 @@ use league_protocol::sender::Agent;
 use league_protocol::token::{AuthToken, hex, hex_digits};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
+
+use crate::judge::{Course, laid};
 
 /// The longest nonce that takes part in a draw, in bytes; a longer one is refused.
 pub const MAX_NONCE_LENGTH: usize = 128;
@@ -262,23 +264,13 @@ pub fn have_shares(game: &GameType, result: &MatchResult) -> [bool; 2] {
     let table = listing.and_then(|listing| (listing.open)(&Value::Null).ok());
     let moves = &result.evidence.moves;
     // Not every referee shows the moves.
-    let Some(mut table) = table.filter(|_| !moves.is_empty()) else {
+    let Some(table) = table.filter(|_| !moves.is_empty()) else {
         return [true; 2];
     };
-    let mut shares = [false; 2];
-    for made in moves {
-        let place = result.players.iter().position(|it| *it == made.player_id);
-        let Some(place) = place.filter(|_| table.turn() != Turn::Dice) else {
-            break;
-        };
-        shares[place] = true;
-        let seat = if place == 0 { Seat::A } else { Seat::B };
-        // Legal by settings that are not known here: nothing is claimed of later moves.
-        if table.play(seat, &made.choice).is_err() {
-            break;
-        }
-    }
-    shares
+    let mut course = Course::new(table.into());
+    // Legal by settings that are not known here: nothing is claimed of later moves.
+    let _ = course.lay(laid(&result.players, moves), |_, _| None);
+    course.have_shares()
 }
 
 /// The dice of one roll of a match whose draw is opened; [`dice_of`] says how they are made.

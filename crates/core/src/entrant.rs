@@ -4,14 +4,14 @@
 use std::error::Error;
 use std::sync::Arc;
 
-use league_games::{BadSettings, Dice, Listing, Outcome, Seat, Table, Turn};
+use league_games::{BadSettings, Dice, Listing, Seat, Table, Turn};
 use league_protocol::id::{GameType, LeagueId, MatchId, PlayerId};
 use league_protocol::message::{Score, WinLossDraw};
 use league_protocol::time::Timestamp;
 use serde_json::Value;
 
+use crate::judge::{choice_of, roll_all};
 use crate::league::standings::MatchEnding;
-use crate::played::{choice_of, roll_all};
 use crate::player::{MatchOutcome, MatchRecord, Memory, MemoryRule, Think};
 use crate::strategy::Strategy;
 
@@ -231,8 +231,7 @@ impl RunningMatch<'_> {
     ) -> MatchEnding {
         for _ in 0..MAX_STEPS {
             match self.table.turn() {
-                Turn::Over(Outcome::Draw) => return MatchEnding::Draw,
-                Turn::Over(Outcome::Win(seat)) => return MatchEnding::Win(seat.index()),
+                Turn::Over(outcome) => return outcome.into(),
                 Turn::Dice => roll_all(&mut *self.table, draw),
                 Turn::Seats(owing) => self.ask_all(owing.into_iter(), players, seats),
             }

@@ -72,7 +72,7 @@ pub use roster::{
 pub use round::{FixtureStage, LeagueFixture, LeagueRound};
 pub use rules::{Assignment, LeagueRules, MIN_PROBE_INTERVAL, RulesError};
 pub use tiebreak::Tiebreaker;
-pub(crate) use verify::MAX_REASON;
+pub(crate) use verify::{MAX_MOVES, MAX_REASON};
 pub use verify::{ReportPart, ReportProblem};
 
 type Decision = machine::Decision<Event, Reply, Refusal>;

@@ -14,7 +14,7 @@ use thiserror::Error;
 use crate::entrant::{Entrant, LocalCourse, LocalGame, LocalPlayer, mixed};
 use crate::league::League;
 use crate::league::schedule::{Pairing, RoundRobin, Sides};
-use crate::league::standings::{MatchEnding, Standings};
+use crate::league::standings::Standings;
 use crate::rating::{PairScore, Ratings};
 use crate::strategy::{self, UnknownStrategy};
 
@@ -282,18 +282,10 @@ impl LocalMatch {
         let failures: Vec<String> = (course.failures.iter().zip(names))
             .filter_map(|(failure, name)| Some(format!("{name}: {}", failure.as_ref()?)))
             .collect();
-        let status = match course.ending {
-            MatchEnding::Win(_) => MatchStatus::Win,
-            MatchEnding::Draw => MatchStatus::Draw,
-            // No organiser rules here, so both lose only by not playing.
-            MatchEnding::Forfeit(_) | MatchEnding::BothForfeit | MatchEnding::BothLose => {
-                MatchStatus::TechnicalLoss
-            }
-        };
         Self {
             match_id,
             round_id: pairing.round,
-            status,
+            status: course.ending.status(),
             winner: course.ending.winner(),
             points: [0, 1].map(|seat| course.ending.points(seat, score)),
             reason: if failures.is_empty() {

@@ -35,7 +35,6 @@ pub use event::{
     Event, MatchOrder, OpenedSecrets, PrivateDetail, ReportAnswer, SealedChoice, SeatedPlayer,
     Secrets,
 };
-pub use match_state::{TablePosition, TransientPosition};
 pub use match_step::{MANUAL_LIMIT, MAX_ATTEMPTS, MAX_POSTPONED};
 pub use spectator::SpectatorView;
 

@@ -33,6 +33,8 @@ pub(crate) enum Lie {
     InventedLoss,
     /// The referee reports a match that it never ran.
     InventedMatch,
+    /// The referee ran the match, and names as winner who did not win it by the rules.
+    OtherWinner,
     /// The referee calls the players of a match that it turns down.
     CalledAndDeclined,
     /// The referee is silent where the draw is against the player at seat A.
@@ -51,10 +53,11 @@ pub(crate) enum Lie {
     WrongProof,
 }
 
-const LIES: [Lie; 11] = [
+const LIES: [Lie; 12] = [
     Lie::Stranger,
     Lie::InventedLoss,
     Lie::InventedMatch,
+    Lie::OtherWinner,
     Lie::CalledAndDeclined,
     Lie::SilentAfterDraw,
     Lie::ChangedMove,
@@ -133,6 +136,12 @@ pub(crate) fn tamper_decision(
         }
         return lies;
     }
+    if lie == Lie::OtherWinner {
+        return events.iter_mut().any(|event| match event {
+            Event::Decided { result, .. } => name_other_winner(Arc::make_mut(result)),
+            _ => false,
+        });
+    }
     let opened = events.iter().find_map(|event| match event {
         Event::MatchOpened { fixture, .. } => Some(Arc::clone(fixture)),
         _ => None,
@@ -177,6 +186,18 @@ fn bare_result(fixture: &MatchOrder) -> MatchResult {
         }),
         evidence: Evidence::default(),
     }
+}
+
+/// Gives a win to the loser, with the points of the winner.
+fn name_other_winner(result: &mut MatchResult) -> bool {
+    let is_win = result.status == MatchStatus::Win;
+    if is_win {
+        let mut players = result.players.iter();
+        let loser = players.find(|player| result.winner.as_ref() != Some(*player));
+        result.winner = loser.cloned();
+        result.points.reverse();
+    }
+    is_win
 }
 
 fn invented_loss(chance: &mut Rng, fixture: &MatchOrder) -> MatchResult {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use league_core::draw;
-use league_core::league::{self, League};
+use league_core::league::{self, League, ReportProblem};
 use league_core::letter::{Credential, Letter};
 use league_core::referee::{self, Referee};
 use league_games::Seat;
@@ -98,6 +98,8 @@ sabotages! {
     ResultDroppedAtReplay,
     /// Any referee is admitted.
     AnyRefereeAdmitted,
+    /// A report counts whatever follows from its moves by the rules.
+    RuleNotJudged,
     /// The token of an order is not looked at.
     OrderTokenIgnored,
     /// The proofs of players are not looked at.
@@ -166,6 +168,15 @@ impl Sabotage {
             }
             (Self::OrderTokenIgnored, Message::DrawRequest(request)) => {
                 Arc::make_mut(request).order_token = order_token;
+            }
+            // What is recorded without judgement is opened all the same.
+            (Self::RuleNotJudged, Message::MatchResultReport(report)) => {
+                let report = Arc::make_mut(report);
+                let draws = &scenario.secrets.draws;
+                let seed = draws.seed(&scenario.rules.league_id, &report.match_id);
+                if let Some(draw) = &mut Arc::make_mut(&mut report.result).draw {
+                    draw.seed = Some(seed);
+                }
             }
             (Self::ProofsIgnored, Message::DrawRequest(request)) => {
                 let request = Arc::make_mut(request);
@@ -318,6 +329,9 @@ impl Sabotage {
                     believe(league, at, command, events, reply);
                 }
             }
+            Self::RuleNotJudged if is_judged(reply) => {
+                believe(league, at, command, events, reply);
+            }
             Self::RoundClosedEarly if matches!(command, league::Command::Tick) => {
                 let early = league.round().filter(|round| round.open() == 1);
                 if let Some(round) = early {
@@ -388,6 +402,12 @@ fn believe(
         *events = vec![event, league::Event::GameOverAwaited { match_id }];
         *reply = Ok(league::Reply::Acknowledged);
     }
+}
+
+/// Whether a report is refused because its moves lead to another end.
+fn is_judged(reply: &LeagueReply) -> bool {
+    let problem = ReportProblem::End;
+    matches!(reply, Err(league::Refusal::BadReport { problem: found, .. }) if *found == problem)
 }
 
 /// Whether a report comes in the name of the referee that holds the match, perhaps with an old token.

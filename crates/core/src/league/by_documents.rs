@@ -20,8 +20,9 @@ use super::report::{check_right, refused};
 use super::roster::{AgentIndex, RefereeEntry};
 use super::round::{FixtureStage, LeagueFixture};
 use super::standings::MatchEnding;
-use super::verify::{ReportProblem, check_length, moves_of};
+use super::verify::{ReportProblem, check_length};
 use super::{Decision, League};
+use crate::judge::{follow, roll_all};
 use crate::letter::{CallOutcome, FailureCause};
 
 /// How long a told result waits for a report that differs from it.
@@ -258,12 +259,19 @@ impl League {
         ending: MatchEnding,
     ) -> Result<Box<dyn Table>, ReportProblem> {
         for seed in 0..MAX_TRIED_ROLLS {
-            let mut dice = Dice::seeded(seed);
-            let (table, rolled) = self.play_told(told, &mut dice)?;
+            let (mut table, mut dice) = (self.opening.0.boxed_clone(), Dice::seeded(seed));
+            let mut rolled = false;
+            let roll = |table: &mut dyn Table| {
+                roll_all(table, &mut dice);
+                rolled = true;
+                true
+            };
+            follow(&mut *table, told, roll, |_, _| {})?;
             let details = table.details();
             let mut known = told.details.iter();
             let agrees = known.all(|(name, value)| details.get(name) == Some(value));
-            let is_end = matches!(table.turn(), Turn::Over(outcome) if ending.is(outcome));
+            let is_end =
+                matches!(table.turn(), Turn::Over(outcome) if ending == MatchEnding::from(outcome));
             if agrees && is_end {
                 return Ok(table);
             }
@@ -272,37 +280,6 @@ impl League {
             }
         }
         Err(ReportProblem::End)
-    }
-
-    /// Plays the choices of a told result; says whether dice were rolled.
-    fn play_told(
-        &self,
-        told: &MatchResult,
-        dice: &mut Dice,
-    ) -> Result<(Box<dyn Table>, bool), ReportProblem> {
-        let mut table = self.opening.0.boxed_clone();
-        let mut moves = [0, 1].map(|seat| moves_of(told, seat));
-        let mut rolled = false;
-        loop {
-            match table.turn() {
-                Turn::Over(_) if moves.iter().all(|left| left.is_empty()) => {
-                    return Ok((table, rolled));
-                }
-                Turn::Over(_) => return Err(ReportProblem::Choices),
-                Turn::Dice => {
-                    crate::played::roll_all(&mut *table, dice);
-                    rolled = true;
-                }
-                Turn::Seats(seats) => {
-                    for seat in seats {
-                        let left = moves.get_mut(seat.index()).ok_or(ReportProblem::Choices)?;
-                        let (mv, rest) = left.split_first().ok_or(ReportProblem::Choices)?;
-                        table.play(seat, mv).map_err(|_| ReportProblem::Choices)?;
-                        *left = rest;
-                    }
-                }
-            }
-        }
     }
 }
 

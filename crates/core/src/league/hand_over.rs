@@ -2,29 +2,27 @@
 //! and gets the seed of the roll only once they are written down. From a roll on that ends the game
 //! the result is fixed, whatever becomes of the referee.
 
-use league_games::{Seat, Table, Turn};
+use league_games::Turn;
+use league_protocol::fault::Code;
 use league_protocol::id::PlayerId;
 use league_protocol::message::{
-    ByPlayer, DrawRequest, DrawResponse, Evidence, HandedOver, MatchResult, MatchStatus,
-    OpenedDraw, PlayerEvidence, SignedMove,
+    ByPlayer, DrawRequest, DrawResponse, Evidence, HandedOver, MatchResult, PlayerEvidence,
+    SignedMove,
 };
 use league_protocol::secret::{ProofKey, Seed};
 use league_protocol::sender::Agent;
 use league_protocol::time::Timestamp;
 use league_protocol::token::AuthToken;
-use serde_json::Value;
 
 use super::command::{Refusal, Reply};
 use super::event::Event;
 use super::report::{check_right, refused};
 use super::roster::RefereeEntry;
 use super::round::{FixtureStage, LeagueFixture};
-use super::verify::{MAX_MOVES, ReportPart, ReportProblem};
+use super::verify::ReportProblem;
 use super::{AuthenticatedAgent, Decision, League};
-use crate::draw::{self, MAX_NONCE_LENGTH};
-use crate::played::{self, choices_of, roll_all};
-
-const SEATS: [Seat; 2] = [Seat::A, Seat::B];
+use crate::draw;
+use crate::judge::{Draw, Judged, judge};
 
 impl League {
     pub(crate) fn weigh_request(
@@ -149,26 +147,50 @@ impl League {
         request: &DrawRequest,
     ) -> Result<bool, ReportProblem> {
         self.check_place(fixture, &request.league_id, request.round_id)?;
-        let mut replay = self.check_moves(fixture, &request.moves)?;
+        self.check_moves(fixture, &request.moves)?;
         self.check_proofs(fixture, &request.moves, |seat, attempt| {
             self.proof_key(fixture, seat, attempt)
         })?;
-        self.roll(fixture, &fixture.seed, &mut replay);
-        Ok(matches!(replay.table.turn(), Turn::Over(_)))
+        let rolls = fixture.rolls().len() + 1;
+        let drawn = (&fixture.seed, rolls);
+        let judged = self.judged(fixture, drawn, &request.moves, &ByPlayer::new())?;
+        Ok(matches!(judged, Judged::Over(_)))
     }
 
-    /// Plays moves up to a roll that is due and whose seed was not given yet.
-    pub(crate) fn check_moves<'m>(
+    /// Checks that moves lead to a roll that is due and whose seed was not given yet.
+    pub(crate) fn check_moves(
         &self,
         fixture: &LeagueFixture,
-        moves: &'m [SignedMove],
-    ) -> Result<Replay<'m>, ReportProblem> {
-        let replay = self.replay(fixture, moves, &fixture.seed)?;
-        if replay.table.turn() == Turn::Dice {
-            Ok(replay)
-        } else {
-            Err(ReportProblem::NoDraw)
+        moves: &[SignedMove],
+    ) -> Result<(), ReportProblem> {
+        let drawn = (&fixture.seed, fixture.rolls().len());
+        match self.judged(fixture, drawn, moves, &ByPlayer::new())? {
+            Judged::Going(Turn::Dice) => Ok(()),
+            Judged::Going(_) | Judged::Over(_) => Err(ReportProblem::NoDraw),
         }
+    }
+
+    /// Judges a match with the first rolls of a seed.
+    pub(crate) fn judged(
+        &self,
+        fixture: &LeagueFixture,
+        (seed, rolls): (&Seed, usize),
+        moves: &[SignedMove],
+        failed: &ByPlayer<Code>,
+    ) -> Result<Judged, ReportProblem> {
+        let players = self.seats_of(fixture).ok_or(ReportProblem::Choosers)?;
+        let roll = |roll| self.roll_seed(fixture, seed, roll);
+        let draw = Draw {
+            league: &self.rules.league_id,
+            match_id: &fixture.match_id,
+            commitment: fixture.commitment,
+            mode: self.rules.draws,
+            attempt: fixture.draw_attempt(),
+            seed: Some(*seed),
+            rolls: (0..rolls).map(roll).collect(),
+        };
+        let (game, players) = (&*self.opening.0, players.map(Clone::clone));
+        judge(game, &draw, &players, moves, failed, &self.rules.score)
     }
 
     /// What a new referee of the match goes on from.
@@ -180,100 +202,6 @@ impl League {
             moves: handed.moves.clone(),
             seeds: (0..handed.rolls.len()).map(seed).collect(),
         })
-    }
-
-    /// The result that follows from the moves that are handed over, if they decide the match.
-    pub(crate) fn settled(&self, fixture: &LeagueFixture, seed: &Seed) -> Option<MatchResult> {
-        let moves = &fixture.handed.as_ref().filter(|handed| handed.last)?.moves;
-        let replay = self.replay(fixture, moves, seed).ok()?;
-        let players = self.seats_of(fixture)?.map(Clone::clone);
-        let parts = MatchResult {
-            status: MatchStatus::Draw,
-            winner: None,
-            points: [0; 2],
-            failed: ByPlayer::new(),
-            choices: self.choices_of(fixture, moves),
-            details: serde_json::Map::new(),
-            reason: String::new(),
-            draw: Some(OpenedDraw {
-                commitment: fixture.commitment,
-                seed: Some(*seed),
-                mode: self.rules.draws,
-                attempt: fixture.draw_attempt(),
-                nonces: replay.nonces.map(str::to_owned),
-            }),
-            evidence: Evidence {
-                players: self.opened_keys(fixture, &Evidence::default()),
-                moves: moves.clone(),
-            },
-            players,
-        };
-        played::ended(parts, &*replay.table, &self.rules.score)
-    }
-
-    pub(crate) fn choices_of(
-        &self,
-        fixture: &LeagueFixture,
-        moves: &[SignedMove],
-    ) -> ByPlayer<Value> {
-        let players = self.seats_of(fixture).into_iter().flatten();
-        choices_of(players, moves, self.opening.0.rules().hidden_moves)
-    }
-}
-
-/// A game that is played again.
-pub(crate) struct Replay<'m> {
-    pub(crate) table: Box<dyn Table>,
-    /// What each player put into the draw: the nonce of its first move, before the first roll.
-    pub(crate) nonces: [&'m str; 2],
-    pub(crate) rolls: usize,
-}
-
-impl League {
-    /// Plays moves from the start, with all rolls whose seeds were given.
-    pub(crate) fn replay<'m>(
-        &self,
-        fixture: &LeagueFixture,
-        moves: &'m [SignedMove],
-        seed: &Seed,
-    ) -> Result<Replay<'m>, ReportProblem> {
-        check_bounds(moves)?;
-        let mut replay = Replay {
-            table: self.opening.0.boxed_clone(),
-            nonces: [""; 2],
-            rolls: 0,
-        };
-        let mut moved = [false; 2];
-        for made in moves {
-            self.roll_given(fixture, seed, &mut replay);
-            let seat = self.seat_of(fixture, &made.player_id)?;
-            if !moved[seat] && replay.rolls == 0 {
-                replay.nonces[seat] = made.nonce.as_deref().unwrap_or_default();
-            }
-            moved[seat] = true;
-            let played = replay.table.play(SEATS[seat], &made.choice);
-            played.map_err(|_| ReportProblem::Choices)?;
-        }
-        self.roll_given(fixture, seed, &mut replay);
-        Ok(replay)
-    }
-
-    /// Rolls dice that are due, if their seed was given.
-    fn roll_given(&self, fixture: &LeagueFixture, seed: &Seed, replay: &mut Replay<'_>) {
-        if replay.rolls < fixture.rolls().len() {
-            self.roll(fixture, seed, replay);
-        }
-    }
-
-    fn roll(&self, fixture: &LeagueFixture, seed: &Seed, replay: &mut Replay<'_>) {
-        if replay.table.turn() != Turn::Dice {
-            return;
-        }
-        let seed = self.roll_seed(fixture, seed, replay.rolls);
-        let (league, attempt) = (&self.rules.league_id, fixture.draw_attempt());
-        let mut dice = draw::dice_of(league, &fixture.match_id, &seed, attempt, replay.nonces);
-        roll_all(&mut *replay.table, &mut dice);
-        replay.rolls += 1;
     }
 
     fn seat_of(&self, fixture: &LeagueFixture, player: &PlayerId) -> Result<usize, ReportProblem> {
@@ -377,18 +305,4 @@ impl League {
         }
         self.check_proofs(fixture, &result.evidence.moves, key)
     }
-}
-
-fn check_bounds(moves: &[SignedMove]) -> Result<(), ReportProblem> {
-    if moves.len() > 2 * MAX_MOVES {
-        return Err(ReportProblem::TooLong(ReportPart::Choices));
-    }
-    let nonces = moves.iter().filter_map(|made| made.nonce.as_ref());
-    if nonces
-        .into_iter()
-        .any(|nonce| nonce.len() > MAX_NONCE_LENGTH)
-    {
-        return Err(ReportProblem::TooLong(ReportPart::Nonces));
-    }
-    Ok(())
 }

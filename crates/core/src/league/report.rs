@@ -6,7 +6,7 @@ use std::sync::Arc;
 use league_protocol::fault::Code;
 use league_protocol::id::{MatchId, PlayerId};
 use league_protocol::message::{
-    Evidence, MatchResult, MatchResultAck, MatchResultReport, MatchStatus, OpenedDraw,
+    ByPlayer, Evidence, MatchResult, MatchResultAck, MatchResultReport,
 };
 use league_protocol::secret::Seed;
 use league_protocol::time::Timestamp;
@@ -23,6 +23,7 @@ use super::round::{self, FixtureStage, LeagueFixture};
 use super::standings::MatchEnding;
 use super::verify::ReportProblem;
 use super::{AuthenticatedAgent, League, Phase};
+use crate::judge::Judged;
 
 impl League {
     pub(crate) fn hear_report(
@@ -266,55 +267,32 @@ impl League {
         fixture: &LeagueFixture,
         seed: &Seed,
     ) -> Option<(MatchResult, MatchEnding)> {
-        if let Some(result) = self.settled(fixture, seed) {
-            let ending = MatchEnding::of(&result)?;
-            return Some((result, ending));
-        }
-        let players = self.seats_of(fixture)?.map(Clone::clone);
-        let gone = fixture.pairing.seats.map(|seat| self.is_gone(seat));
-        let unproven = players.each_ref().map(|player| fixture.is_unproven(player));
-        let ending = match [0, 1].map(|seat| gone[seat] || unproven[seat]) {
-            [true, true] => MatchEnding::BothForfeit,
-            [true, false] => MatchEnding::Forfeit(0),
-            [false, true] => MatchEnding::Forfeit(1),
-            [false, false] => return None,
-        };
-        let causes = fixture.pairing.seats.map(|seat| self.exit_cause(seat));
-        let cause = |seat: usize| match causes[seat] {
-            Some(ExitCause::Losses) => Code::Connection,
+        let (seats, players) = (fixture.pairing.seats, self.seats_of(fixture)?);
+        let unproven = players.map(|player| fixture.is_unproven(player));
+        let causes = seats.map(|seat| self.exit_cause(seat));
+        let code = |seat: usize| match causes[seat] {
+            Some(ExitCause::Losses) => Some(Code::Connection),
             // The organiser's word is not a failure of the line.
-            Some(_) => Code::PlayerNotRegistered,
-            None => Code::InvalidMove,
+            Some(_) => Some(Code::PlayerNotRegistered),
+            None => unproven[seat].then_some(Code::InvalidMove),
         };
-        let failed = (0..2).filter(|&seat| ending.forfeited(seat));
-        // What was rolled before the ruling can be rolled again by everyone.
-        let replay = self.replay(fixture, fixture.handed_moves(), seed).ok();
-        let replay = replay.filter(|replay| replay.rolls > 0);
-        let nonces = replay.map_or([""; 2], |replay| replay.nonces);
-        let result = MatchResult {
-            status: MatchStatus::TechnicalLoss,
-            winner: ending.winner().map(|seat| players[seat].clone()),
-            points: [0, 1].map(|seat| ending.points(seat, &self.rules.score)),
-            failed: failed
-                .map(|seat| (players[seat].clone(), cause(seat)))
-                .collect(),
-            choices: self.choices_of(fixture, fixture.handed_moves()),
-            details: serde_json::Map::new(),
-            reason: reason_of_ruling(&players, causes.map(|cause| cause.map(out_words)), unproven),
-            draw: Some(OpenedDraw {
-                commitment: fixture.commitment,
-                seed: Some(*seed),
-                mode: self.rules.draws,
-                attempt: fixture.draw_attempt(),
-                nonces: nonces.map(str::to_owned),
-            }),
-            evidence: Evidence {
-                players: self.opened_keys(fixture, &Evidence::default()),
-                moves: fixture.handed_moves().to_vec(),
-            },
-            players,
+        let failed = players.into_iter().zip([0, 1].map(code));
+        let failed: ByPlayer<Code> = failed
+            .filter(|_| !fixture.is_fixed())
+            .filter_map(|(player, code)| Some((player.clone(), code?)))
+            .collect();
+        let drawn = (seed, fixture.rolls().len());
+        let judged = self.judged(fixture, drawn, fixture.handed_moves(), &failed);
+        let Ok(Judged::Over(mut result)) = judged else {
+            return None;
         };
-        Some((result, ending))
+        if !failed.is_empty() {
+            let out = causes.map(|cause| cause.map(out_words));
+            result.reason = reason_of_ruling(&result.players, out, unproven);
+        }
+        result.evidence.players = self.opened_keys(fixture, &Evidence::default());
+        let ending = MatchEnding::of(&result)?;
+        Some((*result, ending))
     }
 
     /// What put a player out of the league, if it is out.

@@ -12,8 +12,11 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use league_games::Outcome;
+use league_protocol::fault::Code;
 use league_protocol::id::PlayerId;
-use league_protocol::message::{MatchResult, MatchStatus, Score, StandingRow, WinLossDraw};
+use league_protocol::message::{
+    ByPlayer, MatchResult, MatchStatus, Score, StandingRow, WinLossDraw,
+};
 
 use super::Derived;
 use super::format::{FormatView, Joining, NextRound, Positions, SettledMatch, SoFar};
@@ -36,27 +39,36 @@ pub enum MatchEnding {
 impl MatchEnding {
     /// The ending of a result; `None` if the result contradicts itself.
     pub fn of(result: &MatchResult) -> Option<Self> {
-        let seat = |player: &PlayerId| result.players.iter().position(|seated| seated == player);
-        let mut failed = result.failed.keys();
-        if failed.len() > result.players.len() {
-            return None;
-        }
-        match (result.status, failed.next(), failed.next()) {
-            (MatchStatus::Win, None, None) => Some(Self::Win(seat(result.winner.as_ref()?)?)),
-            (MatchStatus::Draw, None, None) => Some(Self::Draw),
-            (MatchStatus::TechnicalLoss, Some(one), None) => Some(Self::Forfeit(seat(one)?)),
-            (MatchStatus::TechnicalLoss, Some(one), Some(other)) => {
-                (seat(one)? != seat(other)?).then_some(Self::BothForfeit)
+        let (players, winner) = (&result.players, result.winner.as_ref());
+        match result.status {
+            MatchStatus::TechnicalLoss => Self::lost(players, &result.failed),
+            _ if !result.failed.is_empty() => None,
+            MatchStatus::Win => {
+                let seat = players.iter().position(|seated| Some(seated) == winner);
+                seat.map(Self::Win)
             }
+            MatchStatus::Draw => Some(Self::Draw),
+        }
+    }
+
+    /// The ending of a match that these did not play; `None` unless they are one or both of its
+    /// players.
+    pub(crate) fn lost(players: &[PlayerId; 2], failed: &ByPlayer<Code>) -> Option<Self> {
+        let lost = players.each_ref().map(|player| failed.contains_key(player));
+        match (lost, failed.len()) {
+            ([true, true], 2) => Some(Self::BothForfeit),
+            ([true, false], 1) => Some(Self::Forfeit(0)),
+            ([false, true], 1) => Some(Self::Forfeit(1)),
             _ => None,
         }
     }
 
-    /// Whether a game that ended like this was played to this end.
-    pub(crate) fn is(self, outcome: Outcome) -> bool {
-        match outcome {
-            Outcome::Win(seat) => self == Self::Win(seat.index()),
-            Outcome::Draw => self == Self::Draw,
+    /// How a result says it; who loses by a ruling lost by not playing.
+    pub(crate) fn status(self) -> MatchStatus {
+        match self {
+            Self::Win(_) => MatchStatus::Win,
+            Self::Draw => MatchStatus::Draw,
+            Self::Forfeit(_) | Self::BothForfeit | Self::BothLose => MatchStatus::TechnicalLoss,
         }
     }
 
@@ -85,6 +97,15 @@ impl MatchEnding {
             score.win
         } else {
             score.loss
+        }
+    }
+}
+
+impl From<Outcome> for MatchEnding {
+    fn from(outcome: Outcome) -> Self {
+        match outcome {
+            Outcome::Win(seat) => Self::Win(seat.index()),
+            Outcome::Draw => Self::Draw,
         }
     }
 }

@@ -14,6 +14,7 @@ use super::League;
 use super::round::LeagueFixture;
 use super::standings::MatchEnding;
 use crate::draw::{self, MAX_NONCE_LENGTH};
+use crate::judge::Judged;
 
 /// The longest sentence on how a match ended, in bytes.
 pub(crate) const MAX_REASON: usize = 1_000;
@@ -48,7 +49,7 @@ impl League {
         let ending = self.check_ending(result)?;
         let seed = self.check_draw(fixture, result)?;
         check_length(result)?;
-        self.check_course(fixture, result, ending, seed)?;
+        self.check_course(fixture, result, seed)?;
         Ok(ending)
     }
 
@@ -134,55 +135,36 @@ impl League {
         &self,
         fixture: &LeagueFixture,
         result: &MatchResult,
-        ending: MatchEnding,
         seed: &Seed,
     ) -> Result<(), ReportProblem> {
-        let (moves, handed) = (&result.evidence.moves, fixture.handed_moves());
+        let (moves, handed) = (&result.evidence.moves[..], fixture.handed_moves());
         if !moves.starts_with(handed) {
             return Err(ReportProblem::HandedOver);
         }
-        if result.choices != self.choices_of(fixture, moves) {
-            return Err(ReportProblem::Choices);
+        let rolls = fixture.rolls().len();
+        let expected = match self.judged(fixture, (seed, rolls), moves, &result.failed)? {
+            Judged::Over(expected) => expected,
+            Judged::Going(Turn::Dice) => return Err(ReportProblem::NotHandedOver),
+            Judged::Going(_) => return Err(ReportProblem::Choices),
+        };
+        let is_played = expected.failed.is_empty();
+        let is_fixed = is_played && rolls > 0 && moves.len() == handed.len();
+        let nonces = |result: &MatchResult| result.draw.as_ref().map(|draw| draw.nonces.clone());
+        if fixture.is_fixed() != is_fixed {
+            Err(ReportProblem::HandedOver)
+        } else if result.choices != expected.choices {
+            Err(ReportProblem::Choices)
+        } else if (result.status, &result.winner) != (expected.status, &expected.winner) {
+            Err(ReportProblem::End)
+        } else if result.details != expected.details && is_played {
+            Err(ReportProblem::Details)
+        } else if result.details != expected.details {
+            Err(ReportProblem::Unplayed)
+        } else if rolls > 0 && nonces(result) != nonces(&expected) {
+            Err(ReportProblem::Draw)
+        } else {
+            self.check_opened(fixture, result)
         }
-        let replay = self.replay(fixture, moves, seed)?;
-        let turn = replay.table.turn();
-        let is_over = matches!(turn, Turn::Over(_));
-        let fixed = is_over && fixture.handed.is_some() && moves.len() == handed.len();
-        if fixture.is_fixed() != fixed {
-            return Err(ReportProblem::HandedOver);
-        }
-        let played = matches!(ending, MatchEnding::Win(_) | MatchEnding::Draw);
-        match turn {
-            // A player may fail to join before the first roll; later nobody owes anything there.
-            Turn::Dice if played || !moves.is_empty() => {
-                return Err(ReportProblem::NotHandedOver);
-            }
-            Turn::Over(outcome) if played => {
-                if !ending.is(outcome) {
-                    return Err(ReportProblem::End);
-                }
-                if replay.table.details() != result.details {
-                    return Err(ReportProblem::Details);
-                }
-            }
-            Turn::Seats(_) if played => return Err(ReportProblem::Choices),
-            Turn::Seats(_) | Turn::Dice if result.details.is_empty() => {}
-            Turn::Over(_) | Turn::Seats(_) | Turn::Dice => return Err(ReportProblem::Unplayed),
-        }
-        let nonces = result.draw.iter().flat_map(|draw| &draw.nonces);
-        if replay.rolls > 0 && !nonces.eq(&replay.nonces) {
-            return Err(ReportProblem::Draw);
-        }
-        self.check_opened(fixture, result)
-    }
-}
-
-/// The moves of a seat: a list in the order of play, or the one move of a game that has one.
-pub(crate) fn moves_of(result: &MatchResult, seat: usize) -> &[Value] {
-    match result.choices.get(&result.players[seat]) {
-        Some(Value::Array(moves)) => moves,
-        Some(mv) => std::slice::from_ref(mv),
-        None => &[],
     }
 }
 

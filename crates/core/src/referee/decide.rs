@@ -15,7 +15,7 @@ use super::Referee;
 use super::command::{Command, CorrelationId, PlayerQuestion, Refusal, Reply};
 use super::event::{Event, MatchOrder, OpenedSecrets, ReportAnswer, Secrets};
 use super::match_draw::DrawState;
-use super::match_state::{Match, ReportState, SetupError, TablePosition};
+use super::match_state::{Match, ReportState, SetupError};
 use super::match_step::USUAL_FACTS;
 use crate::letter::CallOutcome;
 use crate::timeouts::is_forced;
@@ -275,7 +275,6 @@ impl Referee {
                 Event::NumberDrawn {
                     match_id: fixture.match_id.clone(),
                     seed: Some(drawn.seed),
-                    position: game.rolled(&drawn.seed),
                 }
             }
             Ok(Message::LeagueError(error)) if is_final(error.code) => {
@@ -304,7 +303,7 @@ impl Referee {
         let game = self.manual(match_id, "draw_number", |game| {
             due(game) && game.is_playing()
         })?;
-        let event = match game.table.turn() {
+        let event = match game.course.table.turn() {
             Turn::Dice => game
                 .draw
                 .is_none()
@@ -312,7 +311,6 @@ impl Referee {
             _ => Some(Event::NumberDrawn {
                 match_id: match_id.clone(),
                 seed: None,
-                position: TablePosition(Arc::clone(&game.table)),
             }),
         };
         Ok(noted(event.into_iter().collect()))
@@ -320,12 +318,7 @@ impl Referee {
 
     fn finalize(&self, at: Timestamp, match_id: &MatchId) -> Result<Decision, Refusal> {
         let game = self.manual(match_id, "finalize_match", Match::is_ready)?;
-        let decided = game.played().map(|result| Event::Decided {
-            match_id: match_id.clone(),
-            result,
-            at,
-        });
-        Ok(noted(decided.into_iter().collect()))
+        Ok(noted(game.decided(at).into_iter().collect()))
     }
 
     /// Finds a match that is stepped by hand and has this step before it.
@@ -356,7 +349,7 @@ impl Referee {
 impl Match {
     /// Whether the dice have been rolled and the game is over, so that only the word is missing.
     fn is_ready(&self) -> bool {
-        self.drawn && matches!(self.table.turn(), Turn::Over(_))
+        self.drawn && matches!(self.course.table.turn(), Turn::Over(_))
     }
 
     /// Whether this request for a draw is under way.

@@ -17,7 +17,6 @@ use league_protocol::token::{AuthToken, TokenHash};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::match_state::{TablePosition, TransientPosition};
 use crate::machine::Persistence;
 
 /// A fact of a referee.
@@ -99,9 +98,6 @@ pub enum Event {
             skip_serializing_if = "Option::is_none"
         )]
         model: Option<Box<ModelUse>>,
-        /// The table after the move; a replay plays the move again.
-        #[serde(skip)]
-        position: TransientPosition,
         at: Timestamp,
     },
     /// The match has come to its end; the result is shown once the manager has taken it.
@@ -192,8 +188,6 @@ pub enum Event {
         seat: Seat,
         /// The move and the player's share in the draw.
         sealed: Arc<SealedChoice>,
-        /// What it leaves on the table.
-        position: TablePosition,
     },
     /// The moves are handed over to the manager, and the draw is requested.
     #[serde(skip)]
@@ -216,8 +210,6 @@ pub enum Event {
         match_id: MatchId,
         /// What the manager gave for this roll; `None` in a game without dice.
         seed: Option<Seed>,
-        /// What they leave on the table.
-        position: TablePosition,
     },
     /// A player received the result, or the referee gave up telling it.
     #[serde(skip)]

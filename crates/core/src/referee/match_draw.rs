@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use league_games::{Dice, Seat, Turn};
+use league_games::Seat;
 use league_protocol::id::PlayerId;
 use league_protocol::message::{HandedOver, SignedMove};
 use league_protocol::secret::Seed;
@@ -11,10 +11,9 @@ use league_protocol::time::Timestamp;
 
 use super::RefereeRules;
 use super::event::{Event, ReportAnswer, SealedChoice};
-use super::match_state::{Match, SEATS, TablePosition};
+use super::match_state::{Match, SEATS};
 use super::match_step::{StepContext, outcome_bound, patient};
-use crate::draw;
-use crate::played::roll_all;
+use crate::judge::{Course, Draw};
 
 /// How far a request for a draw has come.
 #[derive(Debug, Clone, Copy)]
@@ -84,17 +83,14 @@ impl Match {
         }
     }
 
-    pub(crate) fn take_draw(&mut self, seed: Option<Seed>, position: &TablePosition) {
+    pub(crate) fn take_draw(&mut self, seed: Option<Seed>) {
         self.drawn = true;
         self.draw = None;
-        self.table = Arc::clone(&position.0);
-        if let Some(seed) = seed {
-            self.first_roll.get_or_insert(self.laid);
-            if self.seeds.get(self.rolls) != Some(&seed) {
-                self.seeds.truncate(self.rolls);
-                self.seeds.push(seed);
-            }
-            self.rolls += 1;
+        if let Some(seed) = seed
+            && self.seeds.get(self.course.rolls) != Some(&seed)
+        {
+            self.seeds.truncate(self.course.rolls);
+            self.seeds.push(seed);
         }
         self.catch_up();
     }
@@ -102,33 +98,18 @@ impl Match {
     /// Lays the moves that are known and rolls the dice that are due between them, as far as their
     /// seeds are known: after a restart the rest waits for the manager's answer.
     pub(crate) fn catch_up(&mut self) {
-        let is_done = self.laid == self.moves.len() && self.rolls == self.seeds.len();
-        if self.missing > 0 || is_done {
+        if self.missing > 0 {
             return;
         }
-        let mut own = self.table.shared_clone();
-        // It is not shared yet.
-        let Some(table) = Arc::get_mut(&mut own) else {
-            return;
-        };
-        loop {
-            if table.turn() == Turn::Dice {
-                let Some(seed) = self.seeds.get(self.rolls) else {
-                    break;
-                };
-                self.first_roll.get_or_insert(self.laid);
-                roll_all(table, &mut self.dice(seed));
-                self.rolls += 1;
-            } else {
-                let Some((seat, sealed)) = self.moves.get(self.laid) else {
-                    break;
-                };
-                // Each was weighed when it came.
-                let _ = table.play(*seat, &sealed.choice);
-                self.laid += 1;
-            }
-        }
-        self.table = own;
+        let mut course = self.course.clone();
+        let (moves, source) = (self.moves.iter().skip(course.laid), self.draw_source());
+        let moves = moves.map(|(seat, sealed)| {
+            let nonce = sealed.nonce.as_deref();
+            (Some(seat.index() & 1), &sealed.choice, nonce)
+        });
+        // Each move was weighed when it came.
+        let _ = course.lay(moves, |roll, nonces| source.dice(roll, nonces));
+        self.course = course;
     }
 
     /// Takes over the moves and seeds that the manager holds. Moves that this referee wrote down
@@ -158,28 +139,25 @@ impl Match {
         if self.seeds.len() < held.seeds.len() {
             self.seeds.clone_from(&held.seeds);
         }
-        self.table = Arc::clone(&self.opening.table);
-        (self.laid, self.rolls, self.first_roll) = (0, 0, None);
-    }
-
-    /// The table with the dice rolled that are owed, with the seed of this roll.
-    pub(crate) fn rolled(&self, seed: &Seed) -> TablePosition {
-        TablePosition::changed(&*self.table, |table| {
-            roll_all(table, &mut self.dice(seed));
-        })
+        self.course = Course::new(Arc::clone(&self.opening.table));
     }
 
     /// The number of the roll that is due, from 0.
     pub(crate) fn roll_number(&self) -> u32 {
-        u32::try_from(self.rolls).unwrap_or(u32::MAX)
+        u32::try_from(self.course.rolls).unwrap_or(u32::MAX)
     }
 
-    /// The dice of a roll with this seed.
-    pub(crate) fn dice(&self, seed: &Seed) -> Dice {
-        let fixture = &self.fixture;
-        let (league, match_id) = (&fixture.league_id, &fixture.match_id);
-        let nonces = SEATS.map(|seat| self.nonce(seat));
-        draw::dice_of(league, match_id, seed, self.draw_attempt(), nonces)
+    /// What the chance of the match follows from, as far as this referee knows it.
+    pub(crate) fn draw_source(&self) -> Draw<'_> {
+        Draw {
+            league: &self.fixture.league_id,
+            match_id: &self.fixture.match_id,
+            commitment: self.fixture.commitment,
+            mode: self.fixture.draw_mode,
+            attempt: self.draw_attempt(),
+            seed: None,
+            rolls: self.seeds.clone(),
+        }
     }
 
     /// The attempt whose seeds are used: a match that goes on keeps those of its first hand-over.
@@ -191,18 +169,14 @@ impl Match {
         held.map_or(self.fixture.attempt, |held| held.attempt)
     }
 
-    /// A player's share in the draw: the nonce of its first move, if that came before the first
-    /// roll; else an empty text.
-    pub(crate) fn nonce(&self, seat: Seat) -> &str {
-        let before = self.first_roll.unwrap_or(self.laid);
-        let first = self.moves.iter().take(before).find(|(by, _)| *by == seat);
-        let nonce = first.and_then(|(_, sealed)| sealed.nonce.as_deref());
-        nonce.unwrap_or_default()
+    pub(crate) fn players(&self) -> [PlayerId; 2] {
+        let seated = self.fixture.players.each_ref();
+        seated.map(|seated| seated.player_id.clone())
     }
 
     /// The moves on the table, in the order of play, with what their players put beside them.
     pub(crate) fn signed_moves(&self) -> Vec<SignedMove> {
-        let laid = self.moves.iter().take(self.laid);
+        let laid = self.moves.iter().take(self.course.laid);
         let signed = laid.map(|(seat, sealed)| SignedMove {
             player_id: self.seated(*seat).player_id.clone(),
             choice: sealed.choice.clone(),

@@ -5,14 +5,11 @@ use std::sync::Arc;
 use league_games::Seat;
 use league_protocol::fault::Code;
 use league_protocol::finding::harmless;
-use league_protocol::message::{
-    ByPlayer, Evidence, MatchResult, MatchStatus, OpenedDraw, PlayerEvidence,
-};
-use serde_json::Map;
+use league_protocol::message::{ByPlayer, MatchResult, PlayerEvidence};
 
 use super::match_state::{Loss, Match, SEATS};
+use crate::judge::{Judged, judge};
 use crate::league::MAX_REASON;
-use crate::played::{self, choices_of};
 
 /// The cause of a loss by a refused invitation: no code of the documents says it better.
 const DECLINED: Code = Code::OutOfTurn;
@@ -20,72 +17,29 @@ const DECLINED: Code = Code::OutOfTurn;
 const MAX_ACCOUNT: usize = 200;
 
 impl Match {
-    /// The result of a game that was played to its end.
-    pub(crate) fn played(&self) -> Option<Arc<MatchResult>> {
-        let result = played::ended(self.bare_result(), &*self.table, &self.fixture.score);
-        result.map(Arc::new)
-    }
-
-    /// The result of a match that one player, or both, did not play.
-    pub(crate) fn forfeited(&self) -> Arc<MatchResult> {
-        let score = &self.fixture.score;
-        let lost = self.slots.each_ref().map(|slot| slot.loss.is_some());
-        let (winner, points) = match lost {
-            [true, false] => (Some(Seat::B), [score.technical_loss, score.win]),
-            [false, true] => (Some(Seat::A), [score.win, score.technical_loss]),
-            _ => (None, [score.technical_loss; 2]),
+    /// The result of a game that was played to its end, or that a player, or both, did not play; none
+    /// while it goes on. The seed and the keys are opened by the manager.
+    pub(crate) fn result(&self) -> Option<Arc<MatchResult>> {
+        let (game, source) = (&*self.opening.table, self.draw_source());
+        let (players, moves) = (self.players(), self.signed_moves());
+        let (failed, score) = (self.failed(), &self.fixture.score);
+        let judged = judge(game, &source, &players, &moves, &failed, score);
+        let Ok(Judged::Over(mut result)) = judged else {
+            return None;
         };
-        let causes = SEATS.into_iter().filter_map(|seat| self.cause(seat));
-        Arc::new(MatchResult {
-            status: MatchStatus::TechnicalLoss,
-            winner: winner.map(|seat| self.seated(seat).player_id.clone()),
-            points,
-            failed: self.failed(),
-            reason: within(causes.collect::<Vec<_>>().join("; "), MAX_REASON),
-            ..self.bare_result()
-        })
-    }
-
-    /// The members that every result has. The seed and the keys are opened by the manager.
-    fn bare_result(&self) -> MatchResult {
-        let seated = self.fixture.players.each_ref();
-        let players = seated.map(|seated| seated.player_id.clone());
-        let evidence = self.evidence();
-        MatchResult {
-            status: MatchStatus::Draw,
-            winner: None,
-            points: [0; 2],
-            failed: ByPlayer::new(),
-            choices: choices_of(&players, &evidence.moves, self.rules().hidden_moves),
-            details: Map::new(),
-            reason: String::new(),
-            draw: Some(OpenedDraw {
-                commitment: self.fixture.commitment,
-                seed: None,
-                mode: self.fixture.draw_mode,
-                attempt: self.draw_attempt(),
-                nonces: SEATS.map(|seat| self.nonce(seat).to_owned()),
-            }),
-            evidence,
-            players,
+        if !failed.is_empty() {
+            let causes = SEATS.into_iter().filter_map(|seat| self.cause(seat));
+            result.reason = within(causes.collect::<Vec<_>>().join("; "), MAX_REASON);
         }
-    }
-
-    /// What shows that the match was played like this.
-    fn evidence(&self) -> Evidence {
         let joined = SEATS.into_iter().filter_map(|seat| {
-            let join = Some(self.slot(seat).join?);
-            let player_id = self.seated(seat).player_id.clone();
             Some(PlayerEvidence {
-                player_id,
-                join,
+                player_id: self.seated(seat).player_id.clone(),
+                join: Some(self.slot(seat).join?),
                 key: None,
             })
         });
-        Evidence {
-            players: joined.collect(),
-            moves: self.signed_moves(),
-        }
+        result.evidence.players = joined.collect();
+        Some(result.into())
     }
 
     fn failed(&self) -> ByPlayer<Code> {

@@ -153,13 +153,13 @@ impl Match {
     fn move_call(&self, rules: &RefereeRules, seat: Seat) -> Option<Message> {
         let (fixture, seated) = (&self.fixture, self.seated(seat));
         let place = seat.index() & 1;
-        let (options, view) = if Arc::ptr_eq(&self.table, &self.opening.table) {
+        let (options, view) = if Arc::ptr_eq(&self.course.table, &self.opening.table) {
             let opening = &self.opening;
             (opening.options[place].clone(), opening.views[place].clone())
         } else {
             (
-                self.table.options(seat).into(),
-                Arc::new(self.table.view(seat)),
+                self.course.table.options(seat).into(),
+                Arc::new(self.course.table.view(seat)),
             )
         };
         Some(Message::MoveCall(Box::new(MoveCall {
@@ -223,7 +223,7 @@ impl Match {
     }
 
     fn start_letters(&self, rules: &RefereeRules, out: &mut Letters) {
-        let first = match self.table.turn() {
+        let first = match self.course.table.turn() {
             Turn::Seats(seats) => seats.first().copied().unwrap_or(Seat::A),
             Turn::Dice | Turn::Over(_) => Seat::A,
         };

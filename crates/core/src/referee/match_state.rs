@@ -20,6 +20,7 @@ use super::event::{
     Secrets,
 };
 use super::match_draw::DrawState;
+use crate::judge::Course;
 use crate::letter::Peer;
 use crate::timeouts::CALL_STYLE_TIMEOUT;
 
@@ -35,23 +36,18 @@ pub(crate) struct Match {
     pub(crate) stepped_at: Timestamp,
     pub(crate) opening: Arc<GameOpening>,
     pub(crate) secrets: Option<Arc<Secrets>>,
-    pub(crate) table: Arc<dyn Table>,
+    /// The table with the moves that wait for no dice.
+    pub(crate) course: Course,
     pub(crate) moves: Vec<(Seat, Arc<SealedChoice>)>,
     /// How many of the last moves are secret, because a turn of both seats is not complete.
     pub(crate) sealed: usize,
     /// How many moves before these the manager holds, until an order brings them.
     pub(crate) missing: usize,
-    /// How many of the moves are on the table; the rest waits for dice.
-    pub(crate) laid: usize,
     pub(crate) slots: [PlayerSlot; 2],
     pub(crate) started: bool,
     pub(crate) drawn: bool,
     /// What the manager gave for the rolls so far.
     pub(crate) seeds: Vec<Seed>,
-    /// How many rolls the table has seen.
-    pub(crate) rolls: usize,
-    /// How many moves had been made when dice were rolled first.
-    pub(crate) first_roll: Option<usize>,
     /// The request for the draw that is due.
     pub(crate) draw: Option<DrawState>,
     pub(crate) ending: Option<Settlement>,
@@ -132,19 +128,16 @@ impl Match {
         Ok(Self {
             taken_at: at,
             stepped_at: Timestamp::default(),
-            table: Arc::clone(&opening.table),
+            course: Course::new(Arc::clone(&opening.table)),
             opening,
             secrets: None,
             moves: Vec::new(),
             sealed: 0,
             missing: fixture.handed_over,
-            laid: 0,
             slots: [0, 1].map(|seat| PlayerSlot::new(&fixture.players[seat])),
             started: false,
             drawn: false,
             seeds: Vec::new(),
-            rolls: 0,
-            first_roll: None,
             draw: None,
             ending: None,
             given_up: false,
@@ -227,12 +220,7 @@ impl Match {
                     slot.join = *join;
                 }
             }
-            Event::ChoiceSealed {
-                seat,
-                sealed,
-                position,
-                ..
-            } => self.seal_move(*seat, sealed, position),
+            Event::ChoiceSealed { seat, sealed, .. } => self.seal_move(*seat, sealed),
             // The turn that it was sealed in is complete.
             Event::MovePlayed { .. } if self.sealed > 0 => self.sealed -= 1,
             Event::MovePlayed {
@@ -241,7 +229,6 @@ impl Match {
                 nonce,
                 proof,
                 model,
-                position,
                 ..
             } => {
                 let sealed = SealedChoice {
@@ -250,11 +237,11 @@ impl Match {
                     proof: *proof,
                     model: model.clone(),
                 };
-                self.take_move(*seat, Arc::new(sealed), position.0.as_ref());
+                self.take_move(*seat, Arc::new(sealed));
             }
             Event::DrawRequested { until, .. } => self.await_draw(*until),
             Event::DrawFailed { retry_at, .. } => self.rest_draw(*retry_at),
-            Event::NumberDrawn { seed, position, .. } => self.take_draw(*seed, position),
+            Event::NumberDrawn { seed, .. } => self.take_draw(*seed),
             Event::Readdressed { players, .. } => self.readdress(players),
             Event::Decided { result, at, .. } => self.finish(result.clone(), *at),
             Event::Closed { .. } if self.ending.is_none() => self.given_up = true,
@@ -292,35 +279,22 @@ impl Match {
         self.secrets = Some(secrets);
         self.catch_up();
         // The order of a manager that restarted brings the seed that was requested.
-        if self.table.turn() != Turn::Dice && self.draw.take().is_some() {
+        if self.course.table.turn() != Turn::Dice && self.draw.take().is_some() {
             self.drawn = true;
         }
     }
 
-    fn take_move(
-        &mut self,
-        seat: Seat,
-        sealed: Arc<SealedChoice>,
-        position: Option<&TablePosition>,
-    ) {
-        // After a restart earlier moves may wait for dice, and then so does this one.
-        let is_next = self.laid == self.moves.len() && self.table.turn() != Turn::Dice;
+    fn take_move(&mut self, seat: Seat, sealed: Arc<SealedChoice>) {
         self.moves.push((seat, sealed));
-        match position {
-            Some(position) if is_next => {
-                self.table = Arc::clone(&position.0);
-                self.laid = self.moves.len();
-            }
-            _ => self.catch_up(),
-        }
+        self.catch_up();
         let slot = self.slot_mut(seat);
         slot.turn_page();
         slot.moves = slot.moves.saturating_add(1);
     }
 
     /// Takes a secret move; that of a turn of both seats is written down when the turn is complete.
-    fn seal_move(&mut self, seat: Seat, sealed: &Arc<SealedChoice>, position: &TablePosition) {
-        self.take_move(seat, Arc::clone(sealed), Some(position));
+    fn seal_move(&mut self, seat: Seat, sealed: &Arc<SealedChoice>) {
+        self.take_move(seat, Arc::clone(sealed));
         self.sealed += usize::from(!self.rules().hidden_moves);
     }
 
@@ -599,47 +573,6 @@ impl fmt::Debug for GameOpening {
     }
 }
 
-/// The table after an event, computed once when the event is decided.
-///
-/// It follows from earlier events, so comparisons ignore it. It may hold hidden moves: it is never
-/// serialised and its `Debug` output shows nothing.
-#[derive(Clone)]
-pub struct TablePosition(pub(crate) Arc<dyn Table>);
-
-impl TablePosition {
-    /// A table of its own that differs by a change.
-    pub(crate) fn changed(table: &dyn Table, change: impl FnOnce(&mut dyn Table)) -> Self {
-        let mut own = table.shared_clone();
-        // It is not shared yet.
-        if let Some(own) = Arc::get_mut(&mut own) {
-            change(own);
-        }
-        Self(own)
-    }
-}
-
-impl PartialEq for TablePosition {
-    fn eq(&self, _: &Self) -> bool {
-        true
-    }
-}
-
-impl fmt::Debug for TablePosition {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("TablePosition(…)")
-    }
-}
-
-/// The position that goes with an event until it is written; an event read back has none.
-#[derive(Debug, Clone, Default)]
-pub struct TransientPosition(pub(crate) Option<TablePosition>);
-
-impl PartialEq for TransientPosition {
-    fn eq(&self, _: &Self) -> bool {
-        true
-    }
-}
-
 impl Match {
     /// Where the match stands.
     pub(crate) fn state(&self) -> MatchState {
@@ -649,7 +582,7 @@ impl Match {
         if !self.started {
             return MatchState::WaitingForPlayers;
         }
-        match self.table.turn() {
+        match self.course.table.turn() {
             Turn::Seats(_) => MatchState::CollectingChoices,
             Turn::Dice | Turn::Over(_) => MatchState::DrawingNumber,
         }

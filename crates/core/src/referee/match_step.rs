@@ -13,7 +13,7 @@ use league_protocol::time::Timestamp;
 use super::command::{PlayerQuestion, Refusal};
 use super::event::{Event, PrivateDetail, ReportAnswer, SealedChoice};
 use super::match_draw::DrawState;
-use super::match_state::{Match, ReportState, SEATS, Settlement, TablePosition, TransientPosition};
+use super::match_state::{Match, ReportState, SEATS, Settlement};
 use super::{Breakers, RefereeRules};
 use crate::draw::MAX_NONCE_LENGTH;
 use crate::letter::{CallFailure, CallOutcome, PeerAnswer, RetryRule};
@@ -215,7 +215,6 @@ impl Match {
             nonce: sealed.nonce.clone(),
             proof: sealed.proof,
             model: sealed.model.clone(),
-            position: TransientPosition(None),
             at,
         })
     }
@@ -235,7 +234,7 @@ impl Match {
         if slot.loss.is_some() {
             return false;
         }
-        match self.table.turn() {
+        match self.course.table.turn() {
             // The moves that the manager held have ended the game.
             Turn::Over(_) => false,
             _ if !self.started => !slot.joined,
@@ -246,13 +245,8 @@ impl Match {
 
     /// The next event once no player owes an answer.
     fn go_on(&self, at: Timestamp, context: &StepContext<'_>) -> Option<Event> {
-        let match_id = self.fixture.match_id.clone();
         if self.slots.iter().any(|slot| slot.loss.is_some()) {
-            return Some(Event::Decided {
-                match_id,
-                result: self.forfeited(),
-                at,
-            });
+            return self.decided(at);
         }
         if let Some(draw) = self.draw {
             return self.wait_for_draw(at, context, draw);
@@ -266,23 +260,19 @@ impl Match {
         if !self.started {
             return Some(self.begin(at));
         }
-        match self.table.turn() {
+        match self.course.table.turn() {
             Turn::Seats(_) => None,
-            Turn::Dice => Some(match self.seeds.get(self.rolls) {
-                // The seed came with the order: no other agent draws.
-                Some(seed) => Event::NumberDrawn {
-                    match_id,
-                    seed: Some(*seed),
-                    position: self.rolled(seed),
-                },
-                None => self.request_draw(at, context.rules),
-            }),
-            Turn::Over(_) => self.played().map(|result| Event::Decided {
-                match_id,
-                result,
-                at,
-            }),
+            Turn::Dice => Some(self.request_draw(at, context.rules)),
+            Turn::Over(_) => self.decided(at),
         }
+    }
+
+    pub(crate) fn decided(&self, at: Timestamp) -> Option<Event> {
+        Some(Event::Decided {
+            match_id: self.fixture.match_id.clone(),
+            result: self.result()?,
+            at,
+        })
     }
 
     /// Both players are there.
@@ -687,10 +677,7 @@ impl Match {
                 format!("a nonce has at most {MAX_NONCE_LENGTH} bytes, this one has {length}");
             return Err(AnswerFault::open(Code::InvalidMove, detail));
         }
-        let mut played = Ok(());
-        let position = TablePosition::changed(&*self.table, |own| {
-            played = own.play(seat, &said.choice);
-        });
+        let played = self.course.table.boxed_clone().play(seat, &said.choice);
         played.map_err(|illegal| self.fault(Code::InvalidMove, illegal.to_string()))?;
         let match_id = self.fixture.match_id.clone();
         let sealed = SealedChoice {
@@ -704,7 +691,6 @@ impl Match {
                 match_id,
                 seat,
                 sealed: Arc::new(sealed),
-                position,
             }
         } else {
             Event::MovePlayed {
@@ -714,7 +700,6 @@ impl Match {
                 nonce: sealed.nonce,
                 proof: sealed.proof,
                 model: sealed.model,
-                position: TransientPosition(Some(position)),
                 at,
             }
         })

@@ -32,12 +32,12 @@ impl Match {
         if !self.started || !self.is_playing() {
             return None;
         }
-        let (awaited, position) = match self.table.turn() {
+        let (awaited, position) = match self.course.table.turn() {
             Turn::Seats(seats) => (
                 SEATS.map(|seat| seats.contains(&seat)),
-                self.table.picture(),
+                self.course.table.picture(),
             ),
-            Turn::Dice if !self.rules().hidden_moves => ([false; 2], self.table.picture()),
+            Turn::Dice if !self.rules().hidden_moves => ([false; 2], self.course.table.picture()),
             Turn::Dice | Turn::Over(_) => ([false; 2], Picture::default()),
         };
         let open = SEATS.into_iter().filter(|seat| awaited[seat.index()]);

@@ -7,6 +7,7 @@
 )]
 
 mod coverage;
+mod judge;
 mod lab;
 mod league;
 mod local;

@@ -7,8 +7,9 @@ const MAX_MATCHES: u64 = 20_000;
 const SEED: u64 = 1;
 
 /// Bugs that only a lie brings to light.
-const AMONG_LIARS: [Sabotage; 5] = [
+const AMONG_LIARS: [Sabotage; 6] = [
     Sabotage::AnyRefereeAdmitted,
+    Sabotage::RuleNotJudged,
     Sabotage::ProofsIgnored,
     Sabotage::LossNotAsked,
     Sabotage::HandOverReplaced,
@@ -94,6 +95,7 @@ const EXPECTED: &[(Sabotage, Invariant)] = &[
         Invariant::TheJournalSaysAll,
     ),
     (Sabotage::AnyRefereeAdmitted, Invariant::LiesChangeNothing),
+    (Sabotage::RuleNotJudged, Invariant::TheDrawKeepsItsPromise),
     (
         Sabotage::OrderTokenIgnored,
         Invariant::OnlyTheAssignedRefereeCounts,

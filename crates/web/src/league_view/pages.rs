@@ -4,10 +4,11 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use league_core::draw;
+use league_core::judge::follow;
 use league_core::league::schedule::Pairing;
 use league_core::league::{CountedResult, Phase, PlayerEntry};
 use league_core::referee::SpectatorView;
-use league_games::{Picture, PictureCell, Seat, Table, Tone, Turn};
+use league_games::{Picture, PictureCell, Table, Tone};
 use league_protocol::fault::Code;
 use league_protocol::id::{MatchId, PlayerId};
 use league_protocol::message::MatchResult;
@@ -131,27 +132,19 @@ impl LeagueView {
         };
         let mut positions = Vec::new();
         add_position(&mut positions, table.picture(), Vec::new());
-        let mut moves = [0, 1].map(|seat| moves_of(result, seat));
         let mut rolls = 0;
-        while !positions.is_empty() && positions.len() <= MAX_POSITIONS {
-            let seats = match table.turn() {
-                Turn::Over(_) => break,
-                Turn::Dice => {
-                    let opened = result.draw.as_ref();
-                    let dice =
-                        opened.and_then(|opened| draw::dice(&rules.league_id, id, opened, rolls));
-                    let Some(mut dice) = dice else { break };
-                    table.roll(&mut dice);
-                    rolls += 1;
-                    Vec::new()
-                }
-                Turn::Seats(seats) => match play_turn(&mut *table, &seats, &mut moves) {
-                    Some(moved) => moved,
-                    None => break,
-                },
-            };
-            add_position(&mut positions, table.picture(), seats);
-        }
+        let roll = |table: &mut dyn Table| {
+            let opened = result.draw.as_ref();
+            let dice = opened.and_then(|opened| draw::dice(&rules.league_id, id, opened, rolls));
+            rolls += 1;
+            dice.map(|mut dice| table.roll(&mut dice)).is_some()
+        };
+        // What can be followed is shown: without a seed there is no next position.
+        let _ = follow(&mut *table, result, roll, |table, seats| {
+            if (1..=MAX_POSITIONS).contains(&positions.len()) {
+                add_position(&mut positions, table.picture(), seats.to_vec());
+            }
+        });
         positions
     }
 
@@ -379,30 +372,6 @@ fn hides(shown: &Picture, whole: &Picture) -> bool {
     let agrees =
         |(one, other): (&PictureCell, &PictureCell)| one.tone == Tone::Hidden || one == other;
     shown.len() == whole.len() && shown.iter().zip(&whole).all(agrees)
-}
-
-/// The moves of a seat, in the order of play.
-fn moves_of(result: &MatchResult, seat: usize) -> &[Value] {
-    match result.choices.get(&result.players[seat]) {
-        Some(Value::Array(moves)) => moves,
-        Some(made) => std::slice::from_ref(made),
-        None => &[],
-    }
-}
-
-/// Plays the moves of one turn; `None` if one is missing or not legal.
-fn play_turn(
-    table: &mut dyn Table,
-    seats: &[Seat],
-    moves: &mut [&[Value]; 2],
-) -> Option<Vec<usize>> {
-    for seat in seats {
-        let left = moves.get_mut(seat.index())?;
-        let (made, rest) = left.split_first()?;
-        table.play(*seat, made).ok()?;
-        *left = rest;
-    }
-    Some(seats.iter().map(|seat| seat.index()).collect())
 }
 
 /// Adds a position that is drawn, with what has changed in it.
