@@ -16,7 +16,7 @@ use crate::shell::{program, root};
 
 const TABLE: &str = "xtask/size.txt";
 /// Folders without text of ours, besides hidden ones.
-const FOREIGN: [&str; 2] = ["target", "node_modules"];
+const FOREIGN: [&str; 3] = ["build", "node_modules", "target"];
 
 #[derive(Args)]
 pub(crate) struct Options {

@@ -184,7 +184,7 @@ fn every_kit_joins_a_manager_over_tls() {
     let [cert, key] = ["certs/127.0.0.1.pem", "certs/127.0.0.1.key"];
     certificates::serve_with(&ground, cert, key);
     let ca = ground.path("certs/ca.pem").to_str().unwrap().to_owned();
-    let mut manager = ground.manager(&["--players", "4", "--referees", "1"]);
+    let mut manager = ground.manager(&["--players", "4", "--referees", "1", "--ca", &ca]);
     let at = manager.endpoint.clone();
     assert!(at.starts_with("https://"), "{at}");
     let start = |lang: &&str| Kit::start_trusting(&ground, lang, &at, free_port(), Some(&ca));

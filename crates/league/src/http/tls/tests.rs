@@ -128,7 +128,7 @@ async fn certificate_is_refused_with_its_cause_and_what_to_do() {
         (
             &trusting,
             class.server(&names, 2020),
-            "expired on 2020-01-01; its owner makes a new one",
+            "expired on 2020-01-01; its owner has to renew it",
         ),
         (&trusting, own, "is that of an authority"),
     ] {
@@ -323,7 +323,7 @@ fn wrong_files_are_refused_by_name() {
     let (cert, key) = (Some("server.pem"), Some("server.key"));
     for (cert, key, ca, said) in [
         (cert, None, None, "only `security.tls_cert` is given"),
-        (None, key, None, "only `--tls-key` is given"),
+        (None, key, None, "only `security.tls_key` is given"),
         (Some("none.pem"), key, None, "could not read `"),
         (cert, Some("none.key"), None, "none.key`: No such file"),
         (

@@ -182,7 +182,7 @@ fn order() -> Value {
         "scoring": {
             "win_points": 3, "draw_points": 1, "loss_points": 0, "technical_loss_points": 0,
         },
-        "draw_commitment": "00".repeat(32), "order_token": "tok-order", "players": [player("P01"), player("P02")],
+        "draw_mode": "chance", "draw_commitment": "00".repeat(32), "order_token": "tok-order", "players": [player("P01"), player("P02")],
     })
 }
 

@@ -26,7 +26,7 @@ fn every_tool_is_listed_and_answers_by_its_schema() {
     let manager = ground.manager(&[]);
     let referee = ground.referee(1, &manager.endpoint, &[]);
     let player = ground.player(1, &manager.endpoint, &[]);
-    for (agent, count) in [(&manager, 12), (&referee, 10), (&player, 11)] {
+    for (agent, count) in [(&manager, 11), (&referee, 10), (&player, 11)] {
         let agent = agent.endpoint.as_str();
         let listed = ask(agent, "tools/list", &json!({}));
         let tools = listed["result"]["tools"].as_array().unwrap();
