@@ -12,7 +12,6 @@ mod match_end;
 mod match_letters;
 mod match_state;
 mod match_step;
-mod spectator;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
@@ -35,8 +34,8 @@ pub use event::{
     Event, MatchOrder, OpenedSecrets, PrivateDetail, ReportAnswer, SealedChoice, SeatedPlayer,
     Secrets,
 };
+pub use match_end::SpectatorView;
 pub use match_step::{MANUAL_LIMIT, MAX_ATTEMPTS, MAX_POSTPONED};
-pub use spectator::SpectatorView;
 
 type Decision = machine::Decision<Event, Reply, Refusal>;
 

@@ -95,17 +95,15 @@ pub(crate) struct Site {
 impl Site {
     /// The files of the league are below `root`.
     ///
-    /// An `untrusted` league comes from elsewhere; it is verified even if it is not over. The site
-    /// of a manager has an `inquiry`.
+    /// The site of a manager has an `inquiry`; any other league is verified even before it is over.
     pub(crate) fn new(
         root: Root,
         league: LeagueId,
         max_viewers: usize,
-        untrusted: bool,
         inquiry: Option<Inquiry>,
     ) -> Self {
         Self {
-            hub: Arc::new(Hub::new(root, league, untrusted, inquiry)),
+            hub: Arc::new(Hub::new(root, league, inquiry)),
             replay: ReplayCache::default(),
             season: SeasonCache::default(),
             turns: Semaphore::new(MAX_CONCURRENT_PAGES),

@@ -11,7 +11,6 @@ mod draw;
 mod hand_over;
 mod league;
 mod levers;
-mod lies;
 mod news;
 mod referee;
 mod secrets;
@@ -21,8 +20,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use league_core::draw::LeagueSecrets;
-use league_core::league::LeagueRules;
 use league_core::league::format::Format;
+use league_core::league::{AgentState, Event, League, LeagueRules};
 use league_core::player::Event as PlayerEvent;
 use league_games::{Listing, Seat};
 use league_protocol::id::{MatchId, PlayerId};
@@ -32,12 +31,12 @@ use league_protocol::token::AuthToken;
 use serde_json::Value;
 
 use crate::agents::Promise;
-use crate::lies::Liar;
+use crate::lies::{Liar, Lie};
 use crate::organiser::MAX_PULLS;
 use crate::report::Invariant;
 use crate::scenario::{Person, Scenario};
 use crate::{CheckResult, NodeId, breach};
-use league::LeagueWatch;
+use league::{LeagueWatch, who_is_called};
 use news::{NewsWatch, ReceivedNews};
 use referee::RefereeWatch;
 
@@ -370,4 +369,60 @@ fn reversed(result: &MatchResult) -> MatchResult {
     reversed.players.reverse();
     reversed.points.reverse();
     reversed
+}
+
+// In a league with a liar nothing else goes wrong, so that whatever an honest agent loses it loses
+// by the lie.
+impl Oracle {
+    /// Whether an agent is a referee that was admitted and lies.
+    pub(crate) fn is_lying_referee(&self, who: NodeId) -> bool {
+        let liar = self.facts.liar.filter(|liar| liar.is_admitted_referee());
+        liar.is_some_and(|liar| liar.who == who)
+    }
+
+    /// The player that a lying referee plays together with.
+    pub(crate) fn favourite(&self) -> Option<PlayerId> {
+        let favourite = self.facts.liar?.favourite;
+        let mut known = self.league.ids();
+        known.find(|id| self.holder(id) == Some(favourite)).cloned()
+    }
+
+    /// In a league with a liar nothing else goes wrong: only the liar loses without playing.
+    pub(crate) fn check_loss(&self, match_id: &MatchId, result: &MatchResult) -> CheckResult {
+        let Some(liar) = self.facts.liar else {
+            return Ok(());
+        };
+        for player in result.failed.keys() {
+            if self.holder(player) != Some(liar.who) {
+                let what = format!("`{player}` loses `{match_id}` by a lie ({:?})", liar.lie);
+                return breach(Invariant::LiesChangeNothing, what);
+            }
+        }
+        Ok(())
+    }
+
+    /// In a league with a liar: only admitted referees serve, and no honest one is set aside.
+    pub(crate) fn check_lies(&self, league: &League, event: &Event) -> CheckResult {
+        let Some(liar) = self.facts.liar else {
+            return Ok(());
+        };
+        let invariant = Invariant::LiesChangeNothing;
+        if let Event::RefereeRegistered { meta, .. } = event
+            && liar.lie == Lie::Stranger
+            && who_is_called(&meta.display_name) == liar.who
+        {
+            return breach(invariant, "a stranger is admitted as a referee");
+        }
+        let honest = league.referees().iter().filter(|referee| {
+            let who = self.league.referee(referee.id());
+            who.is_some_and(|who| who != liar.who)
+        });
+        for referee in honest {
+            if league.referee_state(referee) == AgentState::Suspended {
+                let what = format!("`{}` is set aside by a lie ({:?})", referee.id(), liar.lie);
+                return breach(invariant, what);
+            }
+        }
+        Ok(())
+    }
 }

@@ -20,7 +20,6 @@ mod ratings;
 pub(crate) mod round_page;
 mod rows;
 mod scores;
-mod season_page;
 mod seat;
 mod sequence;
 mod stage;
@@ -172,7 +171,7 @@ pub(crate) fn isolated(name: &str) -> String {
 
 /// The page of the leagues of a folder.
 pub fn season(season: &Season) -> String {
-    Document::still("Season").draw(&season_page::main(season), Links::Site)
+    Document::still("Season").draw(&ratings::season(season), Links::Site)
 }
 
 /// The page on which the organiser logs in, and why the last try failed.

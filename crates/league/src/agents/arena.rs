@@ -130,7 +130,7 @@ impl Arena {
         let inquiry = Inquiry::new(shared, arena.manager.actor.clone(), plan.joining.clone());
         let (root, viewers) = (shared.root.clone(), shared.limits.viewers());
         let organiser = OrganiserSite::of(shared, &league, &service, &arena.endpoint);
-        let site = Site::new(root, league, viewers, false, Some(inquiry))
+        let site = Site::new(root, league, viewers, Some(inquiry))
             .with_people(plan.people.clone())
             .with_organiser(organiser);
         let routes = Routes::behind(arena.gate.clone()).with_pages(Arc::new(site));

@@ -15,7 +15,7 @@ use crate::cli::arguments::{match_id, moment, number, player_id};
 use crate::cli::failure::CommandError;
 use crate::cli::inquiry::{InquiryArgs, OTHER_ROOT, unanswered};
 use crate::cli::runtime::{print_calls, runtime};
-use crate::cli::text::print_object;
+use crate::cli::text::{print_object, tell};
 use crate::cli::{Exit, Output};
 use crate::wire::ask::{AskError, ManagerClient, State, StepReport};
 use league_core::league::{MAX_EXTENSION, MAX_LEVER_TEXT};
@@ -303,32 +303,25 @@ impl AdminArgs {
         manager: &ManagerClient,
         out: &mut impl Write,
     ) -> Result<Exit, CommandError> {
-        let common = &self.inquiry.common;
         let report = runtime()?.block_on(self.take_step(match_id, manager))?;
-        let StepReport {
-            referee_id,
-            state,
-            result,
-            ..
-        } = &report;
         let Some(step) = report.step else {
-            let cause = format!("no step of `{match_id}` is due: it is {}", state.as_str());
+            let cause = format!(
+                "no step of `{match_id}` is due: it is {}",
+                report.state.as_str()
+            );
             let hint = "its players are being asked; try again in a moment";
             return Err(CommandError::refused(STEP, cause, hint));
         };
-        if common.output == Output::Json {
-            let object = json!({
-                "event": "stepped", "match_id": match_id, "referee_id": referee_id,
-                "step": step, "state": state, "result": result,
-            });
-            print_object(out, &object)?;
-        } else if !common.quiet {
-            let state = state.as_str();
-            writeln!(out, "{match_id} · {step} · now {state} at {referee_id}")?;
-            if let Some(reason) = result.get("reason").and_then(Value::as_str) {
-                writeln!(out, "{}", excerpt(reason))?;
-            }
+        let object = json!({
+            "event": "stepped", "match_id": match_id, "referee_id": report.referee_id,
+            "step": step, "state": report.state, "result": report.result,
+        });
+        let (state, referee) = (report.state.as_str(), &report.referee_id);
+        let mut text = format!("{match_id} · {step} · now {state} at {referee}");
+        if let Some(reason) = report.result.get("reason").and_then(Value::as_str) {
+            text += &format!("\n{}", excerpt(reason));
         }
+        tell(&self.inquiry.common, out, &object, &text)?;
         Ok(Exit::Yes)
     }
 

@@ -34,13 +34,13 @@ use crate::agents::arena::DRAIN_TIMEOUT;
 use crate::agents::assemble::{Shared, StartError};
 use crate::agents::identity::{Identity, Membership, Unregistered};
 use crate::agents::people::People;
+use crate::cli::Exit;
 use crate::cli::arguments::{CommonArgs, league_id, manager_url, warn_of_unknown_keys};
 use crate::cli::failure::{CommandError, bad_config, chain, port_error, start_hint};
 use crate::cli::network::{NetworkArgs, load_tls, log_warning};
 use crate::cli::runtime::{Signals, StopSignal, begin_logs, finish, runtime};
 use crate::cli::screen;
-use crate::cli::text::{one_line, print_object};
-use crate::cli::{Exit, Output};
+use crate::cli::text::{one_line, tell};
 use crate::config::{AgentsConfig, ConfigLoader, SystemConfig};
 use crate::http::client::Client;
 use crate::http::endpoint::Endpoint;
@@ -403,17 +403,12 @@ impl<W: Write> AgentScreen<'_, W> {
             Membership::Rejected(_) => ("rejected", "was not admitted"),
             Membership::Completed => ("completed", "the league is over"),
         };
-        if self.common.output == Output::Json {
-            let object = json!({"event": "agent", "agent": agent, "state": state});
-            return print_object(self.out, &object);
-        }
-        if self.common.quiet {
-            return Ok(());
-        }
-        match self.next.as_ref().filter(|_| state == "completed") {
-            Some(next) => self.line(&format!("{agent}: {sentence}; {next}")),
-            None => self.line(&format!("{agent}: {sentence}")),
-        }
+        let object = json!({"event": "agent", "agent": agent, "state": state});
+        let text = match self.next.as_ref().filter(|_| state == "completed") {
+            Some(next) => format!("{agent}: {sentence}; {next}"),
+            None => format!("{agent}: {sentence}"),
+        };
+        tell(self.common, &mut *self.out, &object, &text)
     }
 }
 
@@ -577,13 +572,9 @@ impl JoinArgs {
     ) -> Result<Exit, CommandError> {
         let endpoint = setup.endpoint(&listener);
         let agent = running.identity.label();
-        if self.common.output == Output::Json {
-            let greeting = json!({"event": "listening", "agent": agent, "endpoint": endpoint});
-            print_object(out, &greeting)?;
-        } else if !self.common.quiet {
-            writeln!(out, "{agent}: answers at {endpoint}")?;
-            out.flush()?;
-        }
+        let greeting = json!({"event": "listening", "agent": agent, "endpoint": endpoint});
+        let text = format!("{agent}: answers at {endpoint}");
+        tell(&self.common, &mut *out, &greeting, &text)?;
         let server = AgentServer {
             pages: None,
             shared,

@@ -198,7 +198,8 @@ pub(crate) struct FormatArgs {
     #[arg(
         long,
         value_name = "NAME",
-        value_parser = format_named
+        value_parser = |text: &str| Format::find(text)
+            .ok_or_else(|| format!("unknown format; choose one of {}", formats()))
     )]
     pub(crate) format: Option<Format>,
     /// How many rounds are played [default: config, as needed]
@@ -238,10 +239,6 @@ pub(crate) fn check_format(rules: &LeagueRules) -> Result<(), CommandError> {
             "change `--format`, its settings or `--players`",
         )
     })
-}
-
-fn format_named(text: &str) -> Result<Format, String> {
-    Format::find(text).ok_or_else(|| format!("unknown format; choose one of {}", formats()))
 }
 
 fn formats() -> String {

@@ -16,7 +16,7 @@ use crate::cli::arguments::{league_id, match_id, number, root_flag};
 use crate::cli::failure::{CommandError, bad_config, chain};
 use crate::cli::screen::{self, Screen};
 use crate::cli::stored::StoredArgs;
-use crate::cli::text::{count, print_object};
+use crate::cli::text::{count, tell};
 use crate::cli::{Exit, Output};
 use crate::site::ExportSource;
 use crate::storage::documents::{MatchDocument, MatchRepository, RepositoryError};
@@ -195,20 +195,18 @@ impl ExportArgs {
             let what = format!("could not write `{}`", file.display());
             CommandError::world(what, error.to_string(), "choose another file with `-o`")
         })?;
-        let common = &self.stored.common;
-        if common.output == Output::Json {
-            // A file name need not be UTF-8, but JSON must be.
-            let name = file.to_string_lossy();
-            let object = json!({
-                "event": "export", "league_id": league, "format": self.form.name(), "file": name,
-                "bytes": text.len(),
-            });
-            print_object(out, &object)?;
-        } else if !common.quiet {
-            let kilobytes = text.len().div_ceil(1_024);
-            writeln!(out, "wrote {} ({kilobytes} KB)", file.display())?;
-        }
-        Ok(())
+        // A file name need not be UTF-8, but JSON must be.
+        let name = file.to_string_lossy();
+        let object = json!({
+            "event": "export", "league_id": league, "format": self.form.name(), "file": name,
+            "bytes": text.len(),
+        });
+        let text = format!(
+            "wrote {} ({} KB)",
+            file.display(),
+            text.len().div_ceil(1_024)
+        );
+        Ok(tell(&self.stored.common, out, &object, &text)?)
     }
 
     fn print_rebuilt(
@@ -217,28 +215,19 @@ impl ExportArgs {
         rebuilt: &Rebuilt,
         out: &mut impl Write,
     ) -> io::Result<()> {
-        let Rebuilt {
-            entries,
-            matches,
-            players,
-        } = rebuilt;
-        let common = &self.stored.common;
-        if common.output == Output::Json {
-            let object = json!({
-                "event": "rebuilt", "league_id": league, "entries": entries,
-                "matches": matches, "players": players,
-            });
-            return print_object(out, &object);
-        }
-        if common.quiet {
-            return Ok(());
-        }
-        let entries = count(*entries, "line");
-        let (matches, players) = (count(*matches, "match"), count(*players, "player"));
-        writeln!(
-            out,
+        let object = json!({
+            "event": "rebuilt", "league_id": league, "entries": rebuilt.entries,
+            "matches": rebuilt.matches, "players": rebuilt.players,
+        });
+        let entries = count(rebuilt.entries, "line");
+        let (matches, players) = (
+            count(rebuilt.matches, "match"),
+            count(rebuilt.players, "player"),
+        );
+        let text = format!(
             "{league}: standings, rounds, {matches} and {players} rebuilt from {entries} of its journal"
-        )
+        );
+        tell(&self.stored.common, out, &object, &text)
     }
 
     fn load_match(

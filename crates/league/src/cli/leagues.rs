@@ -13,7 +13,7 @@ use serde_json::json;
 use crate::cli::arguments::league_id;
 use crate::cli::failure::{CommandError, chain};
 use crate::cli::stored::StoredArgs;
-use crate::cli::text::{count, one_line, paragraph, print_object};
+use crate::cli::text::{count, one_line, paragraph, print_object, tell};
 use crate::cli::{Exit, Output};
 use crate::site::read_season;
 use crate::storage::archive;
@@ -79,17 +79,13 @@ impl LeaguesArgs {
             }
             CommandError::world(what, chain(&error), "choose another file with `-o`")
         })?;
-        let common = &self.stored.common;
-        if common.output == Output::Json {
-            let name = file.to_string_lossy();
-            let object = json!({
-                "event": "archive", "league_id": league, "file": name, "files": files,
-            });
-            print_object(out, &object)?;
-        } else if !common.quiet {
-            let (file, files) = (file.display(), count(files as u64, "file"));
-            writeln!(out, "wrote {file} with {files} of league `{league}`")?;
-        }
+        let name = file.to_string_lossy();
+        let object = json!({
+            "event": "archive", "league_id": league, "file": name, "files": files,
+        });
+        let (file, files) = (file.display(), count(files as u64, "file"));
+        let text = format!("wrote {file} with {files} of league `{league}`");
+        tell(&self.stored.common, out, &object, &text)?;
         Ok(Exit::Yes)
     }
 }

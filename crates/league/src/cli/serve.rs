@@ -88,16 +88,14 @@ impl ServeArgs {
             self.greet(out, &league, &page, resume)?;
             if let Some(database) = self.stored.store.open(&system, &trust)? {
                 let (root, league) = (root.clone(), league.clone());
-                tokio::spawn(
-                    FollowedLeague {
-                        database,
-                        root,
-                        league,
-                    }
-                    .run(),
-                );
+                let followed = FollowedLeague {
+                    database,
+                    root,
+                    league,
+                };
+                tokio::spawn(followed.run());
             }
-            let site = Site::new(root, league, Limits::default().viewers(), true, None);
+            let site = Site::new(root, league, Limits::default().viewers(), None);
             let routes = Routes::behind(gate).with_pages(match self.stored.common.verbose {
                 0 => Arc::new(site),
                 _ => Arc::new(LoggedSite(site)),

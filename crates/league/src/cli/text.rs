@@ -8,6 +8,9 @@ use league_protocol::message::StandingRow;
 use serde_json::Value;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
+use crate::cli::Output;
+use crate::cli::arguments::CommonArgs;
+
 /// The widest line, in characters.
 pub(crate) const WIDTH: usize = 80;
 /// The widest player name in the standings, in columns.
@@ -39,6 +42,20 @@ pub(crate) fn one_line(text: &str) -> String {
 pub(crate) fn print_object(out: &mut impl Write, object: &Value) -> io::Result<()> {
     writeln!(out, "{object}")?;
     out.flush()
+}
+
+/// Prints one thing that happened: as an object, or as text unless little is to be printed.
+pub(crate) fn tell(
+    common: &CommonArgs,
+    mut out: impl Write,
+    object: &Value,
+    text: &str,
+) -> io::Result<()> {
+    match common.output {
+        Output::Json => print_object(&mut out, object),
+        Output::Text if common.quiet => Ok(()),
+        Output::Text => writeln!(out, "{text}").and_then(|()| out.flush()),
+    }
 }
 
 /// The figures of a row of the standings, in the order of [`COLUMNS`].

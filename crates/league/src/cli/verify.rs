@@ -133,7 +133,7 @@ impl VerifyArgs {
     fn print(&self, verdict: &Verdict, out: &mut impl Write) -> io::Result<()> {
         match self.stored.common.output {
             Output::Text => {
-                write_verdict(verdict, out)?;
+                writeln!(out, "{}: {}", verdict.league_id, verdict.sentence())?;
                 if !self.stored.common.quiet {
                     write_reasons(verdict, out)?;
                 }
@@ -157,11 +157,6 @@ impl VerifyArgs {
             other => CommandError::world(what, chain(other), "check the disk and the permissions"),
         }
     }
-}
-
-/// Prints in one line whether a league is verified.
-fn write_verdict(verdict: &Verdict, out: &mut impl Write) -> io::Result<()> {
-    writeln!(out, "{}: {}", verdict.league_id, verdict.sentence())
 }
 
 /// Prints the failure, or what was checked.

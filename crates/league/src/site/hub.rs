@@ -67,26 +67,21 @@ impl Hub {
         &self.root
     }
 
-    pub(crate) fn new(
-        root: Root,
-        league_id: LeagueId,
-        untrusted: bool,
-        inquiry: Option<Inquiry>,
-    ) -> Self {
+    pub(crate) fn new(root: Root, league_id: LeagueId, inquiry: Option<Inquiry>) -> Self {
         let feed = Feed::new(clock::now());
         let mut live = LiveView::new(root.clone(), league_id.clone());
         live.set_joining(inquiry.as_ref().and_then(Inquiry::joining));
         Self {
             told: live.told(),
-            inquiry,
             sender: feed.sender(),
             state: Mutex::new(HubState {
                 live,
                 feed,
                 following: false,
                 verifying: false,
-                untrusted,
+                untrusted: inquiry.is_none(),
             }),
+            inquiry,
             root,
             league_id,
             viewers: AtomicUsize::new(0),

@@ -26,11 +26,11 @@ use crate::agents::RunningAgent;
 use crate::agents::assemble::Shared;
 use crate::agents::identity::Membership;
 use crate::agents::manager;
+use crate::cli::Exit;
 use crate::cli::arguments::CommonArgs;
 use crate::cli::failure::{CommandError, chain};
 use crate::cli::store::unusable;
-use crate::cli::text::print_object;
-use crate::cli::{Exit, Output};
+use crate::cli::text::tell;
 use crate::config::{AgentsConfig, SystemConfig};
 use crate::http::endpoint::{OwnAddresses, Scheme};
 use crate::http::process_status::ProcessStatus;
@@ -488,12 +488,7 @@ impl<'p> HostProcess<'p> {
     }
 
     fn print(&mut self, object: &Value, sentence: &str) -> io::Result<()> {
-        if self.common.output == Output::Json {
-            print_object(&mut self.out, object)?;
-        } else if self.common.talks() {
-            writeln!(self.out, "{sentence}")?;
-        }
-        self.out.flush()
+        tell(self.common, &mut self.out, object, sentence)
     }
 }
 

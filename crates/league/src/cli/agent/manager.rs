@@ -41,7 +41,7 @@ use crate::cli::run::{MAX_PEOPLE, no_seats};
 use crate::cli::runtime::Signals;
 use crate::cli::store::StoreArgs;
 use crate::cli::stored::free_name;
-use crate::cli::text::print_object;
+use crate::cli::text::{print_object, tell};
 use crate::cli::{Exit, Output};
 use crate::config::{AgentsConfig, DEFAULT_GAME, SecurityConfig, SystemConfig};
 use crate::http::endpoint::{AllowList, BadEndpoint, OwnAddresses};
@@ -417,15 +417,20 @@ impl ManagerArgs {
             config.match_mode = Mode::Manual;
         }
         let mut rules = rules_of(&self.common.root(), &setup.system, &config)?;
-        self.pairing.settle(&mut rules);
+        self.settle_course(&mut rules);
         check_format(&rules)?;
+        Ok(rules)
+    }
+
+    /// How the league is played, changed by the flags.
+    fn settle_course(&self, rules: &mut LeagueRules) {
+        self.pairing.settle(rules);
         rules.round_every = self.round_every.unwrap_or(rules.round_every);
         rules.matches_at_once = self.matches_at_once.or(rules.matches_at_once);
         if let Some(pace) = self.pace {
             rules.pace = pace;
             rules.match_limit = rules.longest_match();
         }
-        Ok(rules)
     }
 
     /// The rules of the last league, changed by the flags.
@@ -436,10 +441,7 @@ impl ManagerArgs {
             self.referees.unwrap_or(referees),
         );
         rules.start_when = (players > 0).then_some((players, referees));
-        self.pairing.settle(&mut rules);
-        rules.round_every = self.round_every.unwrap_or(rules.round_every);
-        rules.pace = self.pace.unwrap_or(rules.pace);
-        rules.matches_at_once = self.matches_at_once.or(rules.matches_at_once);
+        self.settle_course(&mut rules);
         if self.manual {
             rules.mode = Mode::Manual;
         }
@@ -494,14 +496,10 @@ impl ManagerArgs {
                 error.hint(),
             ));
         }
-        if self.common.output == Output::Json {
-            print_object(out, &json!({"event": "created", "league_id": league}))?;
-        } else if self.common.talks() {
-            writeln!(
-                out,
-                "league `{league}` is in the store; a manager with `--leagues N` takes it"
-            )?;
-        }
+        let object = json!({"event": "created", "league_id": league});
+        let text =
+            format!("league `{league}` is in the store; a manager with `--leagues N` takes it");
+        tell(&self.common, out, &object, &text)?;
         Ok(Exit::Yes)
     }
 
@@ -764,7 +762,7 @@ pub(super) fn site(
 ) -> Site {
     let inquiry = Inquiry::new(shared, running.actor.clone(), Some(offer));
     let (root, viewers) = (shared.root.clone(), shared.limits.viewers());
-    Site::new(root, league.clone(), viewers, false, Some(inquiry))
+    Site::new(root, league.clone(), viewers, Some(inquiry))
 }
 
 /// How a player joins: from this machine only, or from others too.

@@ -40,10 +40,6 @@ pub(super) struct LeaguePlace {
 }
 
 impl LeaguePlace {
-    fn prefix_of(&self, referee: &RefereeId) -> String {
-        format!("{}/agents/{referee}", self.prefix)
-    }
-
     fn address_of(&self, referee: &RefereeId) -> String {
         let base = self.address.trim_end_matches("/mcp");
         format!("{base}/agents/{referee}/mcp")
@@ -116,7 +112,7 @@ impl PlannedReferee {
                     breaker: rules.breaker,
                     manager: manager_peer(&place.address, Dialect::V2),
                 },
-                prefix: place.prefix_of(&id),
+                prefix: format!("{}/agents/{id}", place.prefix),
                 id,
             })
         };
