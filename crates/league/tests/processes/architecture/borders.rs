@@ -55,7 +55,7 @@ const ALLOWED: [Allowed; 6] = [
     Allowed {
         name: SIMULATION,
         ours: &["league-core", "league-games", "league-protocol"],
-        others: &["serde", "serde_json"],
+        others: &["serde", "serde_json", "slab"],
     },
     Allowed {
         name: TESTKIT,
